@@ -1,0 +1,1 @@
+"""queryveil publishes search logs without exposing the people in them."""

@@ -1,0 +1,74 @@
+"""One tree of errors: each carries a sentence with the cause, a way out, and the exit code of the command line.
+
+Command line and browser render the same fields, so nothing is said twice. No message quotes a query.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class QueryveilError(Exception):
+    """Base of everything queryveil raises on purpose."""
+
+    kind: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+    def as_dict(self) -> dict[str, str]:
+        return {"kind": self.kind, "message": self.message, "hint": self.hint}
+
+
+class CheckFailed(QueryveilError):
+    """A check that was asked for did not pass (`release verify`, `audit`)."""
+
+    kind = "check-failed"
+    exit_code = 1
+
+
+class UsageError(QueryveilError):
+    """The request itself is wrong: a parameter out of range, an output that exists."""
+
+    kind = "usage"
+    exit_code = 2
+
+
+class CannotCompose(UsageError):
+    """Two guarantees have no sum."""
+
+    kind = "cannot-compose"
+
+
+class InputError(QueryveilError):
+    """The log cannot be read, or is not what it was said to be."""
+
+    kind = "input"
+    exit_code = 3
+
+
+class BudgetError(QueryveilError):
+    """The ledger refuses the charge."""
+
+    kind = "budget"
+    exit_code = 4
+
+
+class CannotBeMet(QueryveilError):
+    """The request is well-formed, but this log cannot meet it."""
+
+    kind = "cannot-be-met"
+    exit_code = 5
+
+
+class OutputError(QueryveilError):
+    """The result cannot be written."""
+
+    kind = "output"
+    exit_code = 6
