@@ -1,0 +1,95 @@
+"""Thresholds for discrete Laplace noise, with every rounding on the side of privacy.
+
+Write q = e^(-1/scale). The noise X has P[X >= t] = q^t/(1+q) for integers t >= 0. All figures are computed
+with 60 decimal digits, a float scale being read as the exact number that it is, and are rounded up where they
+become a promise. Proofs: docs/proofs/zealous.md.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+
+_DIGITS = 60
+_CONTEXT = Context(prec=_DIGITS, Emin=-(10**15), Emax=10**15)
+
+
+def scale_at_least(needed: Fraction) -> float:
+    """The smallest float that is not below `needed`."""
+    scale = float(needed)
+    return scale if Fraction(scale) >= needed else math.nextafter(scale, math.inf)
+
+
+def tail(scale: float, at: int) -> Decimal:
+    """P[X >= at] for discrete Laplace noise of that scale."""
+    with localcontext(_CONTEXT):
+        q = _q(scale)
+        if at < 1:
+            return 1 - q ** (1 - at) / (1 + q)
+        return q**at / (1 + q)
+
+
+def step(scale: float, units: int = 1) -> Decimal:
+    """1 - e^(-units/scale): how far a count's probabilities move when the count moves by that much."""
+    with localcontext(_CONTEXT):
+        return 1 - _q(scale) ** units
+
+
+def smallest_excess(scale: float, probability: Decimal) -> int:
+    """The smallest t >= 1 with P[X >= t] <= probability."""
+    with localcontext(_CONTEXT):
+        q = _q(scale)
+        bound = -(((1 + q) * probability).ln()) * _decimal(Fraction(scale))
+        excess = max(1, int(bound.to_integral_value(ROUND_CEILING)))
+    # The logarithm is rounded: step to the exact boundary by the inequality itself.
+    while excess > 1 and tail(scale, excess - 1) <= probability:
+        excess -= 1
+    while tail(scale, excess) > probability:
+        excess += 1
+    return excess
+
+
+def any_of(probability: Decimal, times: int) -> Decimal:
+    """1 - (1 - p)^times: at least one of so many independent events."""
+    with localcontext(_CONTEXT):
+        if probability == 1:
+            return Decimal(1)
+        # Through the logarithm near 0, where 1 - (1 - p)^n would cancel.
+        if probability * times < Decimal("1e-40"):
+            return probability * times
+        return 1 - (1 - probability) ** times
+
+
+def each_of(probability: Decimal, times: int) -> Decimal:
+    """The p with 1 - (1 - p)^times = probability, rounded down."""
+    with localcontext(_CONTEXT):
+        if probability < Decimal("1e-40"):
+            return probability / times
+        root = (1 - probability).ln() / times
+        p = 1 - root.exp()
+        return p * (1 - Decimal(10) ** -(_DIGITS // 2 - 15))
+
+
+def up(number: Decimal) -> float:
+    """The smallest float that is not below `number`."""
+    value = float(number)
+    return value if Decimal(value) >= number else math.nextafter(value, math.inf)
+
+
+def decimal(number: float | Fraction | int) -> Decimal:
+    """A number as an exact or 60-digit decimal."""
+    with localcontext(_CONTEXT):
+        return _decimal(Fraction(number))
+
+
+def floor(number: float) -> int:
+    return int(Decimal(number).to_integral_value(ROUND_FLOOR))
+
+
+def _q(scale: float) -> Decimal:
+    return (-1 / _decimal(Fraction(scale))).exp()
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return Decimal(number.numerator) / Decimal(number.denominator)

@@ -1,0 +1,89 @@
+"""Which of a user's items count: at most m distinct ones, chosen from that user's own rows alone.
+
+The choice orders a user's distinct items by a key and keeps the first m. The key is a function of the user's
+rows and of constants (the salt); the item itself breaks ties, so the order is total and no engine can let one
+user's rows change what another keeps. That is all the privacy proofs need of this module, for every salt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import ibis
+
+from queryveil.engine import Engine
+from queryveil.errors import InputError, UsageError
+from queryveil.items import ItemKind
+from queryveil.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+KEEP = ("random", "first", "frequent")
+ORDER_KEYS = ("engine", "portable")
+
+_PORTABLE_DIGITS = 12
+"""Hexadecimal digits of SHA-256 that order items: 48 bits, ties broken by the item."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """At most `most` distinct items of a kind per user, kept by a rule."""
+
+    most: int
+    keep: str = "random"
+    salt: bytes = b""
+    order_key: str = "engine"
+
+    def __post_init__(self) -> None:
+        if self.keep not in KEEP:
+            raise UsageError(f"there is no rule '{self.keep}' to keep items", f"use {', '.join(KEEP)}")
+        if self.order_key not in ORDER_KEYS:
+            raise UsageError(f"there is no order key '{self.order_key}'", f"use {', '.join(ORDER_KEYS)}")
+
+
+def bounded(log: SearchLog, kind: ItemKind, bound: Bound) -> ir.Table:
+    """Rows (user, item columns): exactly min(m, distinct items) per user."""
+    return bounded_rows(log, kind.occurrences(log), kind.columns, bound)
+
+
+def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Table:
+    """The same for occurrences that the caller made, for instance clicks on published queries only."""
+    if bound.keep == "random":
+        keyed = rows.select("user", *item).distinct()
+        keyed = keyed.mutate(order_key=_hash(log.engine, keyed, item, bound))
+    else:
+        keyed = _own_order(log, rows, item, bound.keep)
+    return log.engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
+
+
+def _own_order(log: SearchLog, rows: ir.Table, item: tuple[str, ...], keep: str) -> ir.Table:
+    timed = "time" in rows.columns
+    if keep == "first" and not timed:
+        raise InputError(
+            "keeping each user's first items needs a 'time' column, and the log has none",
+            "name it with --columns time=..., or use --keep random",
+        )
+    groups = rows.group_by(["user", *item])
+    if keep == "first":
+        return groups.aggregate(order_key=rows["time"].min())
+    # A query event is a distinct (user, time, query): click rows of one event must not count again.
+    times = rows["time"].nunique() if timed else rows.count()
+    return groups.aggregate(order_key=-times)
+
+
+def _hash(engine: Engine, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Value:
+    # Within one user the text before the item is constant, so only the item's own columns need a separator.
+    text = ibis.literal(bound.salt.hex()) + rows["user"]
+    for column in item:
+        text = text + ibis.literal("\x1f") + rows[column]
+    if bound.order_key == "portable":
+        return engine.sha256(text).substr(0, _PORTABLE_DIGITS)
+    return engine.fast_hash(text)
+
+
+def counts(kept: ir.Table, item: tuple[str, ...], at_least: int = 1) -> ir.Table:
+    """How many users kept each item, for items that at least `at_least` users kept."""
+    histogram = kept.group_by(list(item)).aggregate(count=kept.count())
+    return histogram.filter(histogram["count"] >= at_least)

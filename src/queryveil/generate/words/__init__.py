@@ -1,0 +1,14 @@
+"""Word lists that the generator's queries are made of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queryveil.generate.words import commerce, health, home, knowledge, leisure
+
+# topic -> (facets, nouns), as tuples of words
+TOPICS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    name: (tuple(facets.split()), tuple(nouns.split()))
+    for part in (health, home, leisure, knowledge, commerce)
+    for name, (facets, nouns) in part.TOPICS.items()
+}

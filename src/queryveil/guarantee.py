@@ -1,0 +1,199 @@
+"""What is promised: frozen values that add up, or refuse to.
+
+A guarantee is computed from parameters before any data is read. Its proof is in docs/proofs; the rules for
+adding two of them are in docs/proofs/composition.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from queryveil.errors import CannotCompose
+
+PROBABILISTIC = "probabilistic-dp"
+APPROXIMATE = "approximate-dp"
+PURE = "pure-dp"
+K_ANONYMITY = "k-anonymity"
+NONE = "none"
+
+REPLACE = "replace-one-user"
+ADD_REMOVE = "add-remove-one-user"
+
+PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, PURE)
+
+_WORDS = {
+    PROBABILISTIC: "probabilistic differential privacy",
+    APPROXIMATE: "approximate differential privacy",
+    PURE: "differential privacy",
+    K_ANONYMITY: "k-anonymity",
+    NONE: "no guarantee",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """A promise about one release: its kind, its numbers, to whom, against which change, and its limits."""
+
+    kind: str
+    epsilon: float | None = None
+    delta: float | None = None
+    k: int | None = None
+    unit: str = "user"
+    neighbours: str | None = None
+    assumptions: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    implies: Guarantee | None = None
+    """An approximate guarantee with a smaller delta, which holds too and survives further processing."""
+    parts: tuple[Guarantee, ...] = ()
+    """What a composed guarantee was added up from."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in _WORDS:
+            raise ValueError(f"no such kind of guarantee: {self.kind}")
+        if self.kind in PRIVATE_KINDS and (self.epsilon is None or self.delta is None):
+            raise ValueError(f"{self.kind} needs epsilon and delta")
+
+    @property
+    def private(self) -> bool:
+        return self.kind in PRIVATE_KINDS
+
+    def __add__(self, other: Guarantee) -> Guarantee:
+        """Both releases together, of one log: epsilons and deltas add, the weaker kind remains."""
+        if not (self.private and other.private):
+            raise CannotCompose(
+                f"there is no sum of '{self.headline}' and '{other.headline}'",
+                "account for them separately: only differentially private releases add up",
+            )
+        if (self.unit, self.neighbours) != (other.unit, other.neighbours):
+            raise CannotCompose(
+                f"'{self.headline}' is against '{self.neighbours}' and '{other.headline}' against "
+                f"'{other.neighbours}' per {other.unit}",
+                "convert one of them first, with Guarantee.against()",
+            )
+        kinds = {self.kind, other.kind}
+        kind = APPROXIMATE if APPROXIMATE in kinds else PROBABILISTIC if PROBABILISTIC in kinds else PURE
+        return Guarantee(
+            kind=kind,
+            epsilon=exact_sum(self.epsilon, other.epsilon),
+            delta=min(1.0, exact_sum(self.delta, other.delta)),
+            unit=self.unit,
+            neighbours=self.neighbours,
+            assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
+            caveats=tuple(dict.fromkeys(self.caveats + other.caveats)),
+            implies=self.approximate() + other.approximate() if kind == PROBABILISTIC else None,
+            parts=(self.parts or (self,)) + (other.parts or (other,)),
+        )
+
+    def approximate(self) -> Guarantee:
+        """The approximate guarantee that this one implies; it survives any further processing."""
+        if self.implies is not None:
+            return self.implies
+        if not self.private:
+            raise CannotCompose(
+                f"'{self.headline}' implies no differential privacy", "account for it separately"
+            )
+        if self.kind == PROBABILISTIC:
+            return dataclasses.replace(self, kind=APPROXIMATE, parts=())
+        return self
+
+    def against(self, neighbours: str) -> Guarantee:
+        """The same release under another neighbour relation, where a proof allows the conversion."""
+        if neighbours == self.neighbours:
+            return self
+        if neighbours == REPLACE and self.neighbours == ADD_REMOVE and self.kind != PROBABILISTIC:
+            epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
+            return dataclasses.replace(
+                self,
+                epsilon=2 * epsilon,
+                delta=min(1.0, math.nextafter((1 + math.exp(epsilon)) * delta, math.inf) if delta else 0.0),
+                neighbours=REPLACE,
+                parts=(),
+            )
+        raise CannotCompose(
+            f"'{self.headline}' against '{self.neighbours}' cannot be restated against '{neighbours}'",
+            f"publish with a guarantee against '{neighbours}'",
+        )
+
+    # -- words -------------------------------------------------------------------------------------------
+
+    @property
+    def headline(self) -> str:
+        """One line: numbers, unit and kind."""
+        if self.kind == NONE:
+            return "no guarantee"
+        if self.kind == K_ANONYMITY:
+            return f"k = {self.k} (k-anonymity)"
+        delta = f", delta {self.delta:.3g}" if self.delta else ""
+        return f"epsilon {self.epsilon:g}{delta}, per {self.unit} ({_WORDS[self.kind]})"
+
+    def plain_words(self) -> str:
+        """What an attacker can and cannot learn, in words, with an example in odds."""
+        if not self.private:
+            return "Nothing is promised against someone who knows more than this release."
+        before = 100
+        after = before_to_after(1 / before, float(self.epsilon or 0))
+        change = (
+            "were replaced by any other" if self.neighbours == REPLACE else "had never been in the log at all"
+        )
+        failing = {
+            PROBABILISTIC: f" Except with probability {self.delta:.1g} over the noise,",
+            APPROXIMATE: f" But for a slack of {self.delta:.1g} in probability,",
+            PURE: "",
+        }[self.kind]
+        rise = f"a suspicion of 1 in {before} about that person's searches can rise to at most {odds(after)}."
+        tail = f"{failing} {rise}" if failing else " " + rise[0].upper() + rise[1:]
+        return (
+            f"Whoever reads this release learns nearly the same whether one person's searches are in it or "
+            f"{change}.{tail} It does not hide what thousands of people share."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For manifests and `--json`; `from_dict` reads it back."""
+        out: dict[str, Any] = {"kind": self.kind}
+        for name in ("epsilon", "delta", "k"):
+            if getattr(self, name) is not None:
+                out[name] = getattr(self, name)
+        out |= {"unit": self.unit, "neighbours": self.neighbours}
+        out |= {"assumptions": list(self.assumptions), "caveats": list(self.caveats)}
+        if self.implies is not None:
+            keys = ("kind", "epsilon", "delta", "unit", "neighbours")
+            out["implies"] = {key: getattr(self.implies, key) for key in keys}
+        if self.parts:
+            out["parts"] = [part.as_dict() for part in self.parts]
+        return out
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Guarantee:
+        fields = dict(given)
+        for name in ("assumptions", "caveats"):
+            fields[name] = tuple(fields.get(name, ()))
+        fields["parts"] = tuple(cls.from_dict(part) for part in fields.get("parts", ()))
+        if fields.get("implies"):
+            fields["implies"] = cls.from_dict(fields["implies"])
+        return cls(**fields)
+
+
+def exact_sum(*numbers: float | None) -> float:
+    """Sum as a person adds the printed decimals: ten times 0.1 is 1."""
+    return float(sum((Decimal(repr(float(number))) for number in numbers if number is not None), Decimal(0)))
+
+
+def before_to_after(prior: float, epsilon: float) -> float:
+    """The most that a prior probability can become once the release is read."""
+    if epsilon > 700:
+        return 1.0
+    return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))
+
+
+def odds(probability: float) -> str:
+    """A probability as people say it: 1 in 37, 73 in 100, or nearly certain."""
+    if probability > 0.995:
+        return "near certainty"
+    if probability > 0.2:
+        return f"{100 * probability:.0f} in 100"
+    return f"1 in {1 / probability:.0f}"

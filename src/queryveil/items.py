@@ -1,0 +1,82 @@
+"""What is counted and published: keywords, queries, query pairs, clicks. One definition each.
+
+An item kind names its columns and turns a log into its occurrences: rows of user, the item's columns, and
+`time` where the log has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import ibis
+
+from queryveil.errors import UsageError
+from queryveil.log import SearchLog
+from queryveil.normalise import ASCII_PUNCTUATION_ENDS
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True)
+class ItemKind:
+    """One kind of item: its name, its published columns, and how a log's occurrences are found."""
+
+    name: str
+    columns: tuple[str, ...]
+    help: str
+    occurrences: Callable[[SearchLog], ir.Table]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _rows(log: SearchLog, table: ir.Table, *columns: str) -> ir.Table:
+    return table.select("user", *columns, *(["time"] if "time" in log.columns else []))
+
+
+def _queries(log: SearchLog) -> ir.Table:
+    return _rows(log, log.queries, "query")
+
+
+def _keywords(log: SearchLog) -> ir.Table:
+    rows = log.queries
+    words = rows.mutate(keyword=rows["words"].split(" ").unnest())
+    # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
+    ends = words["keyword"].re_search(ASCII_PUNCTUATION_ENDS)
+    bare = ibis.ifelse(ends, words["keyword"].re_replace(ASCII_PUNCTUATION_ENDS, ""), words["keyword"])
+    words = words.mutate(keyword=bare)
+    return _rows(log, words.filter(words["keyword"] != ""), "keyword")
+
+
+def _query_pairs(log: SearchLog) -> ir.Table:
+    events = log.events()
+    window = ibis.window(group_by=["user", "session"], order_by=[events["time"], events["query"]])
+    pairs = events.mutate(next_query=events["query"].lead().over(window))
+    pairs = pairs.filter(pairs["next_query"].notnull() & (pairs["next_query"] != pairs["query"]))
+    return _rows(log, pairs, "query", "next_query")
+
+
+def _clicks(log: SearchLog) -> ir.Table:
+    log.need("url", "counting clicks")
+    rows = log.queries
+    return _rows(log, rows.filter(rows["url"].notnull()), "query", "url")
+
+
+_KINDS = (
+    ItemKind("keywords", ("keyword",), "the words of queries", _keywords),
+    ItemKind("queries", ("query",), "whole queries", _queries),
+    ItemKind("query-pairs", ("query", "next_query"), "two queries, one after the other", _query_pairs),
+    ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _clicks),
+)
+
+KINDS: dict[str, ItemKind] = {kind.name: kind for kind in _KINDS}
+
+
+def kind(name: str) -> ItemKind:
+    """The item kind of that name."""
+    if name not in KINDS:
+        raise UsageError(f"there is no item kind '{name}'", f"use one of {', '.join(KINDS)}")
+    return KINDS[name]

@@ -1,0 +1,241 @@
+"""The search log: one lazy table of user, time, query, url, rank, session, on any engine.
+
+`query` is normalised (see `normalise.py`), empty where nothing is left; `words` is the text that keywords
+are cut from. Columns that the source lacks are absent. Everything here is lazy but for the two things that
+must be known first: which texts need more than ASCII rules, and how many users there are.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil import engine as engines
+from queryveil import normalise as text
+from queryveil.engine import Engine
+from queryveil.errors import InputError, UsageError
+from queryveil.readers import Progress, ReadOptions, Staged, stage
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+SESSION_GAP_MINUTES = 30
+COLUMNS = ("user", "time", "query", "url", "rank", "session")
+_TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
+_FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
+
+
+@dataclass(frozen=True)
+class SearchLog:
+    """A search log ready to count. Make one with `queryveil.read`."""
+
+    table: ir.Table
+    engine: Engine
+    session_gap_minutes: int = SESSION_GAP_MINUTES
+    staged: Staged | None = None
+    """What reading it found: rows, rejected rows and why. None for tables that were handed over."""
+    workspace: Path | None = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column for column in COLUMNS if column in self.table.columns)
+
+    def need(self, column: str, why: str) -> None:
+        """Refuse what this log has no column for."""
+        if column not in self.table.columns:
+            raise InputError(
+                f"{why} needs a '{column}' column, and the log has none",
+                f"name it with --columns {column}=...",
+            )
+
+    @functools.cached_property
+    def users(self) -> int:
+        """Everyone with at least one accepted row, an empty query included."""
+        groups = self.table.group_by("user").aggregate()
+        return int(self.engine.arrow(groups.aggregate(n=groups.count()))["n"][0].as_py())
+
+    @functools.cached_property
+    def rows(self) -> int:
+        if self.staged is not None:
+            return self.staged.rows
+        return int(self.engine.arrow(self.table.aggregate(n=self.table.count()))["n"][0].as_py())
+
+    @property
+    def queries(self) -> ir.Table:
+        """The rows that have a query."""
+        return self.table.filter(self.table["query"] != "")
+
+    def sessions(self) -> ir.Table:
+        """All rows, with `session` filled: the source's own, or cut where a gap exceeds the limit."""
+        self.need("time", "cutting sessions")
+        rows = self.table
+        own = "session" in rows.columns
+        keys = ["user", "session"] if own else ["user"]
+        window = ibis.window(group_by=keys, order_by=rows["time"])
+        previous = rows["time"].lag().over(window)
+        limit = ibis.interval(minutes=self.session_gap_minutes)
+        rows = rows.mutate(starts=ibis.ifelse(rows["time"] > previous + limit, 1, 0))
+        number = rows["starts"].sum().over(
+            ibis.cumulative_window(group_by=keys, order_by=rows["time"])  # type: ignore[attr-defined]
+        )
+        cut = ibis.literal("cut ") + number.cast("string")
+        session = ibis.coalesce(ibis.literal("own ") + rows["session"], cut) if own else cut
+        return rows.mutate(session=session).drop("starts")
+
+    def events(self) -> ir.Table:
+        """Query events: distinct (user, session, time, query) with a query, so that clicks count once."""
+        rows = self.sessions()
+        return rows.filter(rows["query"] != "").select("user", "session", "time", "query").distinct()
+
+
+def read(
+    log: str | Path | Sequence[str | Path] | Any,
+    *,
+    engine: str | Engine = "duckdb",
+    columns: Mapping[str, str | int] | None = None,
+    session_gap_minutes: int = SESSION_GAP_MINUTES,
+    progress: Progress | None = None,
+    **options: Any,
+) -> SearchLog:
+    """Read a log from files (path, folder, glob), or take an Ibis table, Arrow table or Spark DataFrame.
+
+    `options` are those of `ReadOptions`: format, time_format, header, delimiter, max_rejected.
+    """
+    if not isinstance(session_gap_minutes, int) or session_gap_minutes < 1:
+        raise UsageError(
+            f"parameter 'session_gap_minutes' must be an int >= 1; got {session_gap_minutes!r}",
+            "pass --session-gap-minutes 30",
+        )
+    workspace = Path(tempfile.mkdtemp(prefix="queryveil-"))  # mode 0700
+    try:
+        if isinstance(log, (str, Path)) or (isinstance(log, Sequence) and not isinstance(log, pa.Table)):
+            staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
+            runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
+            source = runs_on.read_parquet(staged.files)
+            table = _standard(source, staged.names, clean=not staged.direct)
+        else:
+            staged = None
+            source, runs_on = _table(log, engine, workspace)
+            names = {name: str(column) for name, column in (columns or _same(source.columns)).items()}
+            table = _standard(source, names, clean=False)
+        made = SearchLog(
+            table=_normalised(table, runs_on, workspace),
+            engine=runs_on,
+            session_gap_minutes=session_gap_minutes,
+            staged=staged,
+            workspace=workspace,
+        )
+    except BaseException:
+        _remove(workspace)
+        raise
+    weakref.finalize(made, _remove, workspace)
+    return made
+
+
+def _same(found: Sequence[str]) -> dict[str, str]:
+    return {name: name for name in COLUMNS if name in found}
+
+
+def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table, Engine]:
+    import ibis.expr.types as ir  # noqa: PLC0415 (slow to import, needed only for handed-over tables)
+
+    if isinstance(given, ir.Table):
+        return given, engines.of_backend(given.get_backend())
+    if isinstance(given, pa.Table):
+        file = workspace / "given.parquet"
+        pq.write_table(given, file)
+        runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
+        return runs_on.read_parquet([file]), runs_on
+    if hasattr(given, "sparkSession"):
+        spark = engines.Spark(ibis.pyspark.connect(given.sparkSession))
+        return spark.table(given), spark
+    raise UsageError(
+        f"a log cannot be a {type(given).__name__}",
+        "pass a path, a folder, a glob, an Ibis table, an Arrow table or a Spark DataFrame",
+    )
+
+
+def _standard(source: ir.Table, names: Mapping[str, str], *, clean: bool) -> ir.Table:
+    """Our columns with our types; rows without a user or with an unreadable time are left out."""
+    for needed in ("user", "query"):
+        if needed not in names:
+            raise InputError(f"the log has no '{needed}' column", f"name it with --columns {needed}=...")
+    lost = [column for column in names.values() if column not in source.columns]
+    if lost:
+        raise InputError(
+            f"the log has no column '{lost[0]}'", f"it has: {', '.join(map(str, source.columns))}"
+        )
+    chosen = {name: source[column] for name, column in names.items()}
+    for name, kind in _TYPES.items():
+        if name in chosen and str(chosen[name].type()).lstrip("!") != kind:
+            chosen[name] = chosen[name].cast(kind)
+    if "time" in chosen and not (
+        chosen["time"].type().is_timestamp() and chosen["time"].type().timezone is None
+    ):
+        chosen["time"] = chosen["time"].cast("timestamp")
+    table = source.select(**chosen)
+    if not clean:
+        good = table["user"].notnull() & (table["user"] != "")
+        if "time" in chosen:
+            good &= table["time"].notnull()
+        table = table.filter(good)
+        if "url" in chosen:
+            table = table.mutate(url=table["url"].nullif(""))
+    return table
+
+
+def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:
+    """The table with `query` in normal form and `words`, the text that keywords are cut from."""
+    raw = table["query"]
+    foreign = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
+    mapping = _write_foreign(engine, foreign, workspace / "foreign.parquet")
+    if mapping is None:
+        return table.mutate(query=_ascii_normal(raw)).mutate(words=ibis._["query"])
+    # ASCII rows get a null key, which no join looks up.
+    known = engine.read_parquet([mapping])
+    keyed = table.mutate(foreign=ibis.ifelse(engine.is_ascii(raw), ibis.null("string"), raw))
+    joined = keyed.left_join(known, keyed["foreign"] == known["raw"])
+    plain = _ascii_normal(joined["query"])
+    return joined.mutate(
+        query=joined["normal"].fill_null(plain), words=joined["words"].fill_null(plain)
+    ).select(*table.columns, "words")
+
+
+def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
+    changed = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
+    changed = changed.re_replace(text.ASCII_SURROUND, "")
+    # Most rows are in normal form already: one test instead of four changes.
+    return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NORMAL_ASCII), raw), else_=changed)
+
+
+def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
+    """Map every text beyond ASCII once, in a stream, to its normal form; None if there is none."""
+    writer = None
+    for batch in engine.batches(texts):
+        raw = batch.column("raw").to_pylist()
+        if not raw:
+            continue
+        normal = [text.normalise(one) for one in raw]
+        words = [" ".join(text.keywords(one)) for one in normal]
+        rows = pa.record_batch([pa.array(part, pa.string()) for part in (raw, normal, words)], schema=_FOREIGN)
+        writer = writer or pq.ParquetWriter(file, _FOREIGN)
+        writer.write_batch(rows)
+    if writer is None:
+        return None
+    writer.close()
+    return file
+
+
+def _remove(workspace: Path) -> None:
+    import shutil  # noqa: PLC0415 (runs at exit)
+
+    shutil.rmtree(workspace, ignore_errors=True)

@@ -1,0 +1,93 @@
+"""What a mechanism is, what it is given, and what it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+
+from queryveil.guarantee import Guarantee
+from queryveil.log import SearchLog
+from queryveil.noise import Noise
+from queryveil.parameters import parameters
+
+USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
+ROW_LOCAL = "rows are parsed one by one: no row changes how another is read"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would be done and promised, computed from parameters alone."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    calibration: Mapping[str, Any]
+    guarantee: Guarantee
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "calibration": dict(self.calibration),
+            "guarantee": self.guarantee.as_dict(),
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One publication in progress: its randomness, its public facts, and where stages and private facts go."""
+
+    noise: Noise
+    users: int | None = None
+    order_key: str = "engine"
+    told: Callable[[str, str], None] | None = None
+    """Called with the name of a stage and a sentence about it, for the curator's eyes."""
+    private: dict[str, pa.Table] = field(default_factory=dict)
+    """Tables for the curator's private folder."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    salt: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.salt = self.salt or self.noise.key()
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Time a stage; what is said inside is told under its name."""
+        start = time.perf_counter()
+        try:
+            yield lambda sentence: self.told(name, sentence) if self.told else None
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)
+
+
+class Mechanism(Protocol):
+    """A way to protect a log. Implementations are frozen dataclasses with declared parameters."""
+
+    name: ClassVar[str]
+    needs_users: ClassVar[bool]
+    """The guarantee depends on a public number of users under some parameters."""
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+
+def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
+    """The parameters as a manifest may show them: no paths, nothing that was left out."""
+    shown: dict[str, Any] = {}
+    for parameter in parameters(type(mechanism)):
+        value = getattr(mechanism, parameter.name)
+        if value is None or parameter.declaration.path:
+            continue
+        shown[parameter.name] = list(value) if isinstance(value, tuple) else value
+    return shown
+
+

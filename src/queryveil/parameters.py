@@ -1,0 +1,155 @@
+"""Declared parameters: one declaration gives validation, command-line option, web field and documentation.
+
+    epsilon: float = param("privacy loss per user", gt=0)
+
+A dataclass whose fields are declared so calls `validate(self)` in `__post_init__`; the message names the
+parameter, what it must be and what it got.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from queryveil.errors import UsageError
+
+_MISSING = dataclasses.MISSING
+_KEY = "queryveil"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What is known of one parameter beyond its Python type."""
+
+    help: str
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+    choices: tuple[str, ...] | None = None
+    flag: str | None = None
+    """Name of the command-line option where it is not the field's own."""
+    path: bool = False
+    """The value is a file of the curator's: its path never enters a release."""
+    many: bool = False
+    """Several values, separated by commas on the command line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A declared field of a class, as command line, web form and documentation see it."""
+
+    name: str
+    type: type
+    """The scalar type: bool, int, float or str (of each value, for parameters with several)."""
+    optional: bool
+    default: Any
+    declaration: Declaration
+
+    @property
+    def required(self) -> bool:
+        return self.default is _MISSING
+
+    @property
+    def flag(self) -> str:
+        return self.declaration.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def help(self) -> str:
+        limits = _limits(self.declaration)
+        return f"{self.declaration.help} ({limits})" if limits else self.declaration.help
+
+
+def param(help: str, *, default: Any = _MISSING, **limits: Any) -> Any:
+    """Declare a dataclass field: a sentence of help, limits, and optionally a default."""
+    metadata = {_KEY: Declaration(help=help, **limits)}
+    if default is _MISSING:
+        return dataclasses.field(metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def parameters(cls: type) -> Iterator[Parameter]:
+    """The declared parameters of a dataclass, in order."""
+    hints = typing.get_type_hints(cls)
+    for field in dataclasses.fields(cls):
+        declaration = field.metadata.get(_KEY)
+        if declaration is None:
+            continue
+        scalar, optional = _scalar(hints[field.name])
+        yield Parameter(
+            name=field.name, type=scalar, optional=optional, default=field.default, declaration=declaration
+        )
+
+
+def validate(instance: Any) -> None:
+    """Check every declared parameter of `instance`; NaN and infinities never pass."""
+    for parameter in parameters(type(instance)):
+        value = getattr(instance, parameter.name)
+        if value is None and parameter.optional:
+            continue
+        if parameter.declaration.many:
+            if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+                raise _wrong(parameter, value)
+            # One canonical form whatever sequence was given, so that equal parameters are equal values.
+            value = tuple(_checked(parameter, part) for part in value)
+            object.__setattr__(instance, parameter.name, value)
+        else:
+            object.__setattr__(instance, parameter.name, _checked(parameter, value))
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:
+    if parameter.type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, parameter.type) or (parameter.type is not bool and isinstance(value, bool)):
+        raise _wrong(parameter, value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _wrong(parameter, value)
+    rule = parameter.declaration
+    inside = (
+        (rule.gt is None or value > rule.gt)
+        and (rule.ge is None or value >= rule.ge)
+        and (rule.lt is None or value < rule.lt)
+        and (rule.le is None or value <= rule.le)
+        and (rule.choices is None or value in rule.choices)
+    )
+    if not inside:
+        raise _wrong(parameter, value)
+    return value
+
+
+def _wrong(parameter: Parameter, value: object) -> UsageError:
+    noun = {int: "an int", float: "a number", str: "a text", bool: "true or false"}[parameter.type]
+    if parameter.declaration.many:
+        noun = f"a list of {noun.split()[-1]}s"
+    limits = _limits(parameter.declaration)
+    shown = repr(value) if len(repr(value)) <= 40 else repr(value)[:37] + "..."
+    return UsageError(
+        f"parameter '{parameter.name}' must be {noun}{' ' + limits if limits else ''}; got {shown}",
+        f"pass {parameter.flag} within these limits",
+    )
+
+
+def _limits(rule: Declaration) -> str:
+    if rule.choices:
+        return "out of " + ", ".join(rule.choices)
+    signs = ((">", rule.gt), (">=", rule.ge), ("<", rule.lt), ("<=", rule.le))
+    return " and ".join(f"{sign} {limit:g}" for sign, limit in signs if limit is not None)
+
+
+def _scalar(hint: Any) -> tuple[type, bool]:
+    """The scalar type of an annotation such as `float`, `int | None`, `tuple[str, ...] | None`."""
+    optional = False
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        arms = [arm for arm in typing.get_args(hint) if arm is not type(None)]
+        optional = len(arms) < len(typing.get_args(hint))
+        hint = arms[0]
+    if typing.get_origin(hint) is tuple:
+        hint = typing.get_args(hint)[0]
+    if hint not in (bool, int, float, str):
+        raise TypeError(f"no rule for a parameter of type {hint!r}")
+    return hint, optional

@@ -1,0 +1,73 @@
+"""Which column of the source holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from queryveil.errors import InputError
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "user": ("user", "user_id", "userid", "anonid", "client_id", "uid"),
+    "time": ("time", "timestamp", "querytime", "query_time", "date", "datetime", "ts"),
+    "query": ("query", "user_query", "q", "keywords"),
+    "url": ("url", "clickurl", "click_url", "clicked_url"),
+    "rank": ("rank", "itemrank", "item_rank", "position"),
+    "session": ("session", "session_id", "sessionid"),
+}
+"""Names under which a column is found by itself, in order of preference, in any case."""
+
+WAY_OUT = "name the columns, for example --columns user=1,time=2,query=3 (by name if there is a header)"
+
+
+def by_alias(names: Sequence[str]) -> dict[str, str]:
+    """Standard column -> the source's name for it, as far as the names are usual ones."""
+    known: dict[str, str] = {}
+    for name in names:
+        known.setdefault(name.strip().lower(), name)
+    found = {}
+    for standard, aliases in ALIASES.items():
+        alias = next((alias for alias in aliases if alias in known), None)
+        if alias is not None:
+            found[standard] = known[alias]
+    return found
+
+
+def is_header(names: Sequence[str]) -> bool:
+    """Whether these fields name at least the user and the query."""
+    return {"user", "query"} <= by_alias(names).keys()
+
+
+def find(name: str, names: Sequence[str]) -> str | None:
+    """The name as the source spells it: exactly, or else in another case if only one fits."""
+    if name in names:
+        return name
+    fitting = [other for other in names if other.strip().lower() == name.strip().lower()]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def require_aliases(names: Sequence[str], where: str) -> dict[str, str]:
+    """By alias, or an error that lists what there is."""
+    found = by_alias(names)
+    for standard in ("user", "query"):
+        if standard not in found:
+            raise InputError(
+                f"{where} has no column for the {standard}; it has {listed(names)}",
+                "say which it is, for example --columns user=...,query=...,time=...",
+            )
+    return found
+
+
+def no_such_column(name: str, names: Sequence[str], where: str) -> InputError:
+    return InputError(f"{where} has no column {name!r}; it has {listed(names)}", "correct --columns")
+
+
+def listed(names: Sequence[str], most: int = 30) -> str:
+    shown = ", ".join(repr(name) for name in names[:most]) or "none"
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def as_number(at: str | int) -> int | None:
+    """A column number from 1, however it was typed; None for a name."""
+    if isinstance(at, int):
+        return at
+    return int(at) if at.isascii() and at.isdigit() else None

@@ -1,0 +1,205 @@
+"""Text files as Arrow batches of numbered lines, block by block and whatever the size of file or line.
+
+A line ends at `\\n`; one `\\r` before it is taken off. How the blocks fall has no influence on the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from queryveil.readers.model import Progress, Source, SourceFile
+from queryveil.readers.sources import blocks
+
+BLOCK_BYTES = 4 * 1024 * 1024
+LONGEST_LINE = 16 * 1024 * 1024
+_KEPT_OF_LONG_LINE = 1000
+
+NOT_UTF8 = "not UTF-8"
+BINARY = "binary data"
+TOO_LONG = "line too long"
+
+SCHEMA = pa.schema(
+    [("file", pa.int32()), ("line", pa.int64()), ("text", pa.string()), ("problem", pa.string())]
+)
+
+
+@dataclass(frozen=True)
+class LineLimits:
+    """Sizes that tests make small; results do not depend on `block`."""
+
+    block: int = BLOCK_BYTES
+    line: int = LONGEST_LINE
+
+
+def read_lines(
+    source: Source, header: str | None, progress: Progress | None, limits: LineLimits | None = None
+) -> Iterator[pa.RecordBatch]:
+    """All lines of all files but their header lines; `problem` says why a line cannot be parsed."""
+    limits = limits or LineLimits()
+    total = sum(file.path.stat().st_size for file in source.files)
+    before = 0
+    for number, file in enumerate(source.files):
+
+        def report(done: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        batches = _lines_of(file, number, limits, report)
+        yield from _without_last_blank(_without_header(batches, header))
+        before += file.path.stat().st_size
+
+
+def _lines_of(file: SourceFile, number: int, limits: LineLimits, report: Any) -> Iterator[pa.RecordBatch]:
+    line = 1
+    carry = bytearray()
+    # Set while the rest of an over-long line is thrown away: the beginning that is kept of it.
+    dropped: bytes | None = None
+    for block, done in blocks(file, limits.block):
+        report(done)
+        if dropped is not None:
+            end = block.find(b"\n")
+            if end < 0:
+                continue
+            yield _long_line(number, line, dropped)
+            line, dropped = line + 1, None
+        else:
+            end = -1
+        cut = block.rfind(b"\n") + 1
+        if cut > end + 1:
+            batch = _split(bytes(carry) + block[end + 1 : cut], number, line, limits.line)
+            yield batch
+            line += batch.num_rows
+            carry = bytearray()
+        carry += block[max(cut, end + 1) :]
+        # One more than the limit, as the last byte may be a `\r` that does not count.
+        if len(carry) > limits.line + 1:
+            dropped, carry = bytes(carry[:_KEPT_OF_LONG_LINE]), bytearray()
+    if dropped is not None:
+        yield _long_line(number, line, dropped)
+    elif carry:
+        yield _split(bytes(carry) + b"\n", number, line, limits.line)
+
+
+def _long_line(number: int, line: int, beginning: bytes) -> pa.RecordBatch:
+    return _batch(number, line, pa.array([_readable(beginning)], pa.string()), [TOO_LONG])
+
+
+def _split(data: bytes, number: int, line: int, longest: int) -> pa.RecordBatch:
+    """Lines of `data`, which ends with a line end, as one batch that starts at `line`."""
+    buffer = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(buffer == 10)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    keep = np.ones(len(buffer), np.bool_)
+    keep[ends] = False
+    returns = (ends > starts) & (buffer[np.maximum(ends - 1, 0)] == 13)
+    keep[ends[returns] - 1] = False
+    lengths = ends - starts - returns
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    content = buffer[keep]
+    texts = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(content))
+    problems = _problems(texts, content, offsets, longest)
+    if problems is None:
+        return _batch(number, line, texts, None)
+    return _batch(number, line, _readable_texts(content, offsets, problems), problems)
+
+
+def _problems(
+    texts: Any, content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], longest: int
+) -> list[str | None] | None:
+    """Why single lines cannot be parsed, or None when all can: the usual case, and a fast one."""
+    binary = np.flatnonzero(content == 0)
+    too_long = np.flatnonzero(np.diff(offsets) > longest)
+    if _is_utf8(texts) and not len(binary) and not len(too_long):
+        return None
+    problems: list[str | None] = [None] * len(texts)
+    raw = content.tobytes()
+    for at in range(len(texts)):
+        try:
+            raw[offsets[at] : offsets[at + 1]].decode()
+        except UnicodeDecodeError:
+            problems[at] = NOT_UTF8
+    for row in np.unique(np.searchsorted(offsets, binary, side="right") - 1):
+        problems[row] = BINARY
+    for row in too_long:
+        problems[row] = TOO_LONG
+    return problems
+
+
+def _is_utf8(texts: Any) -> bool:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _readable_texts(
+    content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], problems: list[str | None]
+) -> Any:
+    raw = content.tobytes()
+    texts = []
+    for at, problem in enumerate(problems):
+        text = raw[offsets[at] : offsets[at + 1]]
+        texts.append(_readable(text[:_KEPT_OF_LONG_LINE] if problem == TOO_LONG else text))
+    return pa.array(texts, pa.string())
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "backslashreplace")
+
+
+def _batch(number: int, line: int, texts: Any, problems: list[str | None] | None) -> pa.RecordBatch:
+    rows = len(texts)
+    return pa.record_batch(
+        [
+            pa.array(np.full(rows, number, np.int32)),
+            pa.array(np.arange(line, line + rows, dtype=np.int64)),
+            texts,
+            pa.nulls(rows, pa.string()) if problems is None else pa.array(problems, pa.string()),
+        ],
+        schema=SCHEMA,
+    )
+
+
+def _without_header(batches: Iterator[pa.RecordBatch], header: str | None) -> Iterator[pa.RecordBatch]:
+    """Leave out the first line that is not blank if it is the header."""
+    looking = header is not None
+    for batch in batches:
+        if not looking:
+            yield batch
+            continue
+        texts = batch.column("text")
+        at = next((row for row in range(len(texts)) if texts[row].as_py().strip()), None)
+        if at is None:
+            yield batch
+            continue
+        looking = False
+        if texts[at].as_py() == header:
+            yield batch.slice(0, at)
+            yield batch.slice(at + 1)
+        else:
+            yield batch
+
+
+def _without_last_blank(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Leave out one blank line at the end of a file: editors and exports add it, and it says nothing."""
+    held = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if held is not None:
+            yield held
+            held = None
+        last = batch.num_rows - 1
+        if batch.column("text")[last].as_py() == "":
+            held = batch.slice(last)
+            batch = batch.slice(0, last)  # noqa: PLW2901 (the rest of the same batch)
+        if batch.num_rows:
+            yield batch

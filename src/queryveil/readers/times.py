@@ -1,0 +1,68 @@
+"""Times as text, read by shape: each row says by itself which style it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from queryveil.errors import UsageError
+
+# Years from 1000, so that nothing before Christ comes out of a typing error. Spaces around a time are allowed
+# here rather than trimmed off, which would cost more than all the rest.
+_DATE = r"[1-9]\d{3}-\d\d-\d\d"
+_CLOCK = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
+_LOCAL = rf" *{_DATE}(?:{_CLOCK})? *"
+_WITH_ZONE = rf" *({_DATE}{_CLOCK}) ?(?:[Zz]|([+-])(0\d|1[0-5]):?([0-5]\d)?) *"
+# Digits before the point tell the unit. Lengths between them are left out on purpose: 12 and 14 digits are
+# more often a date run together (yymmddHHMMSS) than a count, and reading those as an epoch would be silent.
+_EPOCHS = ((r" *\d{9,10}(\.\d{1,9})? *", 1_000_000), (r" *\d{13}(\.\d{1,9})? *", 1_000), (r" *\d{16} *", 1))
+
+
+def literal(text: str) -> str:
+    """A SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def time_sql(text: str, time_format: str | None) -> str:
+    """SQL for the UTC timestamp of the text expression `text`, null where it is none."""
+    if time_format is not None:
+        parsed = f"try_strptime(trim({text}), {literal(time_format)})"
+        # DuckDB takes the words `epoch` and `infinity` for times whatever the format. By way of microseconds,
+        # a format with a zone comes out in UTC.
+        return f"CASE WHEN regexp_matches({text}, '[0-9]') THEN make_timestamp(epoch_us({parsed})) END"
+
+    def part(number: int) -> str:
+        return f"regexp_extract({text}, {literal(_WITH_ZONE)}, {number})"
+
+    # DuckDB's own cast to TIMESTAMP drops the zone without using it, hence by hand.
+    minutes = (
+        f"CAST({part(2)} || '1' AS INTEGER) * "
+        f"(60 * CAST({part(3)} AS INTEGER) + CAST('0' || {part(4)} AS INTEGER))"
+    )
+    zoned = (
+        f"try_cast({part(1)} AS TIMESTAMP) - "
+        f"CASE WHEN {part(2)} = '' THEN INTERVAL 0 MINUTE ELSE to_minutes({minutes}) END"
+    )
+    whens = [
+        f"WHEN regexp_full_match({text}, {literal(_LOCAL)}) THEN try_cast({text} AS TIMESTAMP)",
+        f"WHEN regexp_full_match({text}, {literal(_WITH_ZONE)}) THEN {zoned}",
+    ]
+    whens += [
+        f"WHEN regexp_full_match({text}, {literal(shape)}) "
+        f"THEN make_timestamp(CAST(CAST({text} AS DECIMAL(25, 6)) * {unit} AS BIGINT))"
+        for shape, unit in _EPOCHS
+    ]
+    return f"CASE {' '.join(whens)} END"
+
+
+def check_time_format(connection: Any, time_format: str | None) -> None:
+    """Refuse a format that no row could ever have, before any row is read."""
+    if time_format is None:
+        return
+    try:
+        connection.execute(f"SELECT {time_sql(literal('x'), time_format)}").fetchall()
+    except duckdb.Error:
+        raise UsageError(
+            f"{time_format!r} is not a time format", "use strptime's letters, for example %y%m%d%H%M%S"
+        ) from None

@@ -1,0 +1,260 @@
+"""publish(): plan, check, charge, protect, and write all at once or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil import folder
+from queryveil.errors import CannotBeMet, OutputError, UsageError
+from queryveil.guarantee import Guarantee
+from queryveil.ledger import Ledger
+from queryveil.log import SearchLog
+from queryveil.mechanisms import Mechanism, Plan, Run
+from queryveil.noise import Noise
+from queryveil.report import datasheet, html
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What is published: tables, and the plan with its guarantee. `private` is for the curator alone."""
+
+    plan: Plan
+    tables: dict[str, pa.Table]
+    private: dict[str, Any] = field(default_factory=dict, repr=False)
+    seconds: dict[str, float] = field(default_factory=dict, repr=False)
+    path: Path | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.plan.guarantee
+
+    @property
+    def released(self) -> dict[str, int]:
+        """Published rows per table."""
+        return {name: table.num_rows for name, table in self.tables.items()}
+
+    def save(self, out: str | Path) -> Release:
+        """Write the release folder and the private folder beside it."""
+        with writing(Path(out)) as target:
+            target.fill(self)
+        return dataclasses.replace(self, path=Path(out))
+
+    def manifest(self) -> dict[str, Any]:
+        """Everything a reader of the release needs to know; nothing that the guarantee does not cover."""
+        tables = {
+            name: {
+                "file": folder.table_file(name),
+                "rows": table.num_rows,
+                "columns": [
+                    {"name": one.name, "type": str(one.type), "help": folder.COLUMN_HELP.get(one.name, "")}
+                    for one in table.schema
+                ],
+            }
+            for name, table in self.tables.items()
+        }
+        return {
+            "format": folder.FORMAT,
+            "format_version": folder.FORMAT_VERSION,
+            **{key: value for key, value in self.plan.as_dict().items() if key != "warnings"},
+            "tables": tables,
+            "software": {"name": "queryveil", "version": metadata.version("queryveil")},
+            "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        }
+
+
+def publish(
+    log: SearchLog,
+    mechanism: Mechanism,
+    *,
+    items: str | tuple[str, ...] | None = None,
+    users: int | None = None,
+    out: str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
+    source: str | None = None,
+    order_key: str = "engine",
+    allow_empty: bool = False,
+    told: Callable[[str, str], None] | None = None,
+    noise: Noise | None = None,
+) -> Release:
+    """Protect a log and, with `out`, write the release folder.
+
+    `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
+    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded.
+    """
+    if items is not None:
+        kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
+        mechanism = dataclasses.replace(mechanism, items=kinds)  # type: ignore[type-var]
+    if isinstance(ledger, (str, Path)):
+        ledger = Ledger(str(ledger))
+    if ledger is not None and not source:
+        raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+    with contextlib.ExitStack() as stack:
+        # The output is claimed first: a release that cannot be written must not be charged.
+        target = stack.enter_context(writing(Path(out))) if out is not None else None
+        run = Run(noise=noise or Noise(), order_key=order_key, told=told)
+        with run.stage("read") as say:
+            run.users = _public_users(log, mechanism, users)
+            say(_read_sentence(log))
+        plan = mechanism.plan(users=run.users)
+        if ledger is not None and source:
+            ledger.charge(source, plan.method, plan.guarantee)
+        tables = mechanism.protect(log, run)
+        if not allow_empty and not any(table.num_rows for table in tables.values()):
+            raise CannotBeMet(
+                "nothing is frequent enough to be published under these parameters"
+                + (" (the charge to the ledger stands)" if ledger is not None else ""),
+                "raise epsilon or delta, lower max-items, use a longer log, or pass --allow-empty",
+            )
+        release = Release(plan=plan, tables=tables, private=_private(log, run), seconds=run.seconds)
+        if target is not None:
+            with run.stage("write") as say:
+                target.fill(release)
+                rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
+                say(f"{target.release}{os.sep}   {rows}")
+    return dataclasses.replace(release, path=Path(out) if out is not None else None)
+
+
+def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:
+    """The public number of users: the bound that was given, or the log's own number."""
+    if bound is not None and log.users > bound:
+        raise CannotBeMet(
+            f"the log has more than the {bound:,} users that were declared",
+            "declare a public upper bound that holds with --users, or leave it out",
+        )
+    if log.users == 0:
+        raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+    if bound is not None:
+        return bound
+    return log.users if mechanism.needs_users else None
+
+
+def _read_sentence(log: SearchLog) -> str:
+    rejected = f", {log.staged.rejected:,} rejected" if log.staged else ""
+    return f"{log.rows:,} rows, {log.users:,} users{rejected}"
+
+
+def _private(log: SearchLog, run: Run) -> dict[str, Any]:
+    facts: dict[str, Any] = {"users": log.users, "rows": log.rows, "seconds": run.seconds}
+    if log.staged is not None:
+        facts |= {"empty_queries": log.staged.empty_queries, "rejected": log.staged.rejected}
+        facts["reasons"] = dict(log.staged.reasons)
+    private: dict[str, Any] = {"curator": facts, **run.private}
+    if log.staged is not None and log.staged.rejected_file is not None:
+        private["rejected"] = log.staged.rejected_file
+    return private
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+class Target:
+    """A release folder being written under a temporary name."""
+
+    def __init__(self, release: Path, temporary: Path) -> None:
+        self.release = release
+        self.public = temporary / "release"
+        self.private = temporary / "private"
+        self.public.mkdir()
+        self.private.mkdir(mode=0o700)
+        self.filled = False
+
+    def fill(self, release: Release) -> None:
+        with _disk_errors(self.release):
+            self._fill_public(release)
+            self._fill_private(release)
+        self.filled = True
+
+    def _fill_public(self, release: Release) -> None:
+        manifest = release.manifest()
+        files: dict[str, dict[str, Any]] = {}
+        for name, table in release.tables.items():
+            file = self.public / folder.table_file(name)
+            pq.write_table(table.combine_chunks(), file, compression="zstd")
+            files[file.name] = {"rows": table.num_rows}
+        (self.public / folder.DATASHEET).write_text(datasheet.write(manifest), encoding="utf-8")
+        (self.public / folder.REPORT).write_text(html.write(manifest, release.tables), encoding="utf-8")
+        for name in (*files, folder.DATASHEET, folder.REPORT):
+            file = self.public / name
+            known = {"sha256": folder.digest(file), "bytes": file.stat().st_size}
+            files[name] = known | files.get(name, {})
+        manifest["files"] = files
+        (self.public / folder.MANIFEST).write_text(_json(manifest), encoding="utf-8")
+
+    def _fill_private(self, release: Release) -> None:
+        for name, content in release.private.items():
+            if isinstance(content, pa.Table):
+                pq.write_table(content, self.private / folder.table_file(name), compression="zstd")
+            elif isinstance(content, Path):
+                shutil.copyfile(content, self.private / folder.table_file(name))
+            else:
+                (self.private / f"{name}.json").write_text(_json(content), encoding="utf-8")
+        for file in self.private.iterdir():
+            file.chmod(0o600)
+
+
+@contextlib.contextmanager
+def writing(release: Path) -> Iterator[Target]:
+    """Claim an output folder; it appears complete at the end, or not at all."""
+    private = folder.private_folder(release)
+    for existing in (release, private):
+        if existing.exists() or existing.is_symlink():
+            raise UsageError(
+                f"output '{existing}' exists already", "choose another --out, or move the folder away"
+            )
+    with _disk_errors(release):
+        release.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{release.name}.", dir=release.parent))
+    try:
+        with _disk_errors(release):
+            target = Target(release, temporary)
+        yield target
+        if target.filled:
+            with _disk_errors(release):
+                _appear(target, private)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _appear(target: Target, private: Path) -> None:
+    """Private folder first: once the release is there, everything is."""
+    for file in (*target.public.iterdir(), *target.private.iterdir(), target.public, target.private):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    target.private.rename(private)
+    try:
+        target.public.rename(target.release)
+    except BaseException:
+        shutil.rmtree(private, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _disk_errors(release: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"output '{release}' cannot be written ({error.strerror or type(error).__name__})",
+            "choose a folder with room where you may write, with --out",
+        ) from None
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
