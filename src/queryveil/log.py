@@ -84,9 +84,9 @@ class SearchLog:
         previous = rows["time"].lag().over(window)
         limit = ibis.interval(minutes=self.session_gap_minutes)
         rows = rows.mutate(starts=ibis.ifelse(rows["time"] > previous + limit, 1, 0))
-        number = rows["starts"].sum().over(
-            ibis.cumulative_window(group_by=keys, order_by=rows["time"])  # type: ignore[attr-defined]
-        )
+        # A range takes in all rows of one time: the order of ties, which engines choose, does not matter.
+        so_far = ibis.range_window(preceding=None, following=0, group_by=keys, order_by=rows["time"])
+        number = rows["starts"].sum().over(so_far)
         cut = ibis.literal("cut ") + number.cast("string")
         session = ibis.coalesce(ibis.literal("own ") + rows["session"], cut) if own else cut
         return rows.mutate(session=session).drop("starts")

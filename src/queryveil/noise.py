@@ -20,7 +20,6 @@ from decimal import (
 )
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from queryveil.errors import UsageError
 
-__all__ = ["Bits", "GeometricTable", "LaplaceSampler", "Noise", "SystemBits"]
+__all__ = ["MAX_SCALE", "Bits", "GeometricTable", "LaplaceSampler", "Noise", "SystemBits"]
 
 # Above this scale, values near the ends of int64 would stop being astronomically improbable.
 MAX_SCALE = 2**40
@@ -259,7 +258,7 @@ def _sampler(scale: Fraction) -> LaplaceSampler:
 
 def _checked_scale(scale: float | Fraction) -> Fraction:
     number = isinstance(scale, int | float | Fraction) and not isinstance(scale, bool)
-    if not (number and (isinstance(scale, Fraction) or isfinite(scale)) and 0 < scale <= MAX_SCALE):
+    if not (number and 0 < scale <= MAX_SCALE):  # false for NaN and infinity too
         raise UsageError(
             f"the noise scale must be a number above 0 and at most 2^40; got {scale!r}",
             "check epsilon and the contribution bound, which set it",

@@ -33,6 +33,7 @@ class Family(NamedTuple):
     members: list[str]
     boost: float
     home: str
+    spread: float = 1.0  # how much chance decides its popularity
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _brand(topic: str, brand: str, r: _Draw) -> Family:
 def _site(brand: str, place: int, r: _Draw) -> Family:
     members = [brand, f"{brand}.com", f"www.{brand}.com"]
     members += [f"{brand} {r.one(i, general.SITE_WORDS)}" for i in range(5)]
-    return Family(_TOPIC_ID[SITES], members, 11.0 - 1.5 * math.log(1 + place), brand)
+    return Family(_TOPIC_ID[SITES], members, 12.0 - 1.5 * math.log(1 + place), brand, spread=0.3)
 
 
 def _town(town: str, r: _Draw) -> Family:
@@ -156,7 +157,7 @@ def _person(names: Names, r: _Draw) -> Family:
 
 def _fear(fear: str, place: int) -> Family:
     members = [f"fear of {fear}", f"overcoming fear of {fear}", f"{fear} phobia"]
-    return Family(_TOPIC_ID[FEARS], members, 4.0 - place / 20, "")
+    return Family(_TOPIC_ID[FEARS], members, 7.0 - place / 15, "", spread=0.3)
 
 
 def _foreign(phrase: str, r: _Draw) -> Family:

@@ -58,6 +58,7 @@ class Popularity:
     """Cumulative weights of the pool: one line for all days, or one for each if popularity drifts."""
 
     def __init__(self, pool: Pool, settings: LogSettings) -> None:
+        self.pool = pool
         weights = pool.weights(settings.zipf)
         totals = np.add.reduceat(weights, pool.topic_starts[:-1])
         self.topics = np.cumsum(totals) / totals.sum()
@@ -85,8 +86,9 @@ class Popularity:
         anywhere = topic < 0
         low = np.where(anywhere, 0.0, line[self._starts[topic]])
         high = np.where(anywhere, line[-1], line[self._starts[topic + 1]])
-        place = np.searchsorted(line, low + chance * (high - low), side="right") - 1
-        return np.minimum(place, len(line) - 2)
+        place: Ints = np.searchsorted(line, low + chance * (high - low), side="right") - 1
+        last = len(line) - 2
+        return np.minimum(place, last)
 
 
 def _line(weights: Floats) -> Floats:
@@ -94,7 +96,7 @@ def _line(weights: Floats) -> Floats:
 
 
 def make_events(
-    chunk: Chunk, settings: LogSettings, pool: Pool, popularity: Popularity, rng: np.random.Generator
+    chunk: Chunk, settings: LogSettings, popularity: Popularity, rng: np.random.Generator
 ) -> Events:
     row, second, secret_rows = _rows(chunk, settings, rng)
     user = np.repeat(np.arange(len(chunk.rows)), chunk.rows)[~second]
@@ -103,7 +105,9 @@ def make_events(
     seconds, new_session = _times(counts, user, position, settings.days * DAY, rng)
     day = seconds // DAY
     parent, copies = _parents(position, new_session, rng)
-    place, one_off = _queries(parent, copies, user, day, settings, pool, popularity, rng)
+    place, one_off = _queries(
+        parent, copies, user, day, one_off_share=settings.one_off, popularity=popularity, rng=rng
+    )
     return Events(user, seconds, place, one_off, row, second, row[secret_rows])
 
 
@@ -127,7 +131,7 @@ def _times(
     """Sessions of a few queries, spread over the window; nobody searches twice in one second."""
 
     def per_user(values: Floats | Flags) -> Floats:
-        return np.bincount(user, weights=values, minlength=len(counts))
+        return np.bincount(user, weights=values, minlength=len(counts)).astype(np.float64)
 
     chance_new = np.minimum(_NEW_SESSION, 0.4 * window / (_SHORTEST_BREAK * counts))
     new = (rng.random(len(user)) < chance_new[user]) | (position == 0)
@@ -164,8 +168,8 @@ def _queries(
     copies: Flags,
     user: Ints,
     day: Ints,
-    settings: LogSettings,
-    pool: Pool,
+    *,
+    one_off_share: float,
     popularity: Popularity,
     rng: np.random.Generator,
 ) -> tuple[Ints, Ints]:
@@ -179,11 +183,13 @@ def _queries(
     place = np.zeros(len(user), dtype=np.int64)
     place[fresh] = popularity.draw(day[fresh], topic, rng.random(len(fresh)))
     here = np.arange(len(user))
-    one_off = np.where(~copies & (rng.random(len(user)) < settings.one_off), here, -1)
+    one_off = np.where(~copies & (rng.random(len(user)) < one_off_share), here, -1)
     follow = rng.random(len(user))
     for now in _generations(parent):
         came_from = parent[now]
-        place[now] = np.where(copies[now], place[came_from], pool.follow(place[came_from], follow[now]))
+        place[now] = np.where(
+            copies[now], place[came_from], popularity.pool.follow(place[came_from], follow[now])
+        )
         one_off[now] = np.where(copies[now], one_off[came_from], one_off[now])
     return place, one_off
 
@@ -207,8 +213,8 @@ def make_clicks(
     pool, row, second = results.pool, events.row, events.second
     place = events.place[row]
     sought = pool.navigational[place] & (events.one_off[row] < 0)
-    liking = 0.8 + 0.3 * (mixed(place, 13) % np.uint64(1_024)).astype(np.float64) / 1_024
-    chance = settings.click_rate * np.where(sought, 1.5, liking)
+    liking = 0.72 + 0.3 * (mixed(place, 13) % np.uint64(1_024)).astype(np.float64) / 1_024
+    chance = settings.click_rate * np.where(sought, 1.4, liking)
     twice = np.append(second[1:], False)
     clicked = (rng.random(len(row)) < chance) | second | twice
     clicked[np.isin(row, events.secret_events)] = False

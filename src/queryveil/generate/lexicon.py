@@ -11,21 +11,31 @@ from typing import Final
 import numpy as np
 
 from queryveil.generate.words import TOPICS, general, people
+from queryveil.generate.words.listed import listed
 
-_ONSETS: Final = tuple(
-    ["b", "br", "c", "ch", "cl", "cr", "d", "dr", "f", "fl", "fr", "g", "gl", "gr", "h", "j", "k", "kr", "l", "m", "n", "p", "pl", "pr", "qu", "r", "s", "sk", "sl", "sp", "st", "t", "tr", "v", "w", "z"]
+_ONSETS: Final = listed(
+    "b br c ch cl cr d dr f fl fr g gl gr h j k kr l m n p pl pr qu r s sk sl sp st t tr v w z"
 )
-_VOWELS: Final = tuple(["a", "e", "i", "o", "u", "ai", "ea", "ia", "io", "oo"])
-_MIDDLES: Final = tuple(["b", "d", "g", "k", "l", "ll", "m", "mb", "n", "nd", "nt", "p", "r", "rd", "rn", "s", "st", "t", "v", "x", "z"])
-_BRAND_ENDS: Final = tuple(["a", "o", "ex", "ix", "ia", "on", "ora", "ent", "ium", "ico", "ara", "ity", "era", "yne", "aro", "ell", "ova", "eta"])
-_NAME_ENDS: Final = tuple(
-    ["berg", "stein", "sen", "ford", "ley", "worth", "wick", "son", "man", "ski", "kov", "etti", "ano", "ello", "ez", "ard", "ham", "by", "ton", "mont", "dale", "hart", "well"]
+_VOWELS: Final = listed("a e i o u ai ea ia io oo")
+_MIDDLES: Final = listed("b d g k l ll m mb n nd nt p r rd rn s st t v x z")
+_BRAND_ENDS: Final = listed("a o ex ix ia on ora ent ium ico ara ity era yne aro ell ova eta")
+_NAME_ENDS: Final = listed(
+    "berg stein sen ford ley worth wick son man ski kov etti ano ello ez ard ham by ton mont dale hart well"
 )
-_TOWN_STARTS: Final = tuple(
-    ["ash", "bar", "birch", "black", "bram", "brook", "cald", "car", "clay", "cold", "cran", "dun", "east", "elk", "fair", "fern", "fox", "glen", "gold", "gran", "green", "hal", "ham", "hart", "haw", "hazel", "high", "hol", "kings", "lang", "lin", "long", "mal", "mar", "mead", "mid", "mill", "new", "north", "oak", "old", "pem", "pine", "port", "red", "rich", "river", "rock", "rose", "sal", "sand", "shel", "silver", "south", "spring", "stan", "stone", "strat", "sum", "sut", "thorn", "west", "whit", "wil", "win", "wood"]
+_TOWN_STARTS: Final = listed(
+    """
+    ash bar birch black bram brook cald car clay cold cran dun east elk fair fern fox glen gold gran green
+    hal ham hart haw hazel high hol kings lang lin long mal mar mead mid mill new north oak old pem pine port
+    red rich river rock rose sal sand shel silver south spring stan stone strat sum sut thorn west whit wil
+    win wood
+    """
 )
-_TOWN_ENDS: Final = tuple(
-    ["bridge", "brook", "burg", "burn", "bury", "by", "creek", "dale", "den", "don", "falls", "field", "ford", "gate", "grove", "ham", "haven", "hill", "hurst", "lake", "land", "ley", "mere", "minster", "mont", "mouth", "ness", "park", "point", "port", "ridge", "shire", "side", "stead", "ston", "ton", "vale", "view", "ville", "water", "well", "wick", "wood", "worth"]
+_TOWN_ENDS: Final = listed(
+    """
+    bridge brook burg burn bury by creek dale den don falls field ford gate grove ham haven hill hurst lake
+    land ley mere minster mont mouth ness park point port ridge shire side stead ston ton vale view ville
+    water well wick wood worth
+    """
 )
 _CODE_LETTERS: Final = "abcdefghklmnprstvwxz"
 

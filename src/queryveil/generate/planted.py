@@ -67,7 +67,8 @@ class Secrets:
                 return " ".join(digits[i : i + 4] for i in range(0, 16, 4)) if place % 2 else digits
             case "person-address":
                 street = people.STREETS[(first + last) % len(people.STREETS)]
-                return f"{given} {family} {100 + (round_ * 389 + first * 7) % 9_000} {street} street {town} {state}"
+                house = 100 + (round_ * 389 + first * 7) % 9_000
+                return f"{given} {family} {house} {street} street {town} {state}"
             case "national-id":
                 group, serial = divmod(place * 7_919 % (99 * 9_999), 9_999)
                 return f"666-{group + 1:02d}-{serial + 1:04d}"

@@ -70,80 +70,78 @@ class Pool:
         return self.heads[low + (self.family[places] - low + step) % (high - low)]
 
 
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Every query that could be in the pool."""
+
+    text: pa.StringArray
+    topic: Ints
+    family: Ints
+    member: Ints
+    boost: Floats
+    spread: Floats
+    homes: list[str]  # per family
+
+    @classmethod
+    def of(cls, world: int, pool_size: int, names: Names) -> _Candidates:
+        texts: dict[str, None] = {}
+        places: list[tuple[int, int, int, float, float]] = []
+        homes: list[str] = []
+        for number, made in enumerate(families(world, pool_size, names)):
+            homes.append(made.home)
+            for member, query in enumerate(made.members):
+                if query not in texts:
+                    texts[query] = None
+                    places.append((made.topic, number, member, made.boost, made.spread))
+        topic, family, member_of, boost, spread = map(np.array, zip(*places, strict=True))
+        text = pa.array(texts.keys(), pa.string(), size=len(texts))
+        return cls(text, topic, family, member_of, boost, spread, homes)
+
+    def fame(self, world: int) -> Floats:
+        """Log-popularity before ranking: families differ most, plain queries come before special ones."""
+        rng = np.random.default_rng([world, 50])
+        of_family = rng.standard_exponential(len(self.homes))
+        own = rng.standard_exponential(len(self.family))
+        by_chance = of_family[self.family] + 0.4 * own
+        fame: Floats = self.boost - 0.35 * self.member + self.spread * by_chance
+        return fame
+
+
 @lru_cache(maxsize=2)
 def make_pool(pool_size: int, world: int) -> Pool:
     """The pool of a world; a pure function of its two arguments."""
     names = Names.of(world, pool_size)
-    texts: list[str] = []
-    seen: set[str] = set()
-    topic: list[int] = []
-    family: list[int] = []
-    member: list[int] = []
-    boosts: list[float] = []
-    homes: list[str] = []
-    for number, made in enumerate(families(world, pool_size, names)):
-        homes.append(made.home)
-        for place, query in enumerate(made.members):
-            if query in seen:
-                continue
-            seen.add(query)
-            texts.append(query)
-            topic.append(made.topic)
-            family.append(number)
-            member.append(place)
-            boosts.append(made.boost)
-    fame = _fame(world, np.array(family), np.array(member), np.array(boosts))
-    best = np.argsort(-fame, kind="stable")[:pool_size]
-    rank = np.zeros(len(texts), dtype=np.int64)
+    candidates = _Candidates.of(world, pool_size, names)
+    best = np.argsort(-candidates.fame(world), kind="stable")[:pool_size]
+    rank = np.zeros(len(candidates.family), dtype=np.int64)
     rank[best] = np.arange(1, len(best) + 1)
     kept = np.flatnonzero(rank)
-    kept = kept[np.lexsort((np.array(member)[kept], np.array(family)[kept], np.array(topic)[kept]))]
-    return _assemble(
-        world, names, pa.array(texts, pa.string()), rank, np.array(topic), np.array(family), homes, kept
-    )
+    order = np.lexsort((candidates.member[kept], candidates.family[kept], candidates.topic[kept]))
+    return _assemble(world, names, candidates, rank, kept[order])
 
 
-def _fame(world: int, family: Ints, member: Ints, boost: Floats) -> Floats:
-    """Log-popularity before ranking: families differ most, plain queries come before special ones."""
-    rng = np.random.default_rng([world, 50])
-    of_family = rng.standard_exponential(int(family.max()) + 1)
-    own = rng.standard_exponential(len(family))
-    fame: Floats = of_family[family] + boost - 0.35 * member + 0.4 * own
-    return fame
-
-
-def _assemble(
-    world: int,
-    names: Names,
-    texts: pa.StringArray,
-    rank: Ints,
-    topic: Ints,
-    family: Ints,
-    homes: list[str],
-    kept: Ints,
-) -> Pool:
-    topic, old_family = topic[kept], family[kept]
+def _assemble(world: int, names: Names, candidates: _Candidates, rank: Ints, kept: Ints) -> Pool:
+    old_family = candidates.family[kept]
     new = np.concatenate(([True], old_family[1:] != old_family[:-1]))
     number = np.cumsum(new) - 1
     heads = np.flatnonzero(new)
     sizes = np.diff(np.append(heads, len(kept)))
-    text = texts.take(pa.array(kept))
-    # A topic that a small pool lost must not stay as an empty block.
-    present, topic = np.unique(topic, return_inverse=True)
-    own_site = np.array([bool(homes[f]) for f in old_family[heads]])[number]
+    # Topics are numbered anew: one that a small pool lost must not stay as an empty block.
+    present, topic = np.unique(candidates.topic[kept], return_inverse=True)
+    homes = [candidates.homes[family] for family in old_family[heads].tolist()]
     first_three = np.arange(len(kept)) - heads[number] < 3
     return Pool(
         world=world,
         names=names,
-        text=text,
+        text=candidates.text.take(pa.array(kept)),
         rank=rank[kept],
         topic=topic,
         topics=present.tolist(),
         family=number,
         first=heads[number],
         members=sizes[number],
-        homes=[homes[f] for f in old_family[heads]],
+        homes=homes,
         topic_starts=np.searchsorted(topic, np.arange(len(present) + 1)),
         heads=heads,
-        navigational=own_site & first_three,
+        navigational=np.array([bool(home) for home in homes])[number] & first_three,
     )

@@ -92,12 +92,12 @@ class LogSettings:
                 f"{rows:,} rows are too few for {users:,} users",
                 "every user has at least one row: raise rows",
             )
-        # Half of the hard limit, so that users can differ.
+        # Half of what would fit, so that users can differ.
         most = users * self.most_rows_per_user // 2
-        if rows > max(most, self.most_rows_per_user // 2):
+        if rows > most:
             raise UsageError(
-                f"{rows:,} rows are too many for {users:,} users in {self.days:,} days",
-                f"at most {most:,} fit: lower rows, or raise users or days",
+                f"at most {most:,} rows fit users={users:,} and days={self.days:,}; got {rows:,}",
+                "lower rows, or raise users or days",
             )
         weights = self.days * self.total_pool
         if self.drift > 0 and weights > MOST_DRIFT_WEIGHTS:

@@ -69,7 +69,7 @@ class LogStream:
     def part(self, number: int) -> Part:
         chunk = self.users.chunk(number)
         rng = np.random.default_rng([self.settings.seed, CHUNKS, number])
-        events = make_events(chunk, self.settings, self._pool, self._popularity, rng)
+        events = make_events(chunk, self.settings, self._popularity, rng)
         clicked, rank, url = make_clicks(events, self.settings, self._results, rng)
 
         made = np.flatnonzero(events.one_off == np.arange(len(events.place)))

@@ -29,7 +29,7 @@ from queryveil.readers.parquet import Parquet
 from queryveil.readers.sources import as_source_file, expand, labels, read_head
 from queryveil.readers.tsv import Tsv
 
-__all__ = ["COLUMNS", "READERS", "ReadOptions", "Reader", "Rejection", "Staged", "stage"]
+__all__ = ["COLUMNS", "READERS", "Progress", "ReadOptions", "Reader", "Rejection", "Staged", "stage"]
 
 # Asked in this order whether a file is theirs: what can be told for sure comes first.
 _ALL: tuple[Reader, ...] = (
@@ -105,14 +105,15 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
 def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
     if options.format is not None:
         return READERS[options.format]
-    if not READERS["parquet"].matches(head):
-        if b"\0" in head.data:
-            raise InputError(f"{label!r} is binary, and not Parquet", "give text or Parquet, or say --format")
-        if options.delimiter is not None:
-            return READERS["tsv" if options.delimiter == "\t" else "csv"]
-    for reader in READERS.values():
-        if reader.matches(head):
-            return reader
+    if options.delimiter is not None and not READERS["parquet"].matches(head):
+        return READERS["tsv" if options.delimiter == "\t" else "csv"]
+    # A text may have a row with binary data, but it does not start with one.
+    if "\0" not in head.first_line or READERS["parquet"].matches(head):
+        for reader in READERS.values():
+            if reader.matches(head):
+                return reader
+    if b"\0" in head.data:
+        raise InputError(f"{label!r} is binary, and not Parquet", "give text or Parquet")
     raise InputError(
         f"the format of {label!r} is not recognised",
         f"say which it is with --format {'|'.join(READERS)}, and --delimiter if it is neither tab nor comma",

@@ -18,6 +18,7 @@ from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
 
 _DELIMITERS = (",", ";", "|")
 _UNBALANCED = "unbalanced quote"
+_FIELDS = pa.list_(pa.string())
 
 
 class Csv:
@@ -83,19 +84,17 @@ def _parse(line: str, delimiter: str) -> list[str] | None:
 def _with_fields(batch: pa.RecordBatch, delimiter: str) -> pa.RecordBatch:
     """Add the fields of lines that hold a quote; the others are split at the delimiter later, and faster."""
     texts, problems = batch.column("text"), batch.column("problem")
-    fields: list[list[str] | None] = [None] * batch.num_rows
     quoted = pc.and_(pc.match_substring(texts, '"'), pc.is_null(problems))
-    rows = pc.indices_nonzero(quoted).to_pylist()
-    if rows:
-        reasons = problems.to_pylist()
-        with _long_fields():
-            parsed = _parse_all(texts.filter(quoted).to_pylist(), delimiter)
-        for row, one in zip(rows, parsed, strict=True):
-            fields[row] = one
-            if one is None:
-                reasons[row] = _UNBALANCED
-        batch = batch.set_column(3, "problem", pa.array(reasons, pa.string()))
-    return batch.append_column("fields", pa.array(fields, pa.list_(pa.string())))
+    if not pc.any(quoted).as_py():
+        return batch.append_column("fields", pa.nulls(batch.num_rows, _FIELDS))
+    with _long_fields():
+        parsed = pa.array(_parse_all(texts.filter(quoted).to_pylist(), delimiter), _FIELDS)
+    # Each quoted line takes the next of the parsed ones, the others take none.
+    at = pc.subtract(pc.cumulative_sum(pc.cast(quoted, pa.int64())), 1)
+    fields = parsed.take(pc.if_else(quoted, at, pa.scalar(None, pa.int64())))
+    unbalanced = pc.and_(quoted, pc.is_null(fields))
+    reasons = pc.if_else(unbalanced, _UNBALANCED, problems)
+    return batch.set_column(3, "problem", reasons).append_column("fields", fields)
 
 
 def _parse_all(lines: list[str], delimiter: str) -> list[list[str] | None]:

@@ -103,7 +103,8 @@ def _sql(pointers: Mapping[str, str], time_format: str | None) -> str:
         "(SELECT file, line, text, CASE "  # noqa: S608 (literals are quoted)
         "WHEN problem IS NOT NULL THEN problem "
         "WHEN text = '' THEN 'blank line' "
-        "WHEN j IS NULL OR json_type(j) <> 'OBJECT' THEN 'not JSON' "
+        # What is valid and starts with a brace is an object; asking for its type would parse it once more.
+        "WHEN j IS NULL OR NOT regexp_matches(j, '^\\s*[{]') THEN 'not JSON' "
         f"WHEN {query} IS NULL AND NOT json_exists(j, {paths['query']}) THEN 'no such field' "
         f"WHEN {wrong_type} THEN 'wrong type' END AS problem, v "
         f"FROM (SELECT *, json_extract_string(j, [{', '.join(paths.values())}]) AS v "

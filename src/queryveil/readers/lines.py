@@ -5,8 +5,7 @@ A line ends at `\\n`; one `\\r` before it is taken off. How the blocks fall has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,19 +28,8 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class LineLimits:
-    """Sizes that tests make small; results do not depend on `block`."""
-
-    block: int = BLOCK_BYTES
-    line: int = LONGEST_LINE
-
-
-def read_lines(
-    source: Source, header: str | None, progress: Progress | None, limits: LineLimits | None = None
-) -> Iterator[pa.RecordBatch]:
+def read_lines(source: Source, header: str | None, progress: Progress | None) -> Iterator[pa.RecordBatch]:
     """All lines of all files but their header lines; `problem` says why a line cannot be parsed."""
-    limits = limits or LineLimits()
     total = sum(file.path.stat().st_size for file in source.files)
     before = 0
     for number, file in enumerate(source.files):
@@ -50,17 +38,17 @@ def read_lines(
             if progress is not None:
                 progress(before + done, total)
 
-        batches = _lines_of(file, number, limits, report)
+        batches = _lines_of(file, number, report)
         yield from _without_last_blank(_without_header(batches, header))
         before += file.path.stat().st_size
 
 
-def _lines_of(file: SourceFile, number: int, limits: LineLimits, report: Any) -> Iterator[pa.RecordBatch]:
+def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
     line = 1
     carry = bytearray()
     # Set while the rest of an over-long line is thrown away: the beginning that is kept of it.
     dropped: bytes | None = None
-    for block, done in blocks(file, limits.block):
+    for block, done in blocks(file, BLOCK_BYTES):
         report(done)
         if dropped is not None:
             end = block.find(b"\n")
@@ -72,25 +60,25 @@ def _lines_of(file: SourceFile, number: int, limits: LineLimits, report: Any) ->
             end = -1
         cut = block.rfind(b"\n") + 1
         if cut > end + 1:
-            batch = _split(bytes(carry) + block[end + 1 : cut], number, line, limits.line)
+            batch = _split(bytes(carry) + block[end + 1 : cut], number, line)
             yield batch
             line += batch.num_rows
             carry = bytearray()
-        carry += block[max(cut, end + 1) :]
+        carry += block[cut:]
         # One more than the limit, as the last byte may be a `\r` that does not count.
-        if len(carry) > limits.line + 1:
+        if len(carry) > LONGEST_LINE + 1:
             dropped, carry = bytes(carry[:_KEPT_OF_LONG_LINE]), bytearray()
     if dropped is not None:
         yield _long_line(number, line, dropped)
     elif carry:
-        yield _split(bytes(carry) + b"\n", number, line, limits.line)
+        yield _split(bytes(carry) + b"\n", number, line)
 
 
 def _long_line(number: int, line: int, beginning: bytes) -> pa.RecordBatch:
     return _batch(number, line, pa.array([_readable(beginning)], pa.string()), [TOO_LONG])
 
 
-def _split(data: bytes, number: int, line: int, longest: int) -> pa.RecordBatch:
+def _split(data: bytes, number: int, line: int) -> pa.RecordBatch:
     """Lines of `data`, which ends with a line end, as one batch that starts at `line`."""
     buffer = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(buffer == 10)
@@ -104,18 +92,18 @@ def _split(data: bytes, number: int, line: int, longest: int) -> pa.RecordBatch:
     np.cumsum(lengths, out=offsets[1:])
     content = buffer[keep]
     texts = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(content))
-    problems = _problems(texts, content, offsets, longest)
+    problems = _problems(texts, content, offsets)
     if problems is None:
         return _batch(number, line, texts, None)
     return _batch(number, line, _readable_texts(content, offsets, problems), problems)
 
 
 def _problems(
-    texts: Any, content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], longest: int
+    texts: Any, content: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32]
 ) -> list[str | None] | None:
     """Why single lines cannot be parsed, or None when all can: the usual case, and a fast one."""
     binary = np.flatnonzero(content == 0)
-    too_long = np.flatnonzero(np.diff(offsets) > longest)
+    too_long = np.flatnonzero(np.diff(offsets) > LONGEST_LINE)
     if _is_utf8(texts) and not len(binary) and not len(too_long):
         return None
     problems: list[str | None] = [None] * len(texts)

@@ -51,8 +51,11 @@ def _expand_one(one: str | Path) -> list[Path]:
         raise _unreadable(path, error) from None
     if not glob.has_magic(str(path)):
         raise InputError(f"there is no file or folder {str(path)!r}", "check the path")
-    matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207 (absolute globs)
-    files = [file for match in matches for file in (_files_below(match) if match.is_dir() else [match])]
+    files = []
+    for match in sorted(Path(found) for found in glob.glob(str(path), recursive=True)):  # noqa: PTH207 (absolute)
+        # A wildcard no more reaches hidden names than a folder does; written out, they are read.
+        if not any(_is_hidden(part) for part in set(match.parts) - set(path.parts)):
+            files += _files_below(match) if match.is_dir() else [match]
     if not files:
         raise InputError(f"no file matches {str(path)!r}", "check the pattern, or quote it for the shell")
     return files

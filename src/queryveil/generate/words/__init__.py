@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from queryveil.generate.words import commerce, health, home, knowledge, leisure
+from queryveil.generate.words.listed import listed
 
 # topic -> (facets, nouns), as tuples of words
 TOPICS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    name: (tuple(facets.split()), tuple(nouns.split()))
+    name: (listed(facets), listed(nouns))
     for part in (health, home, leisure, knowledge, commerce)
     for name, (facets, nouns) in part.TOPICS.items()
 }

@@ -1,4 +1,4 @@
-"""Topics about things bought, work, money and people: for each, search facets and nouns. Written for queryveil."""
+"""Topics about things bought, work, money and people, with the facets people add. Written for queryveil."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics about body, illness and care: for each, search facets and nouns. Written for queryveil."""
+"""Topics about body, illness and care, with the facets people add. Written for queryveil."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics about food, house, garden and craft: for each, search facets and nouns. Written for queryveil."""
+"""Topics about food, house, garden and craft, with the facets people add. Written for queryveil."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics about science, nature, history and state: for each, search facets and nouns. Written for queryveil."""
+"""Topics about science, nature, history and state, with the facets people add. Written for queryveil."""
 
 from __future__ import annotations
 

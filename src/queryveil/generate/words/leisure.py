@@ -1,4 +1,4 @@
-"""Topics about sport, play, art and travel: for each, search facets and nouns. Written for queryveil."""
+"""Topics about sport, play, art and travel, with the facets people add. Written for queryveil."""
 
 from __future__ import annotations
 

@@ -1,0 +1,93 @@
+"""The commands together, and the one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import metadata
+from typing import Annotated, NoReturn
+
+import typer
+
+from queryveil.cli import console, demo, generate, inspect, ledger, plan, publish, release
+from queryveil.errors import QueryveilError
+
+INTERRUPTED = 130
+INTERNAL = 70
+
+app = typer.Typer(
+    name="queryveil",
+    help="Publish search logs without exposing the people in them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+for part in (demo, generate, inspect, plan, publish, release, ledger):
+    part.add_to(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"queryveil {metadata.version('queryveil')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish search logs without exposing the people in them.
+
+    See the risk of a log, plan a release and its guarantee before touching data, publish, and verify.
+    """
+
+
+def run() -> NoReturn:
+    """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = app(standalone_mode=False)
+    except QueryveilError as error:
+        if os.environ.get("QUERYVEIL_DEBUG"):
+            raise
+        console.fail(error)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        console.fail_with("interrupted", "interrupted; nothing was published", "run it again when you like")
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone, for instance `| head`.
+        sys.stderr.close()
+        code = 0
+    except Exception as error:  # noqa: BLE001 (the last resort: the message of an unknown error may quote a query)
+        code = _last_resort(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _last_resort(error: Exception) -> int:
+    # Typer's own usage errors know how to print themselves.
+    exit_code = getattr(error, "exit_code", None)
+    shown = getattr(error, "format_message", None)
+    if exit_code is not None and callable(shown):
+        console.fail_with("usage", f"{shown()}".rstrip("."), "see --help")
+        return int(exit_code)
+    if isinstance(error, OSError):
+        reason = error.strerror or type(error).__name__
+        console.fail_with("output", f"the disk refused ({reason})", "check room and permissions")
+        return 6
+    if os.environ.get("QUERYVEIL_DEBUG"):
+        raise error
+    console.fail_with(
+        "internal",
+        f"queryveil failed in a way it should not ({type(error).__name__})",
+        "run again with QUERYVEIL_DEBUG=1 for details, which may quote the log, and report it",
+    )
+    return INTERNAL

@@ -1,0 +1,95 @@
+"""What goes to the terminal: one JSON document on standard output, or words; progress on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from queryveil.errors import QueryveilError
+
+_LABEL = 12
+
+
+def as_json(document: Any) -> None:
+    """The one document of `--json`."""
+    typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def line(text: str = "") -> None:
+    typer.echo(text)
+
+
+def labelled(label: str, text: str) -> None:
+    """A label and a text that wraps beside it."""
+    width = max(40, min(Console().width, 100)) - _LABEL - 2
+    words, row, rows = text.split(), "", []
+    for word in words:
+        if row and len(row) + len(word) + 1 > width:
+            rows.append(row)
+            row = word
+        else:
+            row = f"{row} {word}".strip()
+    rows.append(row)
+    for number, one in enumerate(rows):
+        typer.echo(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
+
+
+def table(rows: list[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> None:
+    """Columns of plain text; `right` names those that are numbers."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            f"{cell:>{width}}" if at in right else f"{cell:<{width}}"
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        typer.echo(("  " + "   ".join(cells)).rstrip())
+
+
+def warn(text: str) -> None:
+    typer.echo(f"Warning: {text}", err=True)
+
+
+def fail(error: QueryveilError) -> None:
+    fail_with(error.kind, error.message, error.hint)
+
+
+def fail_with(kind: str, message: str, hint: str) -> None:
+    """One sentence, or one JSON document, on standard error."""
+    if "--json" in sys.argv:
+        document = {"error": {"kind": kind, "message": message, "hint": hint}}
+        typer.echo(json.dumps(document, ensure_ascii=False), err=True)
+    else:
+        typer.echo(f"Error: {message}{'; ' + hint if hint else ''}.", err=True)
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on standard error if that is a terminal, otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("  {task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def step(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield step
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A sign of life on standard error while an engine works."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(what):
+        yield

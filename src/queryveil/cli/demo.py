@@ -1,0 +1,83 @@
+"""`queryveil demo`: generate a small realistic log, inspect, publish, verify, in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import queryveil as qv
+from queryveil.cli import console, inspect, options, publish
+
+_TOP = 10
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("demo")(demo)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for everything; it must not exist.")] = Path("demo"),
+    users: Annotated[int, typer.Option(help="Users in the generated log.")] = 20_000,
+    as_json: options.Json = False,
+) -> None:
+    """Generate a log, look at its risk, publish its queries privately, and verify the release."""
+    if out.exists():
+        raise qv.UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
+    settings = qv.SETTINGS["small"] if users == 20_000 else qv.LogSettings(users=users)
+    try:
+        out.mkdir(parents=True)
+    except OSError as error:
+        raise qv.OutputError(
+            f"output '{out}' cannot be written ({error.strerror})", "choose another folder with --out"
+        ) from None
+    say = (lambda text="": None) if as_json else console.line
+    say("1. A log that looks like a real one")
+    with console.progress("generating") as progress:
+        made = qv.generate(out / "log.tsv.gz", settings, progress=progress)
+    say(f"  {made.path}: {made.rows:,} rows, {made.users:,} users, with {sum(made.secrets.values())} planted secrets")
+    say()
+    say("2. Its risk   (queryveil inspect)")
+    log = qv.read(made.path)
+    found = qv.inspect(log)
+    if not as_json:
+        inspect.show(found)
+    say()
+    say("3. A private release   (queryveil publish)")
+    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=5)
+    told = None if as_json else console.labelled
+    release = qv.publish(log, method, items="queries", out=out / "release", told=told)
+    if not as_json:
+        publish.show(release)
+    say()
+    top = release.tables["items"].slice(0, _TOP).to_pylist()
+    say(f"4. The {len(top)} most frequent of {release.released['items']:,} published queries")
+    if not as_json:
+        console.table([("query", "users, with noise"), *((row["query"], f"{row['count']:,}") for row in top)], right=(1,))
+    say()
+    checked = qv.verify(out / "release")
+    passed = sum(check.passed for check in checked.checks)
+    say(f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)")
+    secrets = _published_secrets(made.secrets_file, release)
+    say(f"6. Planted secrets in the release: {secrets} of {sum(made.secrets.values())}")
+    say()
+    say(f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator.")
+    if as_json:
+        console.as_json(
+            {
+                "log": str(made.path),
+                "inspect": found.as_dict(),
+                "release": str(release.path),
+                "guarantee": release.guarantee.as_dict(),
+                "released": release.released,
+                "top": top,
+                "verified": checked.passed,
+                "secrets_published": secrets,
+            }
+        )
+
+
+def _published_secrets(listing: Path, release: qv.Release) -> int:
+    secret = {qv.normalise(line.split("\t")[2]) for line in listing.read_text(encoding="utf-8").splitlines()[1:]}
+    return len(secret & set(release.tables["items"]["query"].to_pylist()))

@@ -1,0 +1,63 @@
+"""`queryveil inspect LOG`: the risk at a glance."""
+
+from __future__ import annotations
+
+import inspect as signatures
+from typing import Any
+
+import typer
+
+import queryveil as qv
+from queryveil.cli import console, options
+
+
+def add_to(app: typer.Typer) -> None:
+    made = [
+        signatures.Parameter("log", signatures.Parameter.KEYWORD_ONLY, annotation=options.Log),
+        signatures.Parameter(
+            "as_json", signatures.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
+        ),
+        *options.reading_parameters(),
+    ]
+    app.command("inspect")(options.with_signature(inspect, made))
+
+
+def inspect(**given: Any) -> None:
+    """Count what a log holds and how few queries single a person out. Nothing is published."""
+    how = options.reading(given)
+    with console.progress("reading") as progress:
+        log = qv.read(given["log"], progress=progress, **how)
+    with console.waiting("counting"):
+        found = qv.inspect(log)
+    if given["as_json"]:
+        console.as_json(found.as_dict())
+    else:
+        show(found)
+
+
+def show(found: qv.Inspection) -> None:
+    rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
+    console.labelled("read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else ""))
+    for reason, count in found.reasons.items():
+        console.labelled("", f"{count:,} rejected: {reason}")
+    for one in found.examples[:5]:
+        console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
+    if found.span:
+        console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
+    console.labelled("events", f"{found.queries:,} queries, {found.clicks:,} clicks")
+    if found.orphan_clicks:
+        console.labelled("", f"{found.orphan_clicks:,} clicks have no query")
+    console.line()
+    table = [("items", "distinct", "per user", "of one user only")]
+    for name, figures in found.items.items():
+        share = figures["one_user"] / max(1, figures["distinct"])
+        table.append((name, f"{figures['distinct']:,}", f"{figures['per_user']:,.1f}", f"{share:.0%}"))
+    console.table(table, right=(1, 2, 3))
+    console.line()
+    console.labelled("Risk", "share of users whom nobody else matches in so many of their queries:")
+    for known, share in found.uniqueness.items():
+        interval = found.intervals.get(known)
+        margin = f"   (95 % interval {interval[0]:.0%} to {interval[1]:.0%}, sampled)" if interval else ""
+        console.labelled("", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}")
+    console.line()
+    console.labelled("Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate")

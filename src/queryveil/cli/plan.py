@@ -1,0 +1,93 @@
+"""`queryveil plan METHOD`: parameters, thresholds and guarantee, without any data."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.cli import console, options
+
+Users = Annotated[
+    int | None, typer.Option("--users", help="A public upper bound on the number of users.", show_default=False)
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    methods = typer.Typer(
+        help="Parameters, thresholds and guarantee of a method, without any data.", no_args_is_help=True
+    )
+    for name, cls in qv.MECHANISMS.items():
+        made = options.declared([cls], required=True)
+        for extra, kind, default in (("users", Users, None), ("as_json", options.Json, False)):
+            made.append(
+                inspect.Parameter(extra, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            )
+        methods.command(name, help=cls.__doc__)(options.with_signature(_planner(cls), made))
+    app.add_typer(methods, name="plan")
+
+
+def _planner(cls: type[qv.Mechanism]) -> Any:
+    def plan(**given: Any) -> None:
+        users, as_json = given.pop("users"), given.pop("as_json")
+        made = cls(**options.given(cls, given)).plan(users=users)
+        if as_json:
+            console.as_json(made.as_dict())
+        else:
+            show(made)
+
+    return plan
+
+
+def show(plan: qv.Plan) -> None:
+    console.line(f"{plan.method}: what would be done and promised")
+    several = all(isinstance(value, dict) for value in plan.calibration.values())
+    for kind, figures in (plan.calibration if several else {"": plan.calibration}).items():
+        console.line()
+        _calibration(kind, figures)
+    console.line()
+    guarantee(plan.guarantee)
+    for warning in plan.warnings:
+        console.line()
+        console.labelled("Warning", warning)
+
+
+def _calibration(kind: str, figures: dict[str, Any]) -> None:
+    paper = figures.get("paper", {})
+    rows = [(kind or "", "here", "paper's formulas")]
+    names = {
+        "noise_scale": "noise scale",
+        "threshold": "first threshold (users)",
+        "second_threshold": "published above (noisy users)",
+        "delta": "delta, probabilistic",
+        "delta_indistinguishable": "delta, approximate",
+    }
+    for key, label in names.items():
+        if key in figures or key in paper:
+            rows.append((label, _number(figures.get(key)), _number(paper.get(key))))
+    if "users_for_99_percent" in figures:
+        rows.append(("users for a 50 % chance to be published", _number(figures["users_for_half"]), ""))
+        rows.append(("users for a 99 % chance to be published", _number(figures["users_for_99_percent"]), ""))
+    console.table(rows, right=(1, 2))
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def guarantee(promise: qv.Guarantee) -> None:
+    """Plain words under the numbers."""
+    console.labelled("Guarantee", promise.headline)
+    console.labelled("", promise.plain_words())
+    if promise.implies is not None:
+        console.labelled(
+            "",
+            f"It implies approximate differential privacy with epsilon {promise.implies.epsilon:g} and delta "
+            f"{promise.implies.delta:.3g}, which survives any further processing.",
+        )
+    for part in promise.parts:
+        console.labelled("", f"- of which {part.headline}")

@@ -1,0 +1,95 @@
+"""`queryveil publish LOG --method METHOD --out DIR`: the main job."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.cli import console, options, plan
+
+Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
+Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)]
+LedgerFile = Annotated[str | None, typer.Option("--ledger", help="Ledger to charge before anything is drawn.")]
+Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
+Portable = Annotated[
+    str,
+    typer.Option("--order-key", help="engine (fast) or portable (SHA-256: equal counts on every engine)."),
+]
+
+_OWN: tuple[tuple[str, Any, Any], ...] = (
+    ("method", Method, inspect.Parameter.empty),
+    ("out", Out, inspect.Parameter.empty),
+    ("users", plan.Users, None),
+    ("ledger", LedgerFile, None),
+    ("source", Source, None),
+    ("allow_empty", AllowEmpty, False),
+    ("order_key", Portable, "engine"),
+    ("as_json", options.Json, False),
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    made = [inspect.Parameter("log", inspect.Parameter.KEYWORD_ONLY, annotation=options.Log)]
+    made += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, kind, default in _OWN
+    ]
+    made += options.declared(qv.MECHANISMS.values(), required=False, seen=[one.name for one in made])
+    made += options.reading_parameters()
+    app.command("publish")(options.with_signature(publish, made))
+
+
+def publish(**given: Any) -> None:
+    """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
+    own = {name: given.pop(name) for name, _, _ in _OWN}
+    cls = qv.MECHANISMS.get(own["method"])
+    if cls is None:
+        raise qv.UsageError(f"there is no method '{own['method']}'", f"use one of {', '.join(qv.MECHANISMS)}")
+    strangers = options.foreign(cls, qv.MECHANISMS.values(), given)
+    if strangers:
+        raise qv.UsageError(
+            f"method {cls.name} takes no {strangers[0]}", f"see queryveil plan {cls.name} --help"
+        )
+    method = cls(**options.given(cls, given))
+    how = options.reading(given)
+    with console.progress("reading") as progress:
+        log = qv.read(given["log"], progress=progress, **how)
+    told = None if own["as_json"] else lambda stage, sentence: console.labelled(stage, sentence)
+    with console.waiting("counting"):
+        release = qv.publish(
+            log,
+            method,
+            users=own["users"],
+            out=own["out"],
+            ledger=own["ledger"],
+            source=own["source"],
+            allow_empty=own["allow_empty"],
+            order_key=own["order_key"],
+            told=told,
+        )
+    if own["as_json"]:
+        console.as_json(
+            {
+                "release": str(release.path),
+                "guarantee": release.guarantee.as_dict(),
+                "released": release.released,
+                "seconds": release.seconds,
+                "warnings": list(release.plan.warnings),
+            }
+        )
+        return
+    show(release)
+
+
+def show(release: qv.Release) -> None:
+    console.line()
+    plan.guarantee(release.guarantee)
+    for warning in release.plan.warnings:
+        console.labelled("Warning", warning)
+    console.labelled("Next", f"queryveil release verify {release.path}")
+    console.labelled("", f"open {release.path}/report.html; {release.path}.private is for you alone")

@@ -1,0 +1,41 @@
+"""`queryveil release verify DIR`: check a release on its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import queryveil as qv
+from queryveil.cli import console, options
+
+
+def add_to(app: typer.Typer) -> None:
+    commands = typer.Typer(help="Check releases.", no_args_is_help=True)
+
+    @commands.callback()
+    def group() -> None:
+        """Check releases."""
+
+    commands.command("verify")(verify)
+    app.add_typer(commands, name="release")
+
+
+def verify(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    as_json: options.Json = False,
+) -> None:
+    """Re-read a release: digests, thresholds, nothing unnamed inside, and the guarantee recomputed."""
+    found = qv.verify(release)
+    if as_json:
+        console.as_json(found.as_dict())
+    else:
+        for check in found.checks:
+            console.labelled("ok" if check.passed else "FAILED", f"{check.name}: {check.detail}")
+    failed = [check.name for check in found.checks if not check.passed]
+    if failed:
+        raise qv.CheckFailed(
+            f"the release fails {len(failed)} of {len(found.checks)} checks: {', '.join(failed)}",
+            "do not rely on it; ask its publisher",
+        )

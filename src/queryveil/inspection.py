@@ -1,0 +1,190 @@
+"""The risk at a glance: what a log holds, and how few of a person's queries single that person out.
+
+Everything here is for the curator: none of it is covered by a guarantee, none of it enters a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ibis
+from scipy.stats import binomtest
+
+from queryveil import items
+from queryveil.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_SAMPLED_USERS = 2_000
+_KNOWN = (1, 2, 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What a log holds."""
+
+    rows: int
+    users: int
+    empty_queries: int
+    rejected: int
+    reasons: dict[str, int]
+    examples: tuple[dict[str, Any], ...]
+    """The first rejected rows: file, line and reason, never their text."""
+    span: dict[str, str] | None
+    queries: int
+    clicks: int
+    orphan_clicks: int
+    items: dict[str, dict[str, float]]
+    uniqueness: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    """95 % intervals where a share was measured on sampled users."""
+    format: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "users": self.users,
+            "empty_queries": self.empty_queries,
+            "rejected": {
+                "total": self.rejected,
+                "reasons": self.reasons,
+                "examples": list(self.examples),
+            },
+            "span": self.span,
+            "queries": self.queries,
+            "clicks": self.clicks,
+            "orphan_clicks": self.orphan_clicks,
+            "items": self.items,
+            "uniqueness": self.uniqueness,
+            "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
+            "format": self.format,
+        }
+
+
+def inspect(log: SearchLog) -> Inspection:
+    """Count everything, and measure who is unique by 1, 2 or 3 of their queries."""
+    figures = _figures(log)
+    uniqueness, intervals = _uniqueness(log)
+    staged = log.staged
+    span = None
+    if figures.get("first") is not None:
+        span = {"first": figures["first"].isoformat(), "last": figures["last"].isoformat()}
+    return Inspection(
+        rows=figures["rows"],
+        users=log.users,
+        empty_queries=figures["empty"],
+        rejected=staged.rejected if staged else 0,
+        reasons=dict(staged.reasons) if staged else {},
+        examples=tuple(
+            {"file": one.file, "line": one.line, "reason": one.reason}
+            for one in (staged.examples if staged else ())
+        ),
+        span=span,
+        queries=_events(log),
+        clicks=figures["clicks"],
+        orphan_clicks=figures["orphans"],
+        items={kind.name: _per_kind(log, kind) for kind in items.KINDS.values() if _possible(log, kind)},
+        uniqueness=uniqueness,
+        intervals=intervals,
+        format=staged.format if staged else None,
+    )
+
+
+def _row(log: SearchLog, table: ir.Table) -> dict[str, Any]:
+    found: dict[str, Any] = log.engine.arrow(table).to_pylist()[0]
+    return found
+
+
+def _figures(log: SearchLog) -> dict[str, Any]:
+    rows = log.table
+    empty = rows["query"] == ""
+    wanted: dict[str, Any] = {"rows": rows.count(), "empty": empty.sum()}
+    if "url" in log.columns:
+        clicked = rows["url"].notnull()
+        wanted |= {"clicks": clicked.sum(), "orphans": (clicked & empty).sum()}
+    if "time" in log.columns:
+        wanted |= {"first": rows["time"].min(), "last": rows["time"].max()}
+    found = _row(log, rows.aggregate(**wanted))
+    for name in ("rows", "empty", "clicks", "orphans"):
+        found[name] = int(found.get(name) or 0)
+    return found
+
+
+def _events(log: SearchLog) -> int:
+    keys = [column for column in ("user", "time", "query") if column in log.columns]
+    events = log.queries.select(*keys)
+    if "time" in keys:
+        events = events.distinct()
+    return int(_row(log, events.aggregate(n=events.count()))["n"])
+
+
+def _possible(log: SearchLog, kind: items.ItemKind) -> bool:
+    return all(column in log.columns for column in _needs(kind))
+
+
+def _needs(kind: items.ItemKind) -> tuple[str, ...]:
+    return {"query-pairs": ("time",), "clicks": ("url",)}.get(kind.name, ())
+
+
+def _per_kind(log: SearchLog, kind: items.ItemKind) -> dict[str, float]:
+    pairs = kind.occurrences(log).select("user", *kind.columns).distinct()
+    per_item = pairs.group_by(list(kind.columns)).aggregate(users=pairs.count())
+    found = _row(
+        log,
+        per_item.aggregate(
+            distinct=per_item.count(), pairs=per_item["users"].sum(), single=(per_item["users"] == 1).sum()
+        ),
+    )
+    distinct, total = int(found["distinct"] or 0), int(found["pairs"] or 0)
+    return {
+        "distinct": distinct,
+        "per_user": round(total / max(1, log.users), 3),
+        "one_user": int(found["single"] or 0),
+    }
+
+
+def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """The share of users whom nobody shares r queries with, the r drawn at random from the user's own."""
+    pairs = log.queries.select("user", "query").distinct().cache()
+    popularity = pairs.group_by("query").aggregate(users=pairs.count()).cache()
+    shares: dict[str, float] = {}
+    intervals: dict[str, tuple[float, float]] = {}
+    alone = pairs.join(popularity, "query")
+    by_user = alone.group_by("user").aggregate(share=(alone["users"] == 1).cast("float64").mean())
+    exact = _row(log, by_user.aggregate(share=by_user["share"].mean(), users=by_user.count()))
+    if not exact["users"]:
+        return {str(known): 0.0 for known in _KNOWN}, {}
+    shares["1"] = round(float(exact["share"]), 6)
+    for known in _KNOWN[1:]:
+        unique, sampled = _sampled(log, pairs, popularity, known)
+        shares[str(known)] = unique / sampled
+        interval = binomtest(unique, sampled).proportion_ci(0.95)
+        intervals[str(known)] = (round(float(interval.low), 4), round(float(interval.high), 4))
+    return shares, intervals
+
+
+def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) -> tuple[int, int]:
+    """Of sampled users, how many are unique by `known` of their queries; and how many were sampled."""
+    engine = log.engine
+    people = pairs.select("user").distinct()
+    people = people.mutate(place=engine.fast_hash(people["user"])).order_by(["place", "user"])
+    people = people.limit(_SAMPLED_USERS).select("user")
+    theirs = pairs.semi_join(people, "user")
+    text = ibis.literal(f"{known} ") + theirs["user"] + ibis.literal("\x1f") + theirs["query"]
+    theirs = theirs.mutate(order_key=engine.fast_hash(text))
+    drawn = engine.smallest_per_user(theirs, ["order_key", "query"], ["query"], known, _SAMPLED_USERS).cache()
+    rare = drawn.join(popularity, "query")
+    sizes = rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()).cache()
+    sampled = int(_row(log, sizes.aggregate(n=sizes.count()))["n"])
+    # Someone with a query of their own is unique; the others are looked up among everybody's queries.
+    open_cases = drawn.semi_join(sizes.filter(sizes["rarest"] > 1), "user").rename(known_user="user")
+    others = open_cases.join(pairs, "query")
+    others = others.filter(others["user"] != others["known_user"])
+    shared = others.group_by(["known_user", "user"]).aggregate(shared=others.count())
+    most = shared.group_by("known_user").aggregate(shared=shared["shared"].max())
+    matched = most.join(sizes, most["known_user"] == sizes["user"])
+    matched = matched.filter(matched["shared"] == matched["drawn"])
+    hidden = int(_row(log, matched.aggregate(n=matched.count()))["n"])
+    return sampled - hidden, sampled

@@ -1,0 +1,526 @@
+"""The budget ledger: append-only events, charged before anything is drawn and never refunded.
+
+What a source log has paid is the sum of its events; docs/proofs/composition.md proves the rules. The ledger
+holds names and numbers only, no query and nothing else of a log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import math
+import os
+import shlex
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from queryveil.errors import BudgetError, CannotCompose, InputError, OutputError, UsageError
+from queryveil.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine, MetaData, Table
+
+__all__ = ["Account", "Amount", "Event", "Ledger"]
+
+_NEIGHBOURS = (REPLACE, ADD_REMOVE)
+_LONGEST_NAME = 200
+
+# Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
+_APPLICATION_ID = 0x51564C47
+_FORMAT_VERSION = 1
+
+# Any sum of doubles, from 5e-324 to 1.8e308, has fewer digits than this; a sum that had more would raise.
+_EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
+
+
+# -- values --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """A pair of epsilon and delta: a budget, or what was taken from it, or what is left."""
+
+    epsilon: float
+    delta: float
+
+    def __str__(self) -> str:
+        return f"epsilon {_words(self.epsilon)} and delta {_words(self.delta)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One release that was charged, with what was promised (`headline`) and what it cost in this ledger."""
+
+    id: int
+    time: datetime.datetime
+    method: str
+    headline: str
+    kind: str
+    epsilon: float | None
+    delta: float | None
+    composable: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self) | {"time": _timestamp(self.time)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """The budget of one source log and everything that was charged to it."""
+
+    source: str
+    neighbours: str
+    budget: Amount
+    events: tuple[Event, ...] = ()
+
+    @property
+    def spent(self) -> Amount:
+        return Amount(epsilon=float(self._spent("epsilon")), delta=float(self._spent("delta")))
+
+    @property
+    def left(self) -> Amount:
+        return Amount(epsilon=float(self._left("epsilon")), delta=float(self._left("delta")))
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of everything private together: the weakest one; None as long as nothing was charged."""
+        kinds = {event.kind for event in self.events if event.composable}
+        return next((kind for kind in (APPROXIMATE, PROBABILISTIC, PURE) if kind in kinds), None)
+
+    @property
+    def not_composable(self) -> int:
+        """How many releases are listed that no total covers (k-anonymity, or no guarantee)."""
+        return sum(not event.composable for event in self.events)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "neighbours": self.neighbours,
+            "kind": self.kind,
+            "budget": dataclasses.asdict(self.budget),
+            "spent": dataclasses.asdict(self.spent),
+            "left": dataclasses.asdict(self.left),
+            "not_composable": self.not_composable,
+            "events": [event.as_dict() for event in self.events],
+        }
+
+    def refuse_unless_affordable(self, cost: Amount) -> None:
+        """Compare decimals as they are printed: ten times 0.1 fit into 1."""
+        missing = {
+            name: _EXACT.subtract(_decimal(getattr(cost, name)), self._left(name))
+            for name in ("epsilon", "delta")
+        }
+        short = [name for name, value in missing.items() if value > 0]
+        if short:
+            by = " and ".join(f"{name} {_words(missing[name])}" for name in short)
+            raise BudgetError(
+                f"the release needs {cost}, the ledger has {self.left} left for '{self.source}' "
+                f"(short by {by})",
+                f"lower {short[0]}, or open a new ledger for new data",
+            )
+
+    def _spent(self, name: str) -> Decimal:
+        return _exact_sum(getattr(event, name) for event in self.events if event.composable)
+
+    def _left(self, name: str) -> Decimal:
+        return _EXACT.subtract(_decimal(getattr(self.budget, name)), self._spent(name))
+
+
+# -- the ledger ----------------------------------------------------------------------------------------------
+
+
+class Ledger:
+    """Budgets of source logs in one SQLite file (a plain path), or in a database named by a URL."""
+
+    def __init__(self, url_or_path: str, *, wait: float = 30) -> None:
+        """`wait`: how many seconds to wait for another process that is charging."""
+        self._address = str(url_or_path)
+        self._wait = wait
+        if not self._address or "\0" in self._address:
+            raise UsageError("a ledger needs the name of a file or a database URL", "pass --ledger FILE")
+
+    def open(self, source: str, *, epsilon: float, delta: float, neighbours: str = REPLACE) -> None:
+        """Give a source log its budget, once and for all; the file is made if it is missing."""
+        _check_name("the name of a source log", source)
+        budget = Amount(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+        if not budget.epsilon > 0:
+            raise UsageError(f"epsilon must be above 0; got {epsilon}", "pass a budget such as --epsilon 2")
+        if not 0 <= budget.delta < 1:
+            raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
+        if neighbours not in _NEIGHBOURS:
+            raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
+        self._create_file()
+        with self._transaction(write=True, create=True) as connection:
+            if self._budget_rows(connection, source):
+                raise UsageError(
+                    f"source '{source}' has a budget already in {self._name}",
+                    "a budget is never changed: charge it, or choose another --source for new data",
+                )
+            row = {"source": source, "neighbours": neighbours, "opened": _timestamp(_now())}
+            row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
+            connection.execute(_tables().budgets.insert().values(row))
+
+    def charge(self, source: str, method: str, guarantee: Guarantee) -> int:
+        """Append the event of one release, or refuse; call this before any noise is drawn.
+
+        When it returns, the event is on disk. It stays there whatever becomes of the release.
+        """
+        _check_name("the name of a method", method)
+        with self._transaction(write=True) as connection:
+            account = self._account(connection, source, lock=True)
+            kind, cost = _price(guarantee, account.neighbours)
+            if cost is not None:
+                account.refuse_unless_affordable(cost)
+            row = {"source": source, "method": method, "headline": guarantee.headline, "kind": kind}
+            if cost is not None:
+                row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
+            row["time"] = _timestamp(_now())
+            added = connection.execute(_tables().events.insert().values(row))
+            key = added.inserted_primary_key
+        return int(key[0]) if key else 0
+
+    def show(self, source: str | None = None) -> list[Account]:
+        """All accounts by name, or the one of a source."""
+        with self._transaction(write=False) as connection:
+            if source is not None:
+                return [self._account(connection, source)]
+            names = [row.source for row in self._budget_rows(connection, None)]
+            return [self._account(connection, name) for name in names]
+
+    def budget(self, source: str) -> Account:
+        """The account of one source."""
+        return self.show(source)[0]
+
+    # -- rows ------------------------------------------------------------------------------------------------
+
+    def _budget_rows(self, connection: Connection, source: str | None, *, lock: bool = False) -> list[Any]:
+        budgets = _tables().budgets
+        query = budgets.select().order_by(budgets.c.source)
+        if source is not None:
+            query = query.where(budgets.c.source == source)
+        # Two charges to one source take turns: here on a server, by BEGIN IMMEDIATE on SQLite.
+        return list(connection.execute(query.with_for_update() if lock else query))
+
+    def _account(self, connection: Connection, source: str, *, lock: bool = False) -> Account:
+        _check_name("the name of a source log", source)
+        rows = self._budget_rows(connection, source, lock=lock)
+        if not rows:
+            raise UsageError(f"{self._name} has no source '{source}'", self._way_to_open(source))
+        events = _tables().events
+        query = events.select().where(events.c.source == source).order_by(events.c.id)
+        try:
+            return Account(
+                source=source,
+                neighbours=rows[0].neighbours,
+                budget=Amount(epsilon=_stored(rows[0].epsilon), delta=_stored(rows[0].delta)),
+                events=tuple(_event(row) for row in connection.execute(query)),
+            )
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name} is damaged", "restore the ledger from its backup") from None
+
+    # -- the database ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _path(self) -> Path | None:
+        """The SQLite file, or None for a database server."""
+        if "://" not in self._address:
+            return Path(self._address)
+        if self._url.get_backend_name() != "sqlite":
+            return None
+        if not self._url.database or self._url.database == ":memory:" or self._url.query:
+            raise UsageError("a SQLite ledger must be a plain file", "pass a path, or sqlite:///path")
+        return Path(self._url.database)
+
+    @cached_property
+    def _url(self) -> URL:
+        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+
+        try:
+            return sqlalchemy.make_url(self._address)
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            # The address may hold a password, so it is not repeated.
+            raise UsageError(
+                "the address of the ledger is not a database URL",
+                "pass a path, or postgresql://host/database",
+            ) from None
+
+    @cached_property
+    def _engine(self) -> Engine:
+        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+
+        if self._path is not None:
+            return sqlalchemy.create_engine(
+                "sqlite://", creator=self._connect_sqlite, poolclass=sqlalchemy.NullPool
+            )
+        try:
+            return sqlalchemy.create_engine(self._url, poolclass=sqlalchemy.NullPool)
+        except (sqlalchemy.exc.SQLAlchemyError, ImportError):
+            raise UsageError(
+                f"no driver is installed for {self._url.drivername} databases",
+                "pip install 'queryveil[postgres]', or use a file",
+            ) from None
+
+    def _connect_sqlite(self) -> sqlite3.Connection:
+        # mode=rw: a missing file is an error, not an empty ledger with a fresh budget.
+        address = f"file:{quote(os.fsencode((self._path or Path()).absolute()))}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, timeout=self._wait, isolation_level=None)
+        # A commit must survive a power cut, or the cut would be a refund: EXTRA also syncs the folder.
+        connection.execute("PRAGMA synchronous = EXTRA")
+        return connection
+
+    @contextlib.contextmanager
+    def _transaction(self, *, write: bool, create: bool = False) -> Iterator[Connection]:
+        """All of the block or nothing of it; a writer holds the ledger for itself from the first read on."""
+        self._check_file()
+        engine = self._engine
+        with self._database_errors(), engine.begin() as connection:
+            if self._path is not None:
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            self._check_format(connection, create=create)
+            yield connection
+
+    def _check_format(self, connection: Connection, *, create: bool) -> None:
+        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+
+        tables = sqlalchemy.inspect(connection).get_table_names()
+        ours = {_tables().budgets.name, _tables().events.name} <= set(tables)
+        if create and not ours and not (tables and self._path):
+            _tables().metadata.create_all(connection)
+            if self._path is not None:
+                for statement in _sqlite_seal():
+                    connection.exec_driver_sql(statement)
+            return
+        if self._path is not None:
+            marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _SQLITE_MARKS]
+            ours = ours and marks[0] == _APPLICATION_ID
+            if ours and marks[1] != _FORMAT_VERSION:
+                raise InputError(f"{self._name} has a format this version cannot use", "update queryveil")
+        if not ours:
+            raise InputError(f"{self._name} is not a queryveil ledger", self._way_to_open("NAME"))
+
+    def _check_file(self) -> None:
+        if self._path is None:
+            return
+        try:
+            if self._path.is_file():
+                return
+            what = "is not a file" if self._path.exists() else "does not exist"
+        except OSError as error:
+            what = f"cannot be reached ({error.strerror or type(error).__name__})"
+        raise InputError(f"{self._name} {what}", self._way_to_open("NAME"))
+
+    def _create_file(self) -> None:
+        """Made by us and not by SQLite, so that it is never readable by others, not even for a moment."""
+        if self._path is None:
+            return
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise OutputError(
+                f"{self._name} cannot be written ({error.strerror or type(error).__name__})",
+                "choose a folder that exists and where you may write",
+            ) from None
+
+    @contextlib.contextmanager
+    def _database_errors(self) -> Iterator[None]:
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (slow to import)
+
+        try:
+            yield
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            # What the driver says may hold the address with its password: only its kind is passed on.
+            cause = getattr(error, "orig", None) or error
+            code = str(getattr(cause, "sqlite_errorname", ""))
+            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise OutputError(
+                    f"{self._name} has been locked by another process for {self._wait:g} s",
+                    "nothing was charged: try again when the other release has been charged",
+                ) from None
+            if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+                raise InputError(
+                    f"{self._name} is not a ledger, or is damaged",
+                    "check the name of the file, or restore the ledger from its backup",
+                ) from None
+            raise OutputError(
+                f"{self._name} cannot be used ({code or type(cause).__name__})",
+                "check that you may write to it, its folder has room and the database answers",
+            ) from None
+
+    @property
+    def _name(self) -> str:
+        """What messages call this ledger: never a user name or a password."""
+        if self._path is not None:
+            return f"ledger '{self._path}'"
+        return f"ledger '{self._url.get_backend_name()}://{self._url.host or ''}/{self._url.database or ''}'"
+
+    def _way_to_open(self, source: str) -> str:
+        where = shlex.quote(str(self._path)) if self._path is not None else "URL"
+        name = shlex.quote(source)
+        return f"open it first: queryveil ledger open {where} --source {name} --epsilon E --delta D"
+
+
+# -- rules ---------------------------------------------------------------------------------------------------
+
+
+def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Amount | None]:
+    """Kind and cost of a release under the ledger's neighbour relation; None if it has no sum with others."""
+    if not guarantee.private:
+        return guarantee.kind, None
+    if guarantee.unit != "user":
+        raise CannotCompose(
+            f"this ledger counts per user, and '{guarantee.headline}' does not",
+            "publish with a guarantee per user",
+        )
+    try:
+        held = _restated(guarantee, neighbours)
+    except OverflowError:
+        raise CannotCompose(
+            f"'{guarantee.headline}' is too weak to be restated against '{neighbours}'", "lower epsilon"
+        ) from None
+    cost = Amount(epsilon=_number("epsilon", held.epsilon), delta=_number("delta", held.delta))
+    # A negative number would be a refund.
+    if cost.epsilon < 0 or not 0 <= cost.delta <= 1 or (held.kind == PURE and cost.delta > 0):
+        raise UsageError("the guarantee has an epsilon or a delta that cannot be", "check the method")
+    return held.kind, cost
+
+
+def _restated(guarantee: Guarantee, neighbours: str) -> Guarantee:
+    """A probabilistic guarantee has no conversion of its own, but the approximate one it implies may."""
+    try:
+        return guarantee.against(neighbours)
+    except CannotCompose as refusal:
+        if guarantee.kind != PROBABILISTIC:
+            raise
+        try:
+            return guarantee.approximate().against(neighbours)
+        except CannotCompose:
+            raise refusal from None
+
+
+def _number(name: str, given: float | None) -> float:
+    try:
+        number = math.nan if given is None else float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{name} must be a finite number; got {given}", f"pass a number as {name}")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
+def _check_name(what: str, given: str) -> None:
+    if not given or given != given.strip() or not given.isprintable() or len(given) > _LONGEST_NAME:
+        raise UsageError(
+            f"{what} must be 1 to {_LONGEST_NAME} printable characters without space at its ends",
+            "choose a short name such as web-2006",
+        )
+
+
+# -- rows and text -------------------------------------------------------------------------------------------
+
+
+class _Tables(NamedTuple):
+    metadata: MetaData
+    budgets: Table
+    events: Table
+
+
+@cache
+def _tables() -> _Tables:
+    from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text  # noqa: PLC0415 (slow to import)
+
+    metadata = MetaData()
+    # Numbers are text: the decimals that were asked for, which no engine may round.
+    budgets = Table(
+        "queryveil_budgets",
+        metadata,
+        Column("source", Text, primary_key=True),
+        Column("neighbours", Text, nullable=False),
+        Column("epsilon", Text, nullable=False),
+        Column("delta", Text, nullable=False),
+        Column("opened", Text, nullable=False),
+    )
+    events = Table(
+        "queryveil_events",
+        metadata,
+        Column("id", Integer, primary_key=True),
+        Column("source", Text, ForeignKey(budgets.c.source), nullable=False, index=True),
+        Column("time", Text, nullable=False),
+        Column("method", Text, nullable=False),
+        Column("headline", Text, nullable=False),
+        Column("kind", Text, nullable=False),
+        Column("epsilon", Text),
+        Column("delta", Text),
+        sqlite_autoincrement=True,
+    )
+    return _Tables(metadata, budgets, events)
+
+
+_SQLITE_MARKS = ("application_id", "user_version")
+
+
+def _sqlite_seal() -> Iterator[str]:
+    """Mark the file as a ledger, and let nobody change or take away a row, whatever program opens it."""
+    yield f"PRAGMA application_id = {_APPLICATION_ID}"
+    yield f"PRAGMA user_version = {_FORMAT_VERSION}"
+    for table, key in ((_tables().budgets, "source"), (_tables().events, "id")):
+        stop = "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        for act in ("UPDATE", "DELETE"):
+            yield f"CREATE TRIGGER {table.name}_no_{act.lower()} BEFORE {act} ON {table.name} {stop}"
+        # INSERT OR REPLACE takes a row away without any DELETE trigger.
+        taken = f"EXISTS (SELECT 1 FROM {table.name} WHERE {key} = NEW.{key})"  # noqa: S608 (our own names)
+        yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
+
+
+def _event(row: Any) -> Event:
+    composable = row.epsilon is not None
+    return Event(
+        id=row.id,
+        time=datetime.datetime.fromisoformat(row.time),
+        method=row.method,
+        headline=row.headline,
+        kind=row.kind,
+        epsilon=_stored(row.epsilon) if composable else None,
+        delta=_stored(row.delta) if composable else None,
+        composable=composable,
+    )
+
+
+def _stored(text: str) -> float:
+    number = float(text)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError
+    return number
+
+
+def _decimal(number: float) -> Decimal:
+    """The decimal that is printed for a number and that people mean by it: 0.1 is a tenth."""
+    return Decimal(repr(float(number)))
+
+
+def _exact_sum(numbers: Iterable[float]) -> Decimal:
+    """Without any rounding: a delta of 1e-300 beside one of 0.1 still counts."""
+    total = Decimal(0)
+    for number in numbers:
+        total = _EXACT.add(total, _decimal(number))
+    return total
+
+
+def _words(number: float | Decimal) -> str:
+    return f"{float(number):.12g}"
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _timestamp(time: datetime.datetime) -> str:
+    return time.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

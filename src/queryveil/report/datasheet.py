@@ -1,0 +1,151 @@
+"""The data sheet of a release: what it is, what is promised and what is not, for a lawyer and an engineer.
+
+Written from the manifest alone, so that it cannot say more than is published.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from queryveil.guarantee import PROBABILISTIC, REPLACE, Guarantee
+
+_METHODS = {
+    "zealous": (
+        "Each user contributed at most {max_items} items. Items of too few users were dropped, random noise was "
+        "added to the number of users of every other item, and only items whose noisy number was above a "
+        "threshold were published, with that noisy number."
+    ),
+}
+
+_KINDS = {
+    "keywords": "words of queries",
+    "queries": "search queries",
+    "query-pairs": "pairs of queries that followed one another",
+    "clicks": "queries with a url that was clicked for them",
+}
+
+
+def what_it_is(manifest: Mapping[str, Any]) -> str:
+    """One sentence: what the release holds."""
+    kinds = manifest["parameters"].get("items", [])
+    subject = " and ".join(_KINDS.get(kind, kind) for kind in kinds) or "a search log"
+    rows = sum(table["rows"] for table in manifest["tables"].values())
+    return f"{rows:,} frequent {subject} from a search log, with noisy numbers of users."
+
+
+def how_it_was_made(manifest: Mapping[str, Any]) -> str:
+    return _METHODS.get(manifest["method"], "").format(**manifest["parameters"])
+
+
+def promises(guarantee: Guarantee) -> list[str]:
+    """What holds, in sentences."""
+    listed = [guarantee.plain_words()]
+    if guarantee.private:
+        change = "replaced by another history" if guarantee.neighbours == REPLACE else "added to or taken out of the log"
+        listed.append(
+            f"Protected is everything that one user ever did in the log: the comparison is with the same log in "
+            f"which that user's whole history is {change}."
+        )
+    if guarantee.kind == PROBABILISTIC and guarantee.implies is not None:
+        listed.append(
+            f"However this release is processed further, epsilon {guarantee.implies.epsilon:g} and delta "
+            f"{guarantee.implies.delta:.2g} of approximate differential privacy remain."
+        )
+    return listed
+
+
+def limits(guarantee: Guarantee) -> list[str]:
+    """What is assumed and what is not promised."""
+    own = [
+        "What many people searched for is published on purpose, whatever it is.",
+        "Conclusions about a person from what is true of people in general are not prevented.",
+        "Other releases of the same log add to the loss; a ledger keeps the sum.",
+    ]
+    return [*(f"Assumed: {one}." for one in guarantee.assumptions), *_sentences(guarantee.caveats), *own]
+
+
+def _sentences(phrases: tuple[str, ...]) -> list[str]:
+    return [phrase[0].upper() + phrase[1:] + "." for phrase in phrases]
+
+
+def write(manifest: Mapping[str, Any]) -> str:
+    """The data sheet as Markdown."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    software = manifest["software"]
+    lines = [
+        "# Data sheet",
+        "",
+        what_it_is(manifest),
+        f"Made on {manifest['created']} with {software['name']} {software['version']}, method `{manifest['method']}`.",
+        "",
+        "## What is promised",
+        "",
+        f"**{guarantee.headline}**",
+        "",
+        *(f"- {sentence}" for sentence in promises(guarantee)),
+        "",
+        "## What is assumed, and what is not promised",
+        "",
+        *(f"- {sentence}" for sentence in limits(guarantee)),
+        "",
+        "## How it was made",
+        "",
+        how_it_was_made(manifest),
+        "",
+        "Queries are in normal form: Unicode NFKC, case-folded, white space collapsed, surrounding quotes removed.",
+        "",
+        "| parameter | value |",
+        "|---|---|",
+        *(f"| {name} | {_plain(value)} |" for name, value in manifest["parameters"].items()),
+        "",
+        "| calibration | value |",
+        "|---|---|",
+        *(f"| {name} | {_plain(value)} |" for name, value in _flat(manifest["calibration"])),
+        "",
+        "## What is inside",
+        "",
+    ]
+    for name, table in manifest["tables"].items():
+        lines += [f"`{table['file']}` ({name}), {table['rows']:,} rows:", "", "| column | type | meaning |", "|---|---|---|"]
+        lines += [f"| {one['name']} | {one['type']} | {one['help']} |" for one in table["columns"]]
+        lines.append("")
+    lines += [
+        "## For an assessment under data-protection law",
+        "",
+        *(f"- {line}" for line in _assessment(guarantee)),
+        "",
+        "## Check it yourself",
+        "",
+        "`queryveil release verify DIR` re-reads the folder, its digests and thresholds, and recomputes the guarantee.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _assessment(guarantee: Guarantee) -> list[str]:
+    if not guarantee.private:
+        return ["Singling out, linkability and inference are not excluded by this method."]
+    return [
+        "Singling out: no row is about one person; an item that only one user has is published with a probability "
+        f"of at most {guarantee.approximate().delta:.2g}.",
+        "Linkability: the release has no user, session or time by which rows could be joined.",
+        f"Inference: bounded for each person by epsilon {guarantee.epsilon:g}, as said above.",
+    ]
+
+
+def _flat(calibration: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for name, value in calibration.items():
+        if isinstance(value, Mapping):
+            rows += _flat(value, f"{prefix}{name}: ")
+        else:
+            rows.append((prefix + name, value))
+    return rows
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value) if isinstance(value, (str, int)) else json.dumps(value)

@@ -1,0 +1,69 @@
+"""What a verification answers: named checks that passed or did not, each with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+_MOST_PROBLEMS = 5
+_MOST_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question about a release, and its answer."""
+
+    name: str
+    passed: bool
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "passes": self.passed, "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Every check that was made of one release folder."""
+
+    path: Path
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if not check.passed)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "release": str(self.path),
+            "passes": self.passed,
+            "checks": [check.as_dict() for check in self.checks],
+        }
+
+
+def judge(name: str, good: str, problems: Callable[[], Iterable[str]]) -> Check:
+    """A check that passes, with the sentence `good`, unless there are problems.
+
+    A manifest may be malformed in ways that nobody foresaw. What cannot be checked has not passed, so any
+    exception is a failure; its message is left out because it may quote what the release holds.
+    """
+    try:
+        found = list(islice(problems(), _MOST_PROBLEMS + 1))
+    except Exception as error:  # noqa: BLE001 - fail closed on whatever a hostile folder provokes
+        return Check(name, False, f"cannot be checked ({type(error).__name__})")
+    if not found:
+        return Check(name, True, good)
+    more = "; and more" if len(found) > _MOST_PROBLEMS else ""
+    return Check(name, False, "; ".join(found[:_MOST_PROBLEMS]) + more)
+
+
+def quoted(name: object) -> str:
+    """A file, column or key name, safe to print on a terminal."""
+    text = ascii(str(name))
+    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "..."
