@@ -196,7 +196,6 @@ def test_replace_one_is_refused_by_an_add_remove_ledger(file: Path, kind: str) -
         private(0.1, -1e-7),
         private(0.1, float("nan")),
         private(0.1, 1e-7, PURE),
-        private(800, 1e-9, neighbours=ADD_REMOVE),
         private(0.1, 1e-7, unit="user-day"),
         private(0.1, 1e-7, neighbours=None),  # type: ignore[arg-type]
     ],

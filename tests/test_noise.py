@@ -156,7 +156,7 @@ def test_permutation_starts_over_on_a_tie() -> None:
 
 
 # Packages that never touch a release: they invent logs, attack, or simulate.
-NOT_FOR_PRIVACY = {"generate", "attacks", "studies", "utility"}
+NOT_FOR_PRIVACY = {"generator", "attacks", "studies", "utility"}
 
 
 def test_no_other_source_of_randomness() -> None:

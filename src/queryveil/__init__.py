@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         QueryveilError,
         UsageError,
     )
-    from queryveil.generate import SETTINGS, LogSettings, generate
+    from queryveil.generator import SETTINGS, LogSettings, generate
     from queryveil.guarantee import Guarantee
     from queryveil.inspection import Inspection, inspect
     from queryveil.items import KINDS, ItemKind
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from queryveil.log import SearchLog, read
     from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, Zealous
     from queryveil.noise import Noise
-    from queryveil.normalise import keywords, normalise
+    from queryveil.text import keywords, normalise
     from queryveil.release import Release, publish
-    from queryveil.verify import Verification, verify
+    from queryveil.verification import Verification, verify
 
 # Where each public name lives; it is imported when first used, so that `queryveil --help` is quick.
 _HOME = {
     "read": "log",
     "SearchLog": "log",
     "connect": "engine",
-    "normalise": "normalise",
-    "keywords": "normalise",
+    "normalise": "text",
+    "keywords": "text",
     "KINDS": "items",
     "ItemKind": "items",
     "inspect": "inspection",
@@ -60,12 +60,12 @@ _HOME = {
     "Noise": "noise",
     "publish": "release",
     "Release": "release",
-    "verify": "verify",
-    "Verification": "verify",
+    "verify": "verification",
+    "Verification": "verification",
     "Ledger": "ledger",
-    "generate": "generate",
-    "LogSettings": "generate",
-    "SETTINGS": "generate",
+    "generate": "generator",
+    "LogSettings": "generator",
+    "SETTINGS": "generator",
     "QueryveilError": "errors",
     "UsageError": "errors",
     "InputError": "errors",

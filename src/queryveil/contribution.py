@@ -50,12 +50,12 @@ def bounded(log: SearchLog, kind: ItemKind, bound: Bound) -> ir.Table:
 
 def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Table:
     """The same for occurrences that the caller made, for instance clicks on published queries only."""
+    engine = log.engine
     if bound.keep == "random":
-        keyed = rows.select("user", *item).distinct()
-        keyed = keyed.mutate(order_key=_hash(log.engine, keyed, item, bound))
-    else:
-        keyed = _own_order(log, rows, item, bound.keep)
-    return log.engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
+        rows = rows.select("user", *item)
+        return engine.smallest_items_per_user(rows, item, _hash(engine, rows, item, bound), bound.most, log.users)
+    keyed = _own_order(log, rows, item, bound.keep)
+    return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
 
 
 def _own_order(log: SearchLog, rows: ir.Table, item: tuple[str, ...], keep: str) -> ir.Table:
@@ -74,13 +74,14 @@ def _own_order(log: SearchLog, rows: ir.Table, item: tuple[str, ...], keep: str)
 
 
 def _hash(engine: Engine, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Value:
+    """The order key of a row: a keyed hash of user and item."""
+    if bound.order_key == "engine":
+        return engine.keyed_hash(bound.salt.hex(), [rows[column] for column in ("user", *item)])
     # Within one user the text before the item is constant, so only the item's own columns need a separator.
     text = ibis.literal(bound.salt.hex()) + rows["user"]
     for column in item:
         text = text + ibis.literal("\x1f") + rows[column]
-    if bound.order_key == "portable":
-        return engine.sha256(text).substr(0, _PORTABLE_DIGITS)
-    return engine.fast_hash(text)
+    return engine.sha256(text).substr(0, _PORTABLE_DIGITS)
 
 
 def counts(kept: ir.Table, item: tuple[str, ...], at_least: int = 1) -> ir.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 DUCKDB_MEMORY = "3GB"
 """Default ceiling of DuckDB's own memory; beyond it work spills to the temporary directory."""
+
+_REPEATS = 3
+"""How many rows per item DuckDB looks at before it makes a user's rows distinct."""
+
+_BATCH_ROWS = 250_000
 
 _BYTES_PER_KEPT_ITEM = 120
 """What one item in a per-user aggregate state costs at most in practice; decides when to sort instead."""
@@ -43,7 +49,12 @@ class Engine:
 
     def register(self, table: pa.Table) -> ir.Table:
         """A small Arrow table as a table of this engine."""
-        return self.con.create_table(f"queryveil_{os.urandom(8).hex()}", table, temp=True)
+        return self.con.create_table(_name(), table, temp=True)
+
+    def keep(self, table: ir.Table) -> ir.Table:
+        """Evaluate an expression now and keep its rows in the engine until it closes."""
+        with self.errors():
+            return self.con.create_table(_name(), table, temp=True)
 
     def arrow(self, table: ir.Table) -> pa.Table:
         """Evaluate an expression once."""
@@ -77,6 +88,20 @@ class Engine:
         """The engine's own 64-bit hash."""
         return text.hash()
 
+    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
+        """The engine's own fast hash of a key and texts."""
+        text = ibis.literal(key)
+        for one in texts:
+            text = text + ibis.literal("\x1f") + one
+        return self.fast_hash(text)
+
+    def smallest_items_per_user(
+        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
+    ) -> ir.Table:
+        """Of each user's distinct items the first `most` by `order_key`, a function of user and item; then item."""
+        distinct = rows.mutate(order_key=order_key).distinct()
+        return self.smallest_per_user(distinct, ["order_key", *item], item, most, users)
+
     def smallest_per_user(
         self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
     ) -> ir.Table:
@@ -104,6 +129,14 @@ def _sha2(text: str, bits: int) -> str: ...  # type: ignore[empty-body]
 
 @ibis.udf.scalar.builtin(name="hash", signature=(("string",), "uint64"))
 def _duckdb_hash(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 3, "uint64"))
+def _duckdb_hash2(key, first, second): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 4, "uint64"))
+def _duckdb_hash3(key, first, second, third): ...  # type: ignore[no-untyped-def]
 
 
 @ibis.udf.scalar.builtin(name="xxhash64", signature=(("string",), "int64"))
@@ -135,6 +168,19 @@ class DuckDB(Engine):
                 "check that the files are complete; QUERYVEIL_DEBUG=1 shows the engine's own words",
             ) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
 
+    def read_parquet(self, files: Sequence[Path]) -> ir.Table:
+        # A file may be named like a glob; brackets make each such character stand for itself.
+        exact = [re.sub(r"([*?\[])", r"[\1]", str(file)) for file in files]
+        return self.con.read_parquet(exact)
+
+    def arrow(self, table: ir.Table) -> pa.Table:
+        with self.errors():
+            return self.con.raw_sql(self.con.compile(table)).to_arrow_table()
+
+    def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
+        with self.errors():
+            yield from self.con.raw_sql(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
+
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return _strlen(text) == text.length()
 
@@ -144,20 +190,64 @@ class DuckDB(Engine):
     def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         return _duckdb_hash(text)
 
+    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
+        # DuckDB hashes several values together without gluing them first.
+        hashes = {2: _duckdb_hash2, 3: _duckdb_hash3}
+        return hashes[len(texts)](key, *texts)
+
+    def _fits(self, users: int, kept: int) -> bool:
+        """Aggregates hold every kept row in memory and cannot spill; sorting windows can."""
+        return users * kept * _BYTES_PER_KEPT_ITEM <= _bytes(self.memory) // 2
+
     def smallest_per_user(
         self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
     ) -> ir.Table:
-        if users * most * _BYTES_PER_KEPT_ITEM > _bytes(self.memory) // 2:
-            # The aggregate below holds every kept item in memory; the window sorts, and spills.
+        if not self._fits(users, most):
             return super().smallest_per_user(table, order, keep, most, users)
-        # min(row, n) keeps the n smallest rows of each user in one aggregation, for the price of a count.
         columns = list(dict.fromkeys([*order, *keep]))
-        packed = ", ".join(f'"{column}" := "{column}"' for column in columns)
-        unpacked = ", ".join(f'kept."{column}"' for column in keep)
-        return self.con.sql(
-            f'SELECT "user", {unpacked} FROM (SELECT "user", unnest(min(struct_pack({packed}), {int(most)})) AS kept'  # noqa: S608
-            f' FROM ({self.con.compile(table)}) GROUP BY "user")'
+        lists = f'SELECT "user", min({_packed(columns)}, {int(most)}) AS kept FROM ({self.con.compile(table)}) GROUP BY "user"'  # noqa: S608
+        return self._unpacked(lists, keep, table)
+
+    def smallest_items_per_user(
+        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
+    ) -> ir.Table:
+        # Making rows distinct first is most of the cost. Instead take more than `most` of the smallest rows with
+        # their repeats, drop repeats (they are adjacent), and do it the long way for the few users whose repeats
+        # fill the list.
+        wide = _REPEATS * most + 1
+        if not self._fits(users, wide):
+            return super().smallest_items_per_user(rows, item, order_key, most, users)
+        keyed = rows.mutate(order_key=order_key)
+        columns = ["order_key", *item]
+        sql = (
+            f'SELECT "user", len(kept) = {wide} AND len(first) < {int(most)} AS "unsure", first[1:{int(most)}] AS kept'  # noqa: S608
+            f' FROM (SELECT "user", kept, list_filter(kept, lambda x, i: i = 1 OR x <> kept[i - 1]) AS first'
+            f' FROM (SELECT "user", min({_packed(columns)}, {wide}) AS kept'
+            f' FROM ({self.con.compile(keyed)}) GROUP BY "user"))'
         )
+        name = _name()
+        with self.errors():
+            self.con.raw_sql(f'CREATE TEMP TABLE "{name}" AS {sql}')
+            unsure = self.con.raw_sql(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
+        sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
+        if not unsure:
+            return sure
+        people = self.con.sql(f'SELECT "user" FROM "{name}" WHERE "unsure"', schema=ibis.schema({"user": "string"}))  # noqa: S608
+        theirs = keyed.semi_join(people, "user").distinct()
+        return sure.union(self.smallest_per_user(theirs, columns, item, most, unsure))
+
+    def _unpacked(self, lists: str, keep: Sequence[str], table: ir.Table) -> ir.Table:
+        columns = ", ".join(f'kept."{column}"' for column in keep)
+        schema = {column: table.schema()[column] for column in ("user", *keep)}
+        return self.con.sql(
+            f'SELECT "user", {columns} FROM (SELECT "user", unnest(kept) AS kept FROM ({lists}))',  # noqa: S608
+            schema=ibis.schema(schema),
+        )
+
+
+def _packed(columns: Sequence[str]) -> str:
+    """Columns as one value that DuckDB compares from left to right."""
+    return "struct_pack(" + ", ".join(f'"{column}" := "{column}"' for column in columns) + ")"
 
 
 class Spark(Engine):
@@ -166,8 +256,14 @@ class Spark(Engine):
 
     def read_parquet(self, files: Sequence[Path]) -> ir.Table:
         session = self.con._session
-        frame = session.read.parquet(*[str(file) for file in files])
+        # Hadoop takes names for globs too; a backslash makes a character stand for itself.
+        exact = [re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file)) for file in files]
+        frame = session.read.parquet(*exact)
         return self.table(frame)
+
+    def keep(self, table: ir.Table) -> ir.Table:
+        with self.errors():
+            return self.table(self.con._session.sql(self.con.compile(table)).cache())
 
     def arrow(self, table: ir.Table) -> pa.Table:
         with self.errors():
@@ -179,7 +275,7 @@ class Spark(Engine):
 
     def table(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
-        name = f"queryveil_{os.urandom(8).hex()}"
+        name = _name()
         frame.createOrReplaceTempView(name)
         return self.con.table(name)
 
@@ -269,6 +365,10 @@ def _spark(url: str) -> Spark:
             "check that Java 17 or newer is installed and the master is reachable, or use --engine duckdb",
         ) from None
     return Spark(ibis.pyspark.connect(session))
+
+
+def _name() -> str:
+    return f"queryveil_{os.urandom(8).hex()}"
 
 
 def _bytes(size: str) -> int:

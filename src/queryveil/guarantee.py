@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from queryveil.errors import CannotCompose
@@ -110,7 +110,7 @@ class Guarantee:
             return dataclasses.replace(
                 self,
                 epsilon=2 * epsilon,
-                delta=min(1.0, math.nextafter((1 + math.exp(epsilon)) * delta, math.inf) if delta else 0.0),
+                delta=_doubled_delta(epsilon, delta),
                 neighbours=REPLACE,
                 parts=(),
             )
@@ -178,9 +178,19 @@ class Guarantee:
         return cls(**fields)
 
 
+def _doubled_delta(epsilon: float, delta: float) -> float:
+    """(1 + e^epsilon) delta, rounded up: what two steps, out and in, may exceed epsilon by."""
+    if delta == 0:
+        return 0.0
+    if epsilon + math.log(delta) > 0:
+        return 1.0
+    return min(1.0, (1 + math.exp(epsilon)) * delta * (1 + 1e-12))
+
+
 def exact_sum(*numbers: float | None) -> float:
     """Sum as a person adds the printed decimals: ten times 0.1 is 1."""
-    return float(sum((Decimal(repr(float(number))) for number in numbers if number is not None), Decimal(0)))
+    with localcontext(prec=1_000):  # more than any sum of doubles has
+        return float(sum((Decimal(repr(float(one))) for one in numbers if one is not None), Decimal(0)))
 
 
 def before_to_after(prior: float, epsilon: float) -> float:

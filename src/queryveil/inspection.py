@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ibis
-from scipy.stats import binomtest
+from scipy.special import betaincinv
 
 from queryveil import items
 from queryveil.log import SearchLog
@@ -147,8 +147,9 @@ def _per_kind(log: SearchLog, kind: items.ItemKind) -> dict[str, float]:
 
 def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
     """The share of users whom nobody shares r queries with, the r drawn at random from the user's own."""
-    pairs = log.queries.select("user", "query").distinct().cache()
-    popularity = pairs.group_by("query").aggregate(users=pairs.count()).cache()
+    keep = log.engine.keep
+    pairs = keep(log.queries.select("user", "query").distinct())
+    popularity = keep(pairs.group_by("query").aggregate(users=pairs.count()))
     shares: dict[str, float] = {}
     intervals: dict[str, tuple[float, float]] = {}
     alone = pairs.join(popularity, "query")
@@ -160,8 +161,7 @@ def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float
     for known in _KNOWN[1:]:
         unique, sampled = _sampled(log, pairs, popularity, known)
         shares[str(known)] = unique / sampled
-        interval = binomtest(unique, sampled).proportion_ci(0.95)
-        intervals[str(known)] = (round(float(interval.low), 4), round(float(interval.high), 4))
+        intervals[str(known)] = _clopper_pearson(unique, sampled)
     return shares, intervals
 
 
@@ -174,9 +174,10 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     theirs = pairs.semi_join(people, "user")
     text = ibis.literal(f"{known} ") + theirs["user"] + ibis.literal("\x1f") + theirs["query"]
     theirs = theirs.mutate(order_key=engine.fast_hash(text))
-    drawn = engine.smallest_per_user(theirs, ["order_key", "query"], ["query"], known, _SAMPLED_USERS).cache()
+    order = ["order_key", "query"]
+    drawn = engine.keep(engine.smallest_per_user(theirs, order, ["query"], known, _SAMPLED_USERS))
     rare = drawn.join(popularity, "query")
-    sizes = rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()).cache()
+    sizes = engine.keep(rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()))
     sampled = int(_row(log, sizes.aggregate(n=sizes.count()))["n"])
     # Someone with a query of their own is unique; the others are looked up among everybody's queries.
     open_cases = drawn.semi_join(sizes.filter(sizes["rarest"] > 1), "user").rename(known_user="user")
@@ -188,3 +189,10 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     matched = matched.filter(matched["shared"] == matched["drawn"])
     hidden = int(_row(log, matched.aggregate(n=matched.count()))["n"])
     return sampled - hidden, sampled
+
+
+def _clopper_pearson(hits: int, trials: int, outside: float = 0.05) -> tuple[float, float]:
+    """The exact interval of a share; scipy.stats has it too, but takes a second to import."""
+    low = betaincinv(hits, trials - hits + 1, outside / 2) if hits else 0.0
+    high = betaincinv(hits + 1, trials - hits, 1 - outside / 2) if hits < trials else 1.0
+    return round(float(low), 4), round(float(high), 4)

@@ -14,7 +14,7 @@ import ibis
 
 from queryveil.errors import UsageError
 from queryveil.log import SearchLog
-from queryveil.normalise import ASCII_PUNCTUATION_ENDS
+from queryveil.text import ASCII_PUNCTUATION_ENDS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

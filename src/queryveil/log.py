@@ -1,6 +1,6 @@
 """The search log: one lazy table of user, time, query, url, rank, session, on any engine.
 
-`query` is normalised (see `normalise.py`), empty where nothing is left; `words` is the text that keywords
+`query` is normalised (see `text.py`), empty where nothing is left; `words` is the text that keywords
 are cut from. Columns that the source lacks are absent. Everything here is lazy but for the two things that
 must be known first: which texts need more than ASCII rules, and how many users there are.
 """
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil import engine as engines
-from queryveil import normalise as text
+from queryveil import text
 from queryveil.engine import Engine
 from queryveil.errors import InputError, UsageError
 from queryveil.readers import Progress, ReadOptions, Staged, stage
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SESSION_GAP_MINUTES = 30
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
-_FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
+_MAPPING = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class SearchLog:
     """A search log ready to count. Make one with `queryveil.read`."""
 
     table: ir.Table
+    source: ir.Table = field(repr=False)
+    """The same rows before normalisation, for what needs no text."""
     engine: Engine
     session_gap_minutes: int = SESSION_GAP_MINUTES
     staged: Staged | None = None
@@ -60,14 +63,14 @@ class SearchLog:
     @functools.cached_property
     def users(self) -> int:
         """Everyone with at least one accepted row, an empty query included."""
-        groups = self.table.group_by("user").aggregate()
+        groups = self.source.group_by("user").aggregate()
         return int(self.engine.arrow(groups.aggregate(n=groups.count()))["n"][0].as_py())
 
     @functools.cached_property
     def rows(self) -> int:
         if self.staged is not None:
             return self.staged.rows
-        return int(self.engine.arrow(self.table.aggregate(n=self.table.count()))["n"][0].as_py())
+        return int(self.engine.arrow(self.source.aggregate(n=self.source.count()))["n"][0].as_py())
 
     @property
     def queries(self) -> ir.Table:
@@ -121,7 +124,7 @@ def read(
             staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
             runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
             source = runs_on.read_parquet(staged.files)
-            table = _standard(source, staged.names, clean=not staged.direct)
+            table = _standard(source, staged.names, clean=not (staged.direct and staged.rejected))
         else:
             staged = None
             source, runs_on = _table(log, engine, workspace)
@@ -129,6 +132,7 @@ def read(
             table = _standard(source, names, clean=False)
         made = SearchLog(
             table=_normalised(table, runs_on, workspace),
+            source=table,
             engine=runs_on,
             session_gap_minutes=session_gap_minutes,
             staged=staged,
@@ -194,45 +198,52 @@ def _standard(source: ir.Table, names: Mapping[str, str], *, clean: bool) -> ir.
 
 
 def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:
-    """The table with `query` in normal form and `words`, the text that keywords are cut from."""
+    """The table with `query` in normal form and `words`, the text that keywords are cut from.
+
+    Most texts are in normal form already. The others are mapped once each and looked up in every pass, which
+    costs a fraction of normalising every row again.
+    """
     raw = table["query"]
-    foreign = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
-    mapping = _write_foreign(engine, foreign, workspace / "foreign.parquet")
+    odd = table.filter(raw.notnull() & ~raw.re_search(text.NORMAL_ASCII)).select(raw=raw).distinct()
+    odd = odd.mutate(normal=ibis.ifelse(engine.is_ascii(odd["raw"]), _ascii_normal(odd["raw"]), ibis.null("string")))
+    mapping = _write_mapping(engine, odd, workspace / "odd-texts.parquet")
     if mapping is None:
-        return table.mutate(query=_ascii_normal(raw)).mutate(words=ibis._["query"])
-    # ASCII rows get a null key, which no join looks up.
+        return table.mutate(query=raw.fill_null("")).mutate(words=ibis._["query"])
     known = engine.read_parquet([mapping])
-    keyed = table.mutate(foreign=ibis.ifelse(engine.is_ascii(raw), ibis.null("string"), raw))
-    joined = keyed.left_join(known, keyed["foreign"] == known["raw"])
-    plain = _ascii_normal(joined["query"])
+    joined = table.left_join(known, raw == known["raw"])
+    plain = joined["query"].fill_null("")
     return joined.mutate(
         query=joined["normal"].fill_null(plain), words=joined["words"].fill_null(plain)
     ).select(*table.columns, "words")
 
 
 def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
-    changed = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
-    changed = changed.re_replace(text.ASCII_SURROUND, "")
-    # Most rows are in normal form already: one test instead of four changes.
-    return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NORMAL_ASCII), raw), else_=changed)
+    bare = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
+    return bare.re_replace(text.ASCII_SURROUND, "")
 
 
-def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
-    """Map every text beyond ASCII once, in a stream, to its normal form; None if there is none."""
+def _write_mapping(engine: Engine, odd: ir.Table, file: Path) -> Path | None:
+    """Normal form and words of every odd text, in a stream; None if there is none."""
     writer = None
-    for batch in engine.batches(texts):
-        raw = batch.column("raw").to_pylist()
-        if not raw:
+    for batch in engine.batches(odd):
+        if not batch.num_rows:
             continue
-        normal = [text.normalise(one) for one in raw]
-        words = [" ".join(text.keywords(one)) for one in normal]
-        rows = pa.record_batch([pa.array(part, pa.string()) for part in (raw, normal, words)], schema=_FOREIGN)
-        writer = writer or pq.ParquetWriter(file, _FOREIGN)
-        writer.write_batch(rows)
+        # The engine mapped ASCII; what it left is mapped here.
+        raw, normal = batch.column("raw").cast(pa.string()), batch.column("normal").cast(pa.string())
+        missing = pc.is_null(normal)
+        mapped = [text.normalise(one) for one in raw.filter(missing).to_pylist()]
+        words = [" ".join(text.keywords(one)) for one in mapped]
+        columns = [raw, _filled(normal, missing, mapped), _filled(normal, missing, words)]
+        writer = writer or pq.ParquetWriter(file, _MAPPING)
+        writer.write_batch(pa.record_batch(columns, schema=_MAPPING))
     if writer is None:
         return None
     writer.close()
     return file
+
+
+def _filled(texts: pa.StringArray, missing: pa.BooleanArray, replacements: list[str]) -> pa.StringArray:
+    return pc.replace_with_mask(texts, missing, pa.array(replacements, pa.string()))
 
 
 def _remove(workspace: Path) -> None:

@@ -150,8 +150,7 @@ def _read_sentence(log: SearchLog) -> str:
 def _private(log: SearchLog, run: Run) -> dict[str, Any]:
     facts: dict[str, Any] = {"users": log.users, "rows": log.rows, "seconds": run.seconds}
     if log.staged is not None:
-        facts |= {"empty_queries": log.staged.empty_queries, "rejected": log.staged.rejected}
-        facts["reasons"] = dict(log.staged.reasons)
+        facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
     private: dict[str, Any] = {"curator": facts, **run.private}
     if log.staged is not None and log.staged.rejected_file is not None:
         private["rejected"] = log.staged.rejected_file

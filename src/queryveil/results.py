@@ -19,7 +19,7 @@ from queryveil import contribution, items
 from queryveil.contribution import Bound
 from queryveil.errors import InputError
 from queryveil.log import SearchLog
-from queryveil.normalise import normalise
+from queryveil.text import normalise
 
 
 def read(file: Path) -> pa.Table:

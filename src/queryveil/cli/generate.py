@@ -32,7 +32,7 @@ def generate(
     as_json: options.Json = False,
 ) -> None:
     """Write a synthetic log that looks like a real one, and a file that says where its secrets are."""
-    from queryveil.generate import write_results  # noqa: PLC0415 (needs numpy)
+    from queryveil.generator import write_results  # noqa: PLC0415 (needs numpy)
 
     if setting is not None and setting not in qv.SETTINGS:
         raise qv.UsageError(f"there is no setting '{setting}'", f"use one of {', '.join(qv.SETTINGS)}")

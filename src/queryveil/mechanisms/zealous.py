@@ -138,8 +138,10 @@ class Zealous:
                 f"delta {total.approximate().delta:.2g} is not below 1/users = {1 / users:.2g}: "
                 "a method that publishes one random user's history would meet it too"
             )
-        shown = {kind: self._calibration(setting, users) for kind, setting in settings.items()}
-        parameters = public_parameters(self) | ({"users": users} if users and self._users_matter else {})
+        # What does not depend on the number of users must not tell it.
+        told = users if self._users_matter else None
+        shown = {kind: self._calibration(setting, told) for kind, setting in settings.items()}
+        parameters = public_parameters(self) | ({"users": told} if told else {})
         return Plan(
             method=self.name,
             parameters=parameters,
@@ -243,7 +245,7 @@ class Zealous:
         return self._thresholds(None).epsilon_approximate
 
     def _calibration(self, setting: theory.Setting, users: int | None) -> Mapping[str, Any]:
-        shown: dict[str, Any] = setting.as_dict(users if self._users_matter else None)
+        shown: dict[str, Any] = setting.as_dict(users)
         paper = theory.paper(
             self.max_items,
             setting.scale,

@@ -72,7 +72,8 @@ class Staged:
     direct: bool
     """`files` are the source's own: rows with a null or empty user, or a null time, are still in them."""
     rows: int
-    empty_queries: int
+    empty_queries: int | None
+    """Accepted rows without a query; None for `direct` files, whose texts are not read before they are counted."""
     rejected: int
     reasons: Mapping[str, int]
     examples: tuple[Rejection, ...]

@@ -191,7 +191,7 @@ class Stager:
             names=dict(names),
             direct=direct,
             rows=self.rows,
-            empty_queries=self.empty_queries,
+            empty_queries=None if direct else self.empty_queries,
             rejected=self.reasons.total(),
             reasons=dict(self.reasons.most_common()),
             examples=tuple(self._examples),

@@ -1,0 +1,227 @@
+"""The manifest on its own: that it is one, that it says what it must, and that it says nothing else."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from queryveil import folder
+from queryveil.errors import InputError
+from queryveil.verification.outcome import Check, judge, quoted
+
+_SECTIONS: dict[str, type] = {
+    "format": str,
+    "format_version": int,
+    "method": str,
+    "parameters": dict,
+    "calibration": dict,
+    "guarantee": dict,
+    "tables": dict,
+    "software": dict,
+    "created": str,
+    "files": dict,
+}
+_OPTIONAL = {"signature"}
+_ENTRIES: dict[str, tuple[set[str], set[str]]] = {
+    # What each entry of a section must have, and what it may have besides.
+    "tables": ({"file", "rows", "columns"}, set()),
+    "files": ({"sha256", "bytes"}, {"rows"}),
+}
+_COLUMN = {"name", "type", "help"}
+_GUARANTEE = {
+    "kind",
+    "epsilon",
+    "delta",
+    "k",
+    "unit",
+    "neighbours",
+    "assumptions",
+    "caveats",
+    "implies",
+    "parts",
+}
+_IMPLIES = {"kind", "epsilon", "delta", "unit", "neighbours"}
+_SOFTWARE = {"name", "version"}
+
+_NEVER = frozenset(
+    {
+        "salt",
+        "key",
+        "secret",
+        "token",
+        "password",
+        "seed",
+        "path",
+        "paths",
+        "source",
+        "sources",
+        "input",
+        "host",
+        "hostname",
+        "username",
+        "cwd",
+        "command",
+        "argv",
+        "seconds",
+        "elapsed",
+        "timings",
+        "timestamp",
+        "rejected",
+        "reasons",
+        "rows_read",
+        "rows_rejected",
+        "empty_queries",
+        "distinct",
+        "span",
+        "raw",
+        "raw_count",
+        "raw_counts",
+        "true_count",
+        "true_counts",
+        "private",
+        "curator",
+        "ledger",
+        "results",
+    }
+)
+"""Names that tell of the log, the machine or the randomness, wherever they stand."""
+
+_PATH_LIKE = re.compile(r"^[/~]|^\.\.?/|\\|://|^[A-Za-z]:/")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest as it was read, with keys that its JSON repeats."""
+
+    content: Mapping[str, Any]
+    repeated: tuple[str, ...]
+
+    def section(self, name: str) -> dict[str, Any]:
+        """A section, or an empty one where it is missing or no object; check 'keys' says so."""
+        found = self.content.get(name)
+        return found if isinstance(found, dict) else {}
+
+
+def load(release: Path) -> Manifest:
+    """The manifest of a folder; without a readable one there is no release to check."""
+    if not release.is_dir():
+        raise InputError(
+            f"there is no release folder '{release}'", "name a folder that `publish --out` wrote"
+        )
+    file = release / folder.MANIFEST
+    if not file.is_file():
+        raise InputError(
+            f"'{release}' is not a release: it has no {folder.MANIFEST}",
+            "name a folder that `publish --out` wrote",
+        )
+    repeated: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.extend(name for name in content if names.count(name) > 1)
+        return content
+
+    def no_constant(name: str) -> float:
+        raise ValueError(f"{name} is not JSON")
+
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{folder.MANIFEST} of '{release}' cannot be read ({type(error).__name__})",
+            "fetch the release again from whoever published it",
+        ) from None
+    if not isinstance(content, dict):
+        raise InputError(
+            f"{folder.MANIFEST} of '{release}' is not a JSON object",
+            "fetch the release again from whoever published it",
+        )
+    return Manifest(content, tuple(repeated))
+
+
+def checks(manifest: Manifest) -> list[Check]:
+    return [
+        judge(
+            "format",
+            f"{folder.FORMAT}, version {folder.FORMAT_VERSION}",
+            lambda: _format(manifest.content),
+        ),
+        judge("keys", "the manifest has every section and no unknown one", lambda: _keys(manifest)),
+        judge(
+            "no-leak",
+            "the manifest names no salt, path, timing or raw count",
+            lambda: _leaks(manifest.content, ()),
+        ),
+    ]
+
+
+def _format(content: Mapping[str, Any]) -> Iterator[str]:
+    if content.get("format") != folder.FORMAT:
+        yield f"the format is not {folder.FORMAT}"
+    version = content.get("format_version")
+    if type(version) is not int or version != folder.FORMAT_VERSION:
+        yield f"the format version is not {folder.FORMAT_VERSION}"
+
+
+def _keys(manifest: Manifest) -> Iterator[str]:
+    content = manifest.content
+    for name in manifest.repeated:
+        yield f"the key {quoted(name)} is given twice in one object"
+    for name, kind in _SECTIONS.items():
+        if name not in content:
+            yield f"'{name}' is missing"
+        elif not isinstance(content[name], kind) or isinstance(content[name], bool):
+            yield f"'{name}' is not {'an object' if kind is dict else f'a {kind.__name__}'}"
+    yield from _unknown("the manifest", content, set(_SECTIONS) | _OPTIONAL)
+    for section, (needed, allowed) in _ENTRIES.items():
+        for name, entry in manifest.section(section).items():
+            where = f"{section} entry {quoted(name)}"
+            if not isinstance(entry, dict) or not needed <= set(entry):
+                yield f"{where} lacks one of {', '.join(sorted(needed))}"
+                continue
+            yield from _unknown(where, entry, needed | allowed)
+            for column in entry.get("columns", ()):
+                yield from _unknown(f"a column of {where}", column, _COLUMN)
+    yield from _unknown("'software'", manifest.section("software"), _SOFTWARE)
+    yield from _guarantee_keys(manifest.section("guarantee"))
+    # A date, not a time of day: when exactly a curator worked is nobody's business.
+    if isinstance(content.get("created"), str):
+        try:
+            datetime.datetime.strptime(content["created"], "%Y-%m-%d")
+        except ValueError:
+            yield "'created' is not a plain date"
+
+
+def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
+    yield from _unknown("the guarantee", guarantee, _GUARANTEE)
+    if isinstance(guarantee.get("implies"), dict):
+        yield from _unknown("the implied guarantee", guarantee["implies"], _IMPLIES)
+    for part in guarantee.get("parts") or ():
+        yield from _guarantee_keys(part)
+
+
+def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+    for name in entry:
+        if name not in known:
+            yield f"{where} has the unknown key {quoted(name)}"
+
+
+def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}:
+                yield f"the key {quoted(name)} does not belong into a release"
+            yield from _leaks(inner, (*at, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaks(inner, at)
+    elif isinstance(value, str) and _PATH_LIKE.search(value):
+        yield f"the value of {quoted('.'.join(at))} looks like a path or an address"

@@ -1,0 +1,109 @@
+"""The Parquet files: readable, shaped as the manifest says, and with nothing tucked away in them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil import folder
+from queryveil.verification.folder_checks import plain
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge, quoted
+
+_ARROW_SCHEMA = b"ARROW:schema"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table file as it was read."""
+
+    table: pa.Table
+    metadata: Mapping[bytes, bytes]
+
+
+def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str, str]]:
+    """The tables that can be read, and why the others cannot."""
+    opened: dict[str, Opened] = {}
+    broken: dict[str, str] = {}
+    for name in manifest.section("tables"):
+        file = release / folder.table_file(name)
+        if not plain(file.name) or not file.is_file():
+            broken[name] = "is missing"
+            continue
+        try:
+            with pq.ParquetFile(file) as content:
+                table = content.read().combine_chunks()
+                table.validate(full=True)
+                opened[name] = Opened(table, dict(content.metadata.metadata or {}))
+        except Exception as error:  # noqa: BLE001 - a broken file may raise anything; none of it is ours
+            broken[name] = f"cannot be read ({type(error).__name__})"
+    return opened, broken
+
+
+def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> list[Check]:
+    rows = sum(one.table.num_rows for one in opened.values())
+    return [
+        judge(
+            "tables",
+            f"{len(opened)} tables with {rows} rows have the columns, types and row counts stated",
+            lambda: _shapes(manifest, opened, broken),
+        ),
+        judge("cells", "no cell is empty", lambda: _nulls(opened)),
+        judge(
+            "parquet-metadata",
+            "the tables carry no metadata beyond their schema",
+            lambda: _metadata(opened),
+        ),
+    ]
+
+
+def _shapes(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> Iterator[str]:
+    if not manifest.section("tables"):
+        yield "the manifest names no table"
+    for name, reason in broken.items():
+        yield f"table {quoted(name)} {reason}"
+    for name, one in opened.items():
+        stated = manifest.section("tables")[name]
+        listed = manifest.section("files").get(folder.table_file(name))
+        if not isinstance(stated, dict):
+            yield f"table {quoted(name)} is not described"
+            continue
+        if stated.get("file") != folder.table_file(name):
+            yield f"table {quoted(name)} is not in the file stated"
+        for rows in (stated.get("rows"), listed.get("rows") if isinstance(listed, dict) else None):
+            if type(rows) is not int or rows != one.table.num_rows:
+                yield f"table {quoted(name)} has {one.table.num_rows} rows, which is not what is stated"
+                break
+        if _columns(stated) != [(field.name, str(field.type)) for field in one.table.schema]:
+            yield f"table {quoted(name)} does not have the columns and types stated"
+
+
+def _columns(stated: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    return [(column.get("name"), column.get("type")) for column in stated.get("columns", ())]
+
+
+def _nulls(opened: Mapping[str, Opened]) -> Iterator[str]:
+    for name, one in opened.items():
+        for field, column in zip(one.table.schema, one.table.columns, strict=True):
+            if column.null_count:
+                yield f"column {quoted(field.name)} of table {quoted(name)} has empty cells"
+
+
+def _metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
+    for name, one in opened.items():
+        for key, value in one.metadata.items():
+            if key != _ARROW_SCHEMA:
+                yield f"table {quoted(name)} carries metadata {quoted(key.decode(errors='replace'))}"
+                continue
+            # The schema is stored a second time in Arrow's own form, which has room for metadata of its own.
+            schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(value)))
+            if schema.metadata or any(field.metadata for field in schema):
+                yield f"table {quoted(name)} carries metadata inside its schema"
+            if schema.names != one.table.column_names:
+                yield f"table {quoted(name)} stores two different schemas"

@@ -1,0 +1,58 @@
+"""Fixtures: engines that are started once, and small logs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import queryveil as qv
+from queryveil.generator import LogSettings, generate
+
+START = dt.datetime(2026, 1, 1)
+
+
+def at(minutes: float) -> dt.datetime:
+    return START + dt.timedelta(minutes=minutes)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[qv.SearchLog]:
+    engine = qv.connect("spark")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """100,000 rows of the generator, as Parquet, with public result lists beside them."""
+    from queryveil.generator import write_results
+
+    folder = tmp_path_factory.mktemp("generated")
+    settings = LogSettings(rows=100_000, users=4_000, seed=7, pool_size=6_000)
+    generate(folder / "log.parquet", settings)
+    write_results(folder / "results.tsv", settings)
+    return folder / "log.parquet"
+
+
+@pytest.fixture
+def tiny() -> pa.Table:
+    """Three users; messy text, a pause of 45 minutes, an empty query, clicks."""
+    return pa.table(
+        {
+            "user": ["a", "a", "a", "b", "b", "c", "c"],
+            "time": [at(0), at(5), at(50), at(0), at(1), at(0), at(3)],
+            "query": ['"New  YORK" ', "new york hotels!", "CafÉ MÜNCHEN", "new york", "new york hotels", "", None],
+            "url": ["u1", None, "", None, "u2", None, None],
+        }
+    )
+
+
+def many(users: int, items: list[str], *, prefix: str = "u") -> pa.Table:
+    """So many users who each pose the same queries, a minute apart."""
+    rows = [(f"{prefix}{user}", at(minute), item) for user in range(users) for minute, item in enumerate(items)]
+    user, time, query = zip(*rows, strict=True)
+    return pa.table({"user": list(user), "time": list(time), "query": list(query)})
