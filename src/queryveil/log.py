@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil import engine as engines
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 SESSION_GAP_MINUTES = 30
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
-_MAPPING = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
+_FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -204,12 +203,16 @@ def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:
     costs a fraction of normalising every row again.
     """
     raw = table["query"]
-    odd = table.filter(raw.notnull() & ~raw.re_search(text.NORMAL_ASCII)).select(raw=raw).distinct()
-    odd = odd.mutate(normal=ibis.ifelse(engine.is_ascii(odd["raw"]), _ascii_normal(odd["raw"]), ibis.null("string")))
-    mapping = _write_mapping(engine, odd, workspace / "odd-texts.parquet")
-    if mapping is None:
+    texts = table.filter(raw.notnull() & ~raw.re_search(text.NORMAL_ASCII)).select(raw=raw)
+    odd = engine.keep(texts.distinct())
+    if engine.arrow(odd.limit(1)).num_rows == 0:
         return table.mutate(query=raw.fill_null("")).mutate(words=ibis._["query"])
-    known = engine.read_parquet([mapping])
+    normal = _ascii_normal(odd["raw"])
+    known = odd.mutate(normal=normal, words=normal).filter(engine.is_ascii(odd["raw"]))
+    foreign = _write_foreign(engine, odd.filter(~engine.is_ascii(odd["raw"])), workspace / "foreign.parquet")
+    if foreign is not None:
+        known = known.union(engine.read_parquet([foreign]).select(*_FOREIGN.names))
+    known = engine.keep(known)
     joined = table.left_join(known, raw == known["raw"])
     plain = joined["query"].fill_null("")
     return joined.mutate(
@@ -222,28 +225,22 @@ def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
     return bare.re_replace(text.ASCII_SURROUND, "")
 
 
-def _write_mapping(engine: Engine, odd: ir.Table, file: Path) -> Path | None:
-    """Normal form and words of every odd text, in a stream; None if there is none."""
+def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
+    """Map every text beyond ASCII once, in a stream, to its normal form and words; None if there is none."""
     writer = None
-    for batch in engine.batches(odd):
-        if not batch.num_rows:
+    for batch in engine.batches(texts):
+        raw = batch.column("raw").to_pylist()
+        if not raw:
             continue
-        # The engine mapped ASCII; what it left is mapped here.
-        raw, normal = batch.column("raw").cast(pa.string()), batch.column("normal").cast(pa.string())
-        missing = pc.is_null(normal)
-        mapped = [text.normalise(one) for one in raw.filter(missing).to_pylist()]
-        words = [" ".join(text.keywords(one)) for one in mapped]
-        columns = [raw, _filled(normal, missing, mapped), _filled(normal, missing, words)]
-        writer = writer or pq.ParquetWriter(file, _MAPPING)
-        writer.write_batch(pa.record_batch(columns, schema=_MAPPING))
+        normal = [text.normalise(one) for one in raw]
+        words = [" ".join(text.keywords(one)) for one in normal]
+        columns = [pa.array(part, pa.string()) for part in (raw, normal, words)]
+        writer = writer or pq.ParquetWriter(file, _FOREIGN)
+        writer.write_batch(pa.record_batch(columns, schema=_FOREIGN))
     if writer is None:
         return None
     writer.close()
     return file
-
-
-def _filled(texts: pa.StringArray, missing: pa.BooleanArray, replacements: list[str]) -> pa.StringArray:
-    return pc.replace_with_mask(texts, missing, pa.array(replacements, pa.string()))
 
 
 def _remove(workspace: Path) -> None:

@@ -19,13 +19,13 @@ def add_to(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for everything; it must not exist.")] = Path("demo"),
-    users: Annotated[int, typer.Option(help="Users in the generated log.")] = 20_000,
+    users: Annotated[int, typer.Option(help="Users in the generated log.")] = 65_000,
     as_json: options.Json = False,
 ) -> None:
     """Generate a log, look at its risk, publish its queries privately, and verify the release."""
     if out.exists():
         raise qv.UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
-    settings = qv.SETTINGS["small"] if users == 20_000 else qv.LogSettings(users=users)
+    settings = qv.SETTINGS["medium"] if users == 65_000 else qv.LogSettings(users=users)
     try:
         out.mkdir(parents=True)
     except OSError as error:
@@ -45,7 +45,7 @@ def demo(
         inspect.show(found)
     say()
     say("3. A private release   (queryveil publish)")
-    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=5)
+    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=3)
     told = None if as_json else console.labelled
     release = qv.publish(log, method, items="queries", out=out / "release", told=told)
     if not as_json:

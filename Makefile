@@ -1,0 +1,52 @@
+# make demo   sets everything up, publishes a generated log privately, prints the guarantee, writes the report
+# make test   sets everything up, runs every test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
+
+.PHONY: setup setup-dev java demo test lint bench figures evidence docs clean
+
+setup: $(VENV)/.core
+$(VENV)/.core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+setup-dev: $(VENV)/.dev java
+$(VENV)/.dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@ $(VENV)/.core
+
+# Spark needs Java 17 or newer.
+java:
+	@java -version >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq default-jre-headless; }
+
+demo: setup
+	rm -rf demo demo.private
+	$(BIN)/queryveil demo --out demo
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: setup-dev lint
+	$(BIN)/pytest
+
+bench: setup-dev
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/publish.py
+
+evidence: setup-dev
+	$(BIN)/python benchmarks/evidence.py
+
+docs: setup-dev
+	$(BIN)/mkdocs build --strict --quiet
+
+figures: setup-dev
+	@echo "No figures yet: they come with the studies."
+
+clean:
+	rm -rf $(VENV) demo demo.private site
