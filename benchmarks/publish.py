@@ -81,7 +81,14 @@ def main() -> None:
     for _ in range(given.runs):
         for what, done in runs.items():
             command = [sys.executable, __file__, "--once", what]
-            command += ["--rows", str(given.rows), "--users", str(given.users), "--max-items", str(given.max_items)]
+            command += [
+                "--rows",
+                str(given.rows),
+                "--users",
+                str(given.users),
+                "--max-items",
+                str(given.max_items),
+            ]
             answer = subprocess.run(command, capture_output=True, text=True, check=True)
             done.append(json.loads(answer.stdout))
             print(what, answer.stdout.strip(), file=sys.stderr)

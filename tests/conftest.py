@@ -45,7 +45,15 @@ def tiny() -> pa.Table:
         {
             "user": ["a", "a", "a", "b", "b", "c", "c"],
             "time": [at(0), at(5), at(50), at(0), at(1), at(0), at(3)],
-            "query": ['"New  YORK" ', "new york hotels!", "CafÉ MÜNCHEN", "new york", "new york hotels", "", None],
+            "query": [
+                '"New  YORK" ',
+                "new york hotels!",
+                "CafÉ MÜNCHEN",
+                "new york",
+                "new york hotels",
+                "",
+                None,
+            ],
             "url": ["u1", None, "", None, "u2", None, None],
         }
     )
@@ -53,6 +61,8 @@ def tiny() -> pa.Table:
 
 def many(users: int, items: list[str], *, prefix: str = "u") -> pa.Table:
     """So many users who each pose the same queries, a minute apart."""
-    rows = [(f"{prefix}{user}", at(minute), item) for user in range(users) for minute, item in enumerate(items)]
+    rows = [
+        (f"{prefix}{user}", at(minute), item) for user in range(users) for minute, item in enumerate(items)
+    ]
     user, time, query = zip(*rows, strict=True)
     return pa.table({"user": list(user), "time": list(time), "query": list(query)})

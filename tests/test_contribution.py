@@ -23,7 +23,8 @@ Rows = list[tuple[str, str, int]]
 def log_of(rows: Rows, engine: object = "duckdb") -> qv.SearchLog:
     user, query, minute = zip(*rows, strict=True)
     return qv.read(
-        pa.table({"user": list(user), "query": list(query), "time": [at(one) for one in minute]}), engine=engine
+        pa.table({"user": list(user), "query": list(query), "time": [at(one) for one in minute]}),
+        engine=engine,
     )
 
 

@@ -33,7 +33,9 @@ def test_the_four_kinds(tiny: pa.Table) -> None:
     assert log.users == 3, "someone with only empty queries is a user too"
 
 
-def session_pairs(times: list[float], queries: list[str], **columns: list[str | None]) -> set[tuple[str, ...]]:
+def session_pairs(
+    times: list[float], queries: list[str], **columns: list[str | None]
+) -> set[tuple[str, ...]]:
     table = pa.table(
         {"user": ["a"] * len(times), "time": [at(one) for one in times], "query": queries}
         | {name: pa.array(values, pa.string()) for name, values in columns.items()}

@@ -85,7 +85,5 @@ def _engine_agrees(engine: object, raw: list[str]) -> None:
     words = log.engine.arrow(qv.KINDS["keywords"].occurrences(log).distinct())
     seen = set(zip(words["user"].to_pylist(), words["keyword"].to_pylist(), strict=True))
     assert seen == {
-        (user, word)
-        for user, one in zip(users, raw, strict=True)
-        for word in qv.keywords(qv.normalise(one))
+        (user, word) for user, one in zip(users, raw, strict=True) for word in qv.keywords(qv.normalise(one))
     }

@@ -306,15 +306,13 @@ SMALLER_EPSILON = both(
     put("guarantee", "epsilon", value=1.9),
     put("guarantee", "implies", "epsilon", value=2.0),
 )
-HIGH_PROBABILITY = (
-    both(  # p = 0.31, so that one of five new items is published with probability 0.84
-        put("parameters", "promise", value="approximate"),
-        lambda made: [made.manifest["parameters"].pop(key) for key in ("epsilon", "delta", "users")] and None,
-        put("parameters", "noise_scale", value=10.0),
-        put("parameters", "second_threshold", value=5.0),
-        put("calibration", value={"noise_scale": 10.0, "threshold": 1, "second_threshold": 5, "paper": {}}),
-        put("guarantee", value=promised("approximate-dp", 1.0, 0.8, REPLACE)),
-    )
+HIGH_PROBABILITY = both(  # p = 0.31, so that one of five new items is published with probability 0.84
+    put("parameters", "promise", value="approximate"),
+    lambda made: [made.manifest["parameters"].pop(key) for key in ("epsilon", "delta", "users")] and None,
+    put("parameters", "noise_scale", value=10.0),
+    put("parameters", "second_threshold", value=5.0),
+    put("calibration", value={"noise_scale": 10.0, "threshold": 1, "second_threshold": 5, "paper": {}}),
+    put("guarantee", value=promised("approximate-dp", 1.0, 0.8, REPLACE)),
 )
 
 CONSISTENT = {

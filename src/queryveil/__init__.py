@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from queryveil.log import SearchLog, read
     from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, Zealous
     from queryveil.noise import Noise
-    from queryveil.text import keywords, normalise
     from queryveil.release import Release, publish
+    from queryveil.text import keywords, normalise
     from queryveil.verification import Verification, verify
 
 # Where each public name lives; it is imported when first used, so that `queryveil --help` is quick.

@@ -53,7 +53,9 @@ def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: B
     engine = log.engine
     if bound.keep == "random":
         rows = rows.select("user", *item)
-        return engine.smallest_items_per_user(rows, item, _hash(engine, rows, item, bound), bound.most, log.users)
+        return engine.smallest_items_per_user(
+            rows, item, _hash(engine, rows, item, bound), bound.most, log.users
+        )
     keyed = _own_order(log, rows, item, bound.keep)
     return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
 

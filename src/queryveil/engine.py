@@ -111,20 +111,20 @@ class Engine:
         return ranked.filter(ranked.place < most).select("user", *keep)
 
 
-@ibis.udf.scalar.builtin(name="strlen")
-def _strlen(text: str) -> int: ...  # type: ignore[empty-body]
+@ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
+def _strlen(text): ...  # type: ignore[no-untyped-def]
 
 
-@ibis.udf.scalar.builtin(name="octet_length")
-def _octet_length(text: str) -> int: ...  # type: ignore[empty-body]
+@ibis.udf.scalar.builtin(name="octet_length", signature=(("string",), "int64"))
+def _octet_length(text): ...  # type: ignore[no-untyped-def]
 
 
-@ibis.udf.scalar.builtin(name="sha256")
-def _sha256(text: str) -> str: ...  # type: ignore[empty-body]
+@ibis.udf.scalar.builtin(name="sha256", signature=(("string",), "string"))
+def _sha256(text): ...  # type: ignore[no-untyped-def]
 
 
-@ibis.udf.scalar.builtin(name="sha2")
-def _sha2(text: str, bits: int) -> str: ...  # type: ignore[empty-body]
+@ibis.udf.scalar.builtin(name="sha2", signature=(("string", "int64"), "string"))
+def _sha2(text, bits): ...  # type: ignore[no-untyped-def]
 
 
 @ibis.udf.scalar.builtin(name="hash", signature=(("string",), "uint64"))
@@ -137,6 +137,10 @@ def _duckdb_hash2(key, first, second): ...  # type: ignore[no-untyped-def]
 
 @ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 4, "uint64"))
 def _duckdb_hash3(key, first, second, third): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("uint64",), "uint64"))
+def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
 
 
 @ibis.udf.scalar.builtin(name="xxhash64", signature=(("string",), "int64"))
@@ -153,7 +157,7 @@ class DuckDB(Engine):
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        import duckdb  # noqa: PLC0415 (kept out of the import of the package)
+        import duckdb
 
         try:
             yield
@@ -167,6 +171,11 @@ class DuckDB(Engine):
                 f"the engine could not read or process the log ({type(error).__name__})",
                 "check that the files are complete; QUERYVEIL_DEBUG=1 shows the engine's own words",
             ) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+
+    def register(self, table: pa.Table) -> ir.Table:
+        name = _name()
+        self.con.con.register(name, table)
+        return self.con.table(name)
 
     def read_parquet(self, files: Sequence[Path]) -> ir.Table:
         # A file may be named like a glob; brackets make each such character stand for itself.
@@ -191,9 +200,10 @@ class DuckDB(Engine):
         return _duckdb_hash(text)
 
     def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
-        # DuckDB hashes several values together without gluing them first.
+        # DuckDB hashes several values together without gluing them first, but only combines them by exclusive or:
+        # without hashing the result again, items would keep much of one order for all users.
         hashes = {2: _duckdb_hash2, 3: _duckdb_hash3}
-        return hashes[len(texts)](key, *texts)
+        return _duckdb_rehash(hashes[len(texts)](key, *texts))
 
     def _fits(self, users: int, kept: int) -> bool:
         """Aggregates hold every kept row in memory and cannot spill; sorting windows can."""
@@ -205,7 +215,10 @@ class DuckDB(Engine):
         if not self._fits(users, most):
             return super().smallest_per_user(table, order, keep, most, users)
         columns = list(dict.fromkeys([*order, *keep]))
-        lists = f'SELECT "user", min({_packed(columns)}, {int(most)}) AS kept FROM ({self.con.compile(table)}) GROUP BY "user"'  # noqa: S608
+        lists = (
+            f'SELECT "user", min({_packed(columns)}, {int(most)}) AS kept'  # noqa: S608
+            f' FROM ({self.con.compile(table)}) GROUP BY "user"'
+        )
         return self._unpacked(lists, keep, table)
 
     def smallest_items_per_user(
@@ -232,7 +245,10 @@ class DuckDB(Engine):
         sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
         if not unsure:
             return sure
-        people = self.con.sql(f'SELECT "user" FROM "{name}" WHERE "unsure"', schema=ibis.schema({"user": "string"}))  # noqa: S608
+        people = self.con.sql(
+            f'SELECT "user" FROM "{name}" WHERE "unsure"',  # noqa: S608
+            schema=ibis.schema({"user": "string"}),
+        )
         theirs = keyed.semi_join(people, "user").distinct()
         return sure.union(self.smallest_per_user(theirs, columns, item, most, unsure))
 
@@ -293,7 +309,7 @@ class Spark(Engine):
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        from pyspark.errors import PySparkException  # noqa: PLC0415 (an extra)
+        from pyspark.errors import PySparkException
 
         try:
             yield
@@ -314,7 +330,7 @@ def connect(url: str = "duckdb", *, spill: Path | None = None) -> Engine:
         con = ibis.connect(url)
     except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
         raise UsageError(
-            f"engine '{url.split('@')[-1]}' cannot be reached ({type(error).__name__})",
+            f"engine '{url.rsplit('@', maxsplit=1)[-1]}' cannot be reached ({type(error).__name__})",
             "use duckdb, spark, spark://host:port, or a URL that Ibis knows",
         ) from None
     return of_backend(con)
@@ -323,7 +339,8 @@ def connect(url: str = "duckdb", *, spill: Path | None = None) -> Engine:
 def of_backend(con: Any) -> Engine:
     """The engine over an Ibis connection that the caller made."""
     kinds = {"duckdb": DuckDB, "pyspark": Spark}
-    return kinds.get(con.name, Engine)(con)
+    made: Engine = kinds.get(con.name, Engine)(con)
+    return made
 
 
 def _duckdb(spill: Path | None) -> DuckDB:
@@ -340,7 +357,7 @@ def _duckdb(spill: Path | None) -> DuckDB:
 
 def _spark(url: str) -> Spark:
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
+        from pyspark.sql import SparkSession
     except ImportError:
         raise UsageError("engine 'spark' needs PySpark", "install queryveil[spark]") from None
     master = "local[*]" if url == "spark" else url

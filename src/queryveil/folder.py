@@ -1,7 +1,7 @@
 """The shape of a release folder: names, schema and digests. Writer and verifier share this and nothing else.
 
-    DIR/                manifest.json, one Parquet file per table, DATASHEET.md, report.html
-    DIR.private/        what the curator alone may see, mode 0700
+DIR/                manifest.json, one Parquet file per table, DATASHEET.md, report.html
+DIR.private/        what the curator alone may see, mode 0700
 """
 
 from __future__ import annotations

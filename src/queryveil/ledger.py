@@ -240,7 +240,7 @@ class Ledger:
 
     @cached_property
     def _url(self) -> URL:
-        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+        import sqlalchemy
 
         try:
             return sqlalchemy.make_url(self._address)
@@ -253,7 +253,7 @@ class Ledger:
 
     @cached_property
     def _engine(self) -> Engine:
-        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+        import sqlalchemy
 
         if self._path is not None:
             return sqlalchemy.create_engine(
@@ -287,7 +287,7 @@ class Ledger:
             yield connection
 
     def _check_format(self, connection: Connection, *, create: bool) -> None:
-        import sqlalchemy  # noqa: PLC0415 (slow to import, and most releases have no ledger)
+        import sqlalchemy
 
         tables = sqlalchemy.inspect(connection).get_table_names()
         ours = {_tables().budgets.name, _tables().events.name} <= set(tables)
@@ -332,7 +332,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _database_errors(self) -> Iterator[None]:
-        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (slow to import)
+        from sqlalchemy.exc import SQLAlchemyError
 
         try:
             yield
@@ -435,7 +435,7 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables() -> _Tables:
-    from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text  # noqa: PLC0415 (slow to import)
+    from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text
 
     metadata = MetaData()
     # Numbers are text: the decimals that were asked for, which no engine may round.

@@ -149,7 +149,7 @@ def _same(found: Sequence[str]) -> dict[str, str]:
 
 
 def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table, Engine]:
-    import ibis.expr.types as ir  # noqa: PLC0415 (slow to import, needed only for handed-over tables)
+    import ibis.expr.types as ir
 
     if isinstance(given, ir.Table):
         return given, engines.of_backend(given.get_backend())
@@ -244,6 +244,6 @@ def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
 
 
 def _remove(workspace: Path) -> None:
-    import shutil  # noqa: PLC0415 (runs at exit)
+    import shutil
 
     shutil.rmtree(workspace, ignore_errors=True)

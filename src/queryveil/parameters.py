@@ -110,11 +110,12 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise _wrong(parameter, value)
     rule = parameter.declaration
+    number: Any = value
     inside = (
-        (rule.gt is None or value > rule.gt)
-        and (rule.ge is None or value >= rule.ge)
-        and (rule.lt is None or value < rule.lt)
-        and (rule.le is None or value <= rule.le)
+        (rule.gt is None or number > rule.gt)
+        and (rule.ge is None or number >= rule.ge)
+        and (rule.lt is None or number < rule.lt)
+        and (rule.le is None or number <= rule.le)
         and (rule.choices is None or value in rule.choices)
     )
     if not inside:

@@ -41,7 +41,9 @@ def read(file: Path) -> pa.Table:
 
 
 def _text_pairs(lines: Iterator[str], delimiter: str, file: Path) -> Iterator[tuple[str, str]]:
-    rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL)
+    rows = csv.reader(
+        lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    )
     at = (0, 1)
     for number, row in enumerate(rows, 1):
         if number == 1 and "query" in row and "url" in row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
@@ -41,7 +41,7 @@ def labelled(label: str, text: str) -> None:
         typer.echo(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
 
 
-def table(rows: list[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> None:
+def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> None:
     """Columns of plain text; `right` names those that are numbers."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:

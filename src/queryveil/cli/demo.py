@@ -36,7 +36,9 @@ def demo(
     say("1. A log that looks like a real one")
     with console.progress("generating") as progress:
         made = qv.generate(out / "log.tsv.gz", settings, progress=progress)
-    say(f"  {made.path}: {made.rows:,} rows, {made.users:,} users, with {sum(made.secrets.values())} planted secrets")
+    say(
+        f"  {made.path}: {made.rows:,} rows, {made.users:,} users, with {sum(made.secrets.values())} planted secrets"
+    )
     say()
     say("2. Its risk   (queryveil inspect)")
     log = qv.read(made.path)
@@ -54,15 +56,22 @@ def demo(
     top = release.tables["items"].slice(0, _TOP).to_pylist()
     say(f"4. The {len(top)} most frequent of {release.released['items']:,} published queries")
     if not as_json:
-        console.table([("query", "users, with noise"), *((row["query"], f"{row['count']:,}") for row in top)], right=(1,))
+        console.table(
+            [("query", "users, with noise"), *((row["query"], f"{row['count']:,}") for row in top)],
+            right=(1,),
+        )
     say()
     checked = qv.verify(out / "release")
     passed = sum(check.passed for check in checked.checks)
-    say(f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)")
+    say(
+        f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)"
+    )
     secrets = _published_secrets(made.secrets_file, release)
     say(f"6. Planted secrets in the release: {secrets} of {sum(made.secrets.values())}")
     say()
-    say(f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator.")
+    say(
+        f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator."
+    )
     if as_json:
         console.as_json(
             {
@@ -79,5 +88,7 @@ def demo(
 
 
 def _published_secrets(listing: Path, release: qv.Release) -> int:
-    secret = {qv.normalise(line.split("\t")[2]) for line in listing.read_text(encoding="utf-8").splitlines()[1:]}
+    secret = {
+        qv.normalise(line.split("\t")[2]) for line in listing.read_text(encoding="utf-8").splitlines()[1:]
+    }
     return len(secret & set(release.tables["items"]["query"].to_pylist()))

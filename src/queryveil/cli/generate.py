@@ -17,30 +17,47 @@ def add_to(app: typer.Typer) -> None:
 
 
 def generate(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .parquet, .tsv (AOL), .csv or .jsonl, also .gz and .zst.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="File to write: .parquet, .tsv (AOL), .csv or .jsonl, also .gz and .zst."
+        ),
+    ],
     setting: Annotated[str | None, typer.Option(help="A fixed setting: " + ", ".join(qv.SETTINGS))] = None,
     users: Annotated[int | None, typer.Option(help="Number of users.")] = None,
     rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same log.")] = None,
     days: Annotated[int | None, typer.Option(help="Length of the log in days.")] = None,
     zipf: Annotated[float | None, typer.Option(help="Exponent of the queries' popularity.")] = None,
-    one_off: Annotated[float | None, typer.Option(help="Share of new queries that nobody else poses.")] = None,
+    one_off: Annotated[
+        float | None, typer.Option(help="Share of new queries that nobody else poses.")
+    ] = None,
     drift: Annotated[float | None, typer.Option(help="How much popularity drifts from day to day.")] = None,
     secrets: Annotated[int | None, typer.Option(help="Planted secrets, each of one user.")] = None,
-    format: Annotated[str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")] = None,
-    results: Annotated[Path | None, typer.Option(help="Also write the public result lists to this file.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Also write the public result lists to this file.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Write a synthetic log that looks like a real one, and a file that says where its secrets are."""
-    from queryveil.generator import write_results  # noqa: PLC0415 (needs numpy)
+    from queryveil.generator import write_results
 
     if setting is not None and setting not in qv.SETTINGS:
         raise qv.UsageError(f"there is no setting '{setting}'", f"use one of {', '.join(qv.SETTINGS)}")
     changes: dict[str, Any] = {
         name: value
         for name, value in (
-            ("users", users), ("rows", rows), ("seed", seed), ("days", days), ("zipf", zipf),
-            ("one_off", one_off), ("drift", drift), ("secrets", secrets),
+            ("users", users),
+            ("rows", rows),
+            ("seed", seed),
+            ("days", days),
+            ("zipf", zipf),
+            ("one_off", one_off),
+            ("drift", drift),
+            ("secrets", secrets),
         )
         if value is not None
     }
@@ -52,11 +69,18 @@ def generate(
     if as_json:
         console.as_json(
             {
-                "log": str(made.path), "rows": made.rows, "users": made.users, "queries": made.queries,
-                "clicks": made.clicks, "secrets": dict(made.secrets), "secrets_file": str(made.secrets_file),
+                "log": str(made.path),
+                "rows": made.rows,
+                "users": made.users,
+                "queries": made.queries,
+                "clicks": made.clicks,
+                "secrets": dict(made.secrets),
+                "secrets_file": str(made.secrets_file),
             }
         )
         return
-    console.labelled("wrote", f"{made.path}: {made.rows:,} rows, {made.users:,} users, {made.clicks:,} clicks")
+    console.labelled(
+        "wrote", f"{made.path}: {made.rows:,} rows, {made.users:,} users, {made.clicks:,} clicks"
+    )
     console.labelled("secrets", f"{sum(made.secrets.values()):,} planted, listed in {made.secrets_file}")
     console.labelled("Next", f"queryveil inspect {made.path}")

@@ -37,7 +37,9 @@ def inspect(**given: Any) -> None:
 
 def show(found: qv.Inspection) -> None:
     rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
-    console.labelled("read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else ""))
+    console.labelled(
+        "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
+    )
     for reason, count in found.reasons.items():
         console.labelled("", f"{count:,} rejected: {reason}")
     for one in found.examples[:5]:
@@ -58,6 +60,10 @@ def show(found: qv.Inspection) -> None:
     for known, share in found.uniqueness.items():
         interval = found.intervals.get(known)
         margin = f"   (95 % interval {interval[0]:.0%} to {interval[1]:.0%}, sampled)" if interval else ""
-        console.labelled("", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}")
+        console.labelled(
+            "", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}"
+        )
     console.line()
-    console.labelled("Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate")
+    console.labelled(
+        "Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate"
+    )

@@ -36,7 +36,9 @@ def open_budget(
     if as_json:
         console.as_json(book.show(source)[0].as_dict())
     else:
-        console.labelled("opened", f"'{source}' with epsilon {epsilon:g} and delta {delta:g}, {neighbours} one user")
+        console.labelled(
+            "opened", f"'{source}' with epsilon {epsilon:g} and delta {delta:g}, {neighbours} one user"
+        )
 
 
 def show(
@@ -55,4 +57,6 @@ def show(
             console.labelled(label, f"epsilon {amount.epsilon:g}, delta {amount.delta:g}")
         for event in account.events:
             note = "" if event.composable else " (not composable)"
-            console.labelled(f"#{event.id}", f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}{note}")
+            console.labelled(
+                f"#{event.id}", f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}{note}"
+            )

@@ -24,7 +24,9 @@ Columns = Annotated[
         help="Where user, query, time, url, rank, session are: by name, or by number from 1.",
     ),
 ]
-TimeFormat = Annotated[str | None, typer.Option("--time-format", help="How times are written, as for strptime.")]
+TimeFormat = Annotated[
+    str | None, typer.Option("--time-format", help="How times are written, as for strptime.")
+]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
 ]
@@ -79,9 +81,7 @@ def column_map(text: str) -> dict[str, str | int]:
     return columns
 
 
-def declared(
-    classes: Iterable[type], *, required: bool, seen: Iterable[str] = ()
-) -> list[inspect.Parameter]:
+def declared(classes: Iterable[type], *, required: bool, seen: Iterable[str] = ()) -> list[inspect.Parameter]:
     """Command-line options for the declared parameters of classes; one option for equal names."""
     made: dict[str, inspect.Parameter] = {}
     for cls in classes:
@@ -97,12 +97,17 @@ def _option(one: Parameter, *, required: bool) -> inspect.Parameter:
     text = one.help
     if shown not in (None, False):
         text += f" [default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown}]"
-    flag = one.flag if one.type is not bool else one.flag
-    metavar = "|".join(one.declaration.choices) if one.declaration.choices and len(one.declaration.choices) < 4 else None
+    metavar = (
+        "|".join(one.declaration.choices)
+        if one.declaration.choices and len(one.declaration.choices) < 4
+        else None
+    )
     return inspect.Parameter(
         one.name,
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[kind | None, typer.Option(flag, help=text, metavar=metavar, show_default=False)],
+        annotation=Annotated[
+            kind | None, typer.Option(one.flag, help=text, metavar=metavar, show_default=False)
+        ],
         default=inspect.Parameter.empty if required and one.required else None,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,8 @@ import queryveil as qv
 from queryveil.cli import console, options
 
 Users = Annotated[
-    int | None, typer.Option("--users", help="A public upper bound on the number of users.", show_default=False)
+    int | None,
+    typer.Option("--users", help="A public upper bound on the number of users.", show_default=False),
 ]
 
 
@@ -54,7 +56,7 @@ def show(plan: qv.Plan) -> None:
         console.labelled("Warning", warning)
 
 
-def _calibration(kind: str, figures: dict[str, Any]) -> None:
+def _calibration(kind: str, figures: Mapping[str, Any]) -> None:
     paper = figures.get("paper", {})
     rows = [(kind or "", "here", "paper's formulas")]
     names = {

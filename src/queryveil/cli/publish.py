@@ -13,7 +13,9 @@ from queryveil.cli import console, options, plan
 
 Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
 Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)]
-LedgerFile = Annotated[str | None, typer.Option("--ledger", help="Ledger to charge before anything is drawn.")]
+LedgerFile = Annotated[
+    str | None, typer.Option("--ledger", help="Ledger to charge before anything is drawn.")
+]
 Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
 Portable = Annotated[
@@ -59,7 +61,7 @@ def publish(**given: Any) -> None:
     how = options.reading(given)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
-    told = None if own["as_json"] else lambda stage, sentence: console.labelled(stage, sentence)
+    told = None if own["as_json"] else console.labelled
     with console.waiting("counting"):
         release = qv.publish(
             log,

@@ -104,7 +104,7 @@ def towns(world: int, count: int) -> list[str]:
 
     def draw(block: int) -> Iterable[str]:
         for a, b, c, d, e in _picks(world, 3, block, 5):
-            if e % 2:
+            if e % 2:  # noqa: SIM108 (one line would be too long)
                 start = _pick(_TOWN_STARTS, a)
             else:
                 start = _pick(_ONSETS, b) + _pick(_VOWELS[:5], c) + _pick(_MIDDLES, a)

@@ -89,5 +89,3 @@ def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
             continue
         shown[parameter.name] = list(value) if isinstance(value, tuple) else value
     return shown
-
-

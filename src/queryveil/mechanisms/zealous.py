@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil import contribution, items, results
+from queryveil import calibration, contribution, items, results
 from queryveil.contribution import Bound
 from queryveil.errors import UsageError
 from queryveil.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+from queryveil.items import ItemKind
 from queryveil.log import SearchLog
 from queryveil.mechanisms import zealous_theory as theory
 from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
@@ -75,11 +76,14 @@ class Zealous:
         "file of public result lists (query, url) for --then-clicks", path=True, default=None
     )
     max_clicks: int | None = param("clicks that one user may add, max-items if left out", ge=1, default=None)
-    epsilon_clicks: float | None = param("privacy loss of click counts, epsilon if left out", gt=0, default=None)
+    epsilon_clicks: float | None = param(
+        "privacy loss of click counts, epsilon if left out", gt=0, default=None
+    )
 
     def __post_init__(self) -> None:
-        if isinstance(self.items, str):
-            object.__setattr__(self, "items", tuple(self.items.split(",")))
+        kinds: object = self.items
+        if isinstance(kinds, str):
+            object.__setattr__(self, "items", tuple(kinds.split(",")))
         if self.delta == 0 and self.epsilon is not None:
             raise self._pure_is_impossible(users=None)
         validate(self)
@@ -172,7 +176,7 @@ class Zealous:
     def _thresholds(self, users: int | None) -> theory.Setting:
         m, replace = self.max_items, self.neighbours == "replace"
         if self.noise_scale is not None and self.second_threshold is not None:
-            top = theory.calibration.floor(self.second_threshold)
+            top = calibration.floor(self.second_threshold)
             return theory.Setting(m=m, scale=self.noise_scale, tau=self.tau or 1, top=top, replace=replace)
         if self.epsilon is None or self.delta is None:
             raise AssertionError("checked when the mechanism was made")
@@ -191,7 +195,9 @@ class Zealous:
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": self._assumptions(users)}
-        caveats = ("counts are of users who kept an item among at most m, with noise; they are not frequencies",)
+        caveats = (
+            "counts are of users who kept an item among at most m, with noise; they are not frequencies",
+        )
         approximate = Guarantee(
             kind=APPROXIMATE,
             epsilon=self.epsilon if asked else setting.epsilon_approximate,
@@ -285,7 +291,7 @@ class Zealous:
             tables["clicks"] = self._clicks(log, tables["items"], run)
         return tables
 
-    def _histogram(self, log: SearchLog, kind: items.ItemKind, setting: theory.Setting, run: Run) -> pa.Table:
+    def _histogram(self, log: SearchLog, kind: ItemKind, setting: theory.Setting, run: Run) -> pa.Table:
         bound = Bound(most=self.max_items, keep=self.keep, salt=run.salt, order_key=run.order_key)
         with run.stage("bound") as say:
             chosen = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
@@ -303,7 +309,10 @@ class Zealous:
                 true.append(rows.column("count"))
                 released.append(
                     pa.record_batch(
-                        [*(rows.column(c).cast(pa.string()) for c in kind.columns), pa.array(noisy[survives])],
+                        [
+                            *(rows.column(c).cast(pa.string()) for c in kind.columns),
+                            pa.array(noisy[survives]),
+                        ],
                         schema=schema,
                     )
                 )
@@ -316,10 +325,15 @@ class Zealous:
             run.private[f"{kind.name}-true-counts"] = table.append_column(
                 "users", pa.chunked_array(true, pa.int64())
             ).take(positions)
-            say(f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: {table.num_rows:,} {kind.name}")
+            say(
+                f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: "
+                f"{table.num_rows:,} {kind.name}"
+            )
             return table.take(positions)
 
-    def threshold(self, counts: np.ndarray, setting: theory.Setting, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def threshold(
+        self, counts: np.ndarray, setting: theory.Setting, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Steps 3 to 5: noisy counts, and which of them are published."""
         noisy = counts + run.noise.discrete_laplace(setting.scale, len(counts))
         return noisy, (counts >= setting.tau) & (noisy > setting.top)

@@ -102,9 +102,7 @@ def approximate(
         # Rounded up, the paper's threshold for continuous noise is enough for ours: q/(1+q) <= 1/2.
         top = tau - 1 + math.ceil(m - scale * math.log(2 * delta / m))
     else:
-        top = tau - 1 + calibration.smallest_excess(
-            scale, calibration.each_of(calibration.decimal(delta), m)
-        )
+        top = tau - 1 + calibration.smallest_excess(scale, calibration.each_of(calibration.decimal(delta), m))
     return _checked(Setting(m=m, scale=scale, tau=tau, top=max(top, tau), replace=replace))
 
 

@@ -185,7 +185,9 @@ def _direct(
         f"count(*) FILTER ({user} <> '' AND {blank_sql(user)}) "
         f"FROM (SELECT user, count(*) AS n FROM {relation} GROUP BY user)"
     ).fetchone()
-    ends = {name: f'min("{name}"), max("{name}"), count("{name}")' for name in ("rank", "time") if name in names}
+    ends = {
+        name: f'min("{name}"), max("{name}"), count("{name}")' for name in ("rank", "time") if name in names
+    }
     found = connection.execute(f"SELECT {', '.join(ends.values()) or 'NULL'} FROM {relation}").fetchone()  # noqa: S608
     extremes = {name: found[3 * at : 3 * at + 3] for at, name in enumerate(ends)}
     odd = blank_users or not _in_range(extremes.get("rank")) or not _finite(connection, relation, names)

@@ -43,7 +43,11 @@ def promises(guarantee: Guarantee) -> list[str]:
     """What holds, in sentences."""
     listed = [guarantee.plain_words()]
     if guarantee.private:
-        change = "replaced by another history" if guarantee.neighbours == REPLACE else "added to or taken out of the log"
+        change = (
+            "replaced by another history"
+            if guarantee.neighbours == REPLACE
+            else "added to or taken out of the log"
+        )
         listed.append(
             f"Protected is everything that one user ever did in the log: the comparison is with the same log in "
             f"which that user's whole history is {change}."
@@ -108,7 +112,12 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
     ]
     for name, table in manifest["tables"].items():
-        lines += [f"`{table['file']}` ({name}), {table['rows']:,} rows:", "", "| column | type | meaning |", "|---|---|---|"]
+        lines += [
+            f"`{table['file']}` ({name}), {table['rows']:,} rows:",
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+        ]
         lines += [f"| {one['name']} | {one['type']} | {one['help']} |" for one in table["columns"]]
         lines.append("")
     lines += [

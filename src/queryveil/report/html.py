@@ -103,8 +103,12 @@ def _distribution(name: str, counts: np.ndarray) -> list[str]:
     for index, height in enumerate(heights):
         tall = top * height / heights.max()
         middle = (index + 0.5) * width
-        bars.append(f'<rect x="{index * width + 2:.1f}" y="{base - tall:.1f}" width="{width - 4:.1f}" height="{tall:.1f}"/>')
-        bars.append(f'<text x="{middle:.1f}" y="{base - tall - 4:.1f}" text-anchor="middle">{height:,}</text>')
+        bars.append(
+            f'<rect x="{index * width + 2:.1f}" y="{base - tall:.1f}" width="{width - 4:.1f}" height="{tall:.1f}"/>'
+        )
+        bars.append(
+            f'<text x="{middle:.1f}" y="{base - tall - 4:.1f}" text-anchor="middle">{height:,}</text>'
+        )
         bars.append(f'<text x="{middle:.1f}" y="{base + 14}" text-anchor="middle">{edges[index]:,.0f}</text>')
     most = int(np.argmax(heights))
     title = f"Most {name} have {edges[most]:,.0f} to {edges[most + 1]:,.0f} users"

@@ -1,0 +1,136 @@
+"""What ZEALOUS does at random: noise, leaks and step 1, each test shown to fail for a broken twin.
+
+False-alarm rate of every test: 1e-6 (bits are seeded, so a passing test keeps passing).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import queryveil as qv
+from queryveil.contribution import Bound, bounded, counts
+from queryveil.mechanisms import zealous_theory as theory
+from queryveil.mechanisms.frame import Run
+from tests.seeded import SeededBits
+
+ALPHA = 1e-6
+
+
+def run(seed: int = 1) -> Run:
+    return Run(noise=qv.Noise(SeededBits(seed)))
+
+
+# -- noise ------------------------------------------------------------------------------------------------
+
+
+def noise_is(scale: float, noisy: np.ndarray, count: int) -> bool:
+    """Chi-square test of noisy counts against discrete Laplace noise of that scale."""
+    q = math.exp(-1 / scale)
+    edges = np.arange(-int(6 * scale), int(6 * scale) + 1)
+    chances = (1 - q) / (1 + q) * q ** np.abs(edges)
+    inside = np.array([(noisy - count == edge).sum() for edge in edges])
+    expected = np.append(chances, 1 - chances.sum()) * len(noisy)
+    observed = np.append(inside, len(noisy) - inside.sum())
+    return bool(stats.chisquare(observed, expected).pvalue > ALPHA)
+
+
+@pytest.mark.parametrize(("m", "epsilon"), [(1, 1.0), (5, 2.0), (10, 1.0)])
+def test_published_counts_carry_the_planned_noise(m: int, epsilon: float) -> None:
+    method = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m)
+    setting = theory.probabilistic(m, epsilon, 1e-3, 10_000, tau=None, paper=False)
+    count = 10_000
+    noisy, published = method.threshold(np.full(100_000, count), setting, run())
+    assert published.all()
+    scale = 2 * m / epsilon
+    assert noise_is(scale, noisy, count)
+    assert not noise_is(0.7 * scale, noisy, count)
+    assert not noise_is(1.3 * scale, noisy, count)
+
+
+# -- leaks ------------------------------------------------------------------------------------------------
+
+
+def at_most(chance: float, hits: int, trials: int) -> bool:
+    """Are so many hits possible if the chance is at most that?"""
+    return bool(stats.binom.sf(hits - 1, trials, chance) > ALPHA)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_a_users_new_items_are_published_with_probability_delta_at_most(m: int, neighbours: str) -> None:
+    """Any of the m items that one user alone has; delta is large so that it can be seen."""
+    delta, trials = 0.1, 100_000
+    method = qv.Zealous(epsilon=1, delta=delta, max_items=m, promise="approximate", neighbours=neighbours)
+    setting = theory.approximate(m, 1, delta, tau=None, replace=neighbours == "replace", paper=False)
+
+    def hits(used: theory.Setting) -> int:
+        _, published = method.threshold(np.ones(trials * m, dtype=np.int64), used, run())
+        return int(published.reshape(trials, m).any(axis=1).sum())
+
+    assert at_most(delta, hits(setting), trials)
+    lower = theory.Setting(m=m, scale=setting.scale, tau=1, top=setting.top - 1, replace=setting.replace)
+    assert not at_most(delta, hits(lower), trials), "one less would leak more than delta"
+    if m > 1:
+        alone = theory.approximate(1, 1 / m, delta, tau=None, replace=setting.replace, paper=False)
+        assert not at_most(delta, hits(alone), trials), "a forgotten factor m would leak more than delta"
+
+
+def test_an_item_below_the_first_threshold_is_never_published() -> None:
+    method = qv.Zealous(epsilon=1, delta=0.5, max_items=1)
+    setting = theory.Setting(m=1, scale=2.0, tau=4, top=4, replace=True)
+    _, published = method.threshold(np.full(100_000, 3), setting, run())
+    assert not published.any()
+    _, published = method.threshold(np.full(100_000, 4), setting, run())
+    assert published.any()
+
+
+def test_a_one_user_query_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole way: of queries that one user each poses, a share of at most delta is published."""
+    trials, delta = 40_000, 0.04
+    names = [f"only of {number}" for number in range(trials)]
+    log = qv.read(pa.table({"user": names, "query": names}))
+    method = qv.Zealous(epsilon=1, delta=delta, max_items=1, promise="approximate")
+
+    def hits() -> int:
+        noise = qv.Noise(SeededBits(3))
+        return qv.publish(log, method, noise=noise, allow_empty=True).released["items"]
+
+    assert at_most(delta, hits(), trials)
+    setting = theory.approximate(1, 1, delta, tau=None, replace=True, paper=False)
+    broken = theory.Setting(m=1, scale=setting.scale, tau=1, top=setting.top - 1, replace=True)
+    monkeypatch.setattr(theory, "approximate", lambda *_, **__: broken)
+    assert not at_most(delta, hits(), trials), "a threshold off by one is seen"
+
+
+# -- step 1 -----------------------------------------------------------------------------------------------
+
+PEOPLE, CHOICES = 8_000, 10
+
+
+def chosen(order_key: str, salt: bytes) -> list[int]:
+    """How often each of ten queries is the one kept, by 8,000 users who pose all ten."""
+    users = [f"user {number}" for number in range(PEOPLE) for _ in range(CHOICES)]
+    log = qv.read(pa.table({"user": users, "query": [f"q{number}" for number in range(CHOICES)] * PEOPLE}))
+    kept = bounded(log, qv.KINDS["queries"], Bound(most=1, salt=salt, order_key=order_key))
+    found = {row["query"]: row["count"] for row in log.engine.arrow(counts(kept, ("query",))).to_pylist()}
+    return [found.get(f"q{number}", 0) for number in range(CHOICES)]
+
+
+def uniform(observed: list[int]) -> bool:
+    return bool(stats.chisquare(observed).pvalue > ALPHA)
+
+
+@pytest.mark.parametrize("order_key", ["engine", "portable"])
+def test_step_1_chooses_uniformly(order_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert uniform(chosen(order_key, b"one salt"))
+    assert uniform(chosen(order_key, b"another salt"))
+    # The twin forgets the user in the key: everybody keeps the same query.
+    monkeypatch.setattr(
+        "queryveil.contribution._hash", lambda engine, rows, item, bound: engine.fast_hash(rows[item[0]])
+    )
+    assert not uniform(chosen(order_key, b"one salt"))

@@ -1,0 +1,178 @@
+"""publish(): charged before noise, atomic, nothing uncovered in the release, the same on both engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+from tests.conftest import many
+from tests.seeded import SeededBits
+
+METHOD = qv.Zealous(epsilon=4, delta=1e-2, max_items=3)
+
+
+class NoNoise(qv.Noise):
+    def discrete_laplace(self, scale: float, size: int) -> object:  # type: ignore[override]
+        raise RuntimeError("the machine stops here")
+
+
+@pytest.fixture
+def log() -> qv.SearchLog:
+    return qv.read(pa.concat_tables([many(300, ["apples", "pears"]), many(1, ["her secret"], prefix="x")]))
+
+
+def test_a_release_folder_is_complete_and_verifies(log: qv.SearchLog, tmp_path: Path) -> None:
+    release = qv.publish(log, METHOD, items="queries", out=tmp_path / "out")
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "manifest.json",
+        "items.parquet",
+        "DATASHEET.md",
+        "report.html",
+    }
+    table = pq.read_table(tmp_path / "out" / "items.parquet")
+    assert table.column_names == ["query", "count"]
+    assert table["query"].to_pylist() and set(table["query"].to_pylist()) <= {"apples", "pears"}
+    assert table.equals(release.tables["items"])
+    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    private = tmp_path / "out.private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in private.iterdir())
+    assert os.listdir(tmp_path) and {one.name for one in tmp_path.iterdir()} == {"out", "out.private"}
+
+
+def test_save_writes_the_same_folder(log: qv.SearchLog, tmp_path: Path) -> None:
+    release = qv.publish(log, METHOD, items="queries").save(tmp_path / "deep" / "out")
+    assert qv.verify(tmp_path / "deep" / "out").passed
+    assert release.path == tmp_path / "deep" / "out"
+
+
+def test_nothing_of_the_log_is_in_the_release(log: qv.SearchLog, tmp_path: Path) -> None:
+    qv.publish(log, METHOD, items="queries", out=tmp_path / "out")
+    everything = b"".join(file.read_bytes() for file in (tmp_path / "out").iterdir())
+    assert b"her secret" not in everything
+    assert str(tmp_path).encode() not in everything
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert not {"salt", "seconds", "rejected", "source"} & set(_keys(manifest))
+
+
+def _keys(tree: object) -> list[str]:
+    if isinstance(tree, dict):
+        return [key for one, value in tree.items() for key in (one, *_keys(value))]
+    return [key for one in tree for key in _keys(one)] if isinstance(tree, list) else []
+
+
+def test_the_number_of_users_is_told_only_where_it_is_declared(log: qv.SearchLog, tmp_path: Path) -> None:
+    method = qv.Zealous(epsilon=4, delta=1e-2, max_items=3, promise="approximate", neighbours="add-remove")
+    qv.publish(log, method, items="queries", out=tmp_path / "out")
+    for name in ("manifest.json", "DATASHEET.md", "report.html"):
+        assert not re.search(r"\b301\b", (tmp_path / "out" / name).read_text()), name
+    declared = qv.publish(log, METHOD, items="queries", out=tmp_path / "declared")
+    assert any("301" in one for one in declared.guarantee.assumptions)
+
+
+def test_a_failure_leaves_nothing_behind_and_is_not_refunded(log: qv.SearchLog, tmp_path: Path) -> None:
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    ledger.open("log", epsilon=5, delta=0.1)
+    with pytest.raises(RuntimeError):
+        qv.publish(log, METHOD, out=tmp_path / "out", ledger=ledger, source="log", noise=NoNoise())
+    assert {one.name for one in tmp_path.iterdir()} == {"ledger.db"}
+    assert ledger.budget("log").spent.epsilon == 4, "charged before noise, never refunded"
+    with pytest.raises(qv.BudgetError, match="short by epsilon 3"):
+        qv.publish(log, METHOD, out=tmp_path / "out", ledger=ledger, source="log")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_that_cannot_be_written_is_not_charged(log: qv.SearchLog, tmp_path: Path) -> None:
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    ledger.open("log", epsilon=5, delta=0.1)
+    (tmp_path / "file").write_text("")
+    for out, error in ((tmp_path / "file", qv.UsageError), (tmp_path / "file" / "out", qv.OutputError)):
+        with pytest.raises(error):
+            qv.publish(log, METHOD, out=out, ledger=ledger, source="log")
+    assert ledger.budget("log").spent.epsilon == 0
+
+
+def test_an_empty_release_is_refused_unless_asked_for(log: qv.SearchLog, tmp_path: Path) -> None:
+    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3)
+    with pytest.raises(qv.CannotBeMet, match="nothing is frequent enough"):
+        qv.publish(log, strict, out=tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    release = qv.publish(log, strict, out=tmp_path / "out", allow_empty=True)
+    assert release.released == {"items": 0}
+    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+
+
+def test_more_users_than_declared_are_refused(log: qv.SearchLog) -> None:
+    with pytest.raises(qv.CannotBeMet, match="more than the 300 users"):
+        qv.publish(log, METHOD, users=300)
+    assert qv.publish(log, METHOD, users=301).plan.parameters["users"] == 301
+
+
+def test_markup_in_a_query_is_escaped_in_the_report(tmp_path: Path) -> None:
+    query = "</script><script>alert(1)</script> & שלום 😀"
+    qv.publish(qv.read(many(300, [query])), METHOD, out=tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in page and "שלום 😀" in page
+
+
+@pytest.mark.parametrize("kind", list(qv.KINDS))
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_every_kind_on_every_engine(
+    kind: str, engine: str, generated: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The released set changes with noise, but every item in it has at least tau users."""
+    runs_on = request.getfixturevalue("spark") if engine == "spark" else engine
+    log = qv.read(generated, engine=runs_on)
+    method = qv.Zealous(epsilon=8, delta=0.5, max_items=5, items=(kind,), tau=2)
+    columns = qv.KINDS[kind].columns
+    pairs = qv.KINDS[kind].occurrences(log).select("user", *columns).distinct()
+    users = log.engine.arrow(pairs.group_by(list(columns)).aggregate(users=pairs.count()))
+    truth = {tuple(row[column] for column in columns): row["users"] for row in users.to_pylist()}
+    sets = []
+    for number in range(2):
+        release = qv.publish(
+            log, method, out=tmp_path / f"out{number}", noise=qv.Noise(SeededBits(number)), allow_empty=True
+        )
+        assert qv.verify(tmp_path / f"out{number}").passed, qv.verify(tmp_path / f"out{number}").failed
+        rows = release.tables["items"].to_pylist()
+        items = [tuple(row[column] for column in columns) for row in rows]
+        assert all(truth[item] >= 2 for item in items)
+        sets.append(set(items))
+    assert sets[0] and sets[0] != sets[1]
+
+
+def test_several_kinds_share_the_budget(generated: Path, tmp_path: Path) -> None:
+    log = qv.read(generated)
+    method = qv.Zealous(epsilon=8, delta=0.1, items=("keywords", "queries"), epsilon_split=(1, 3))
+    release = qv.publish(log, method, out=tmp_path / "out")
+    assert set(release.tables) == {"keywords", "queries"}
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (8, 0.1)
+    assert [part.epsilon for part in release.guarantee.parts] == [2, 6]
+    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+
+
+def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Path, tmp_path: Path) -> None:
+    log = qv.read(generated)
+    lists = str(generated.with_name("results.tsv"))
+    method = qv.Zealous(epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists)
+    release = qv.publish(log, method, out=tmp_path / "out", noise=qv.Noise(SeededBits(5)))
+    queries = set(release.tables["items"]["query"].to_pylist())
+    clicks = release.tables["clicks"]
+    wanted = {tuple(line.split("\t")[:2]) for line in Path(lists).read_text().splitlines()[1:]}
+    wanted = {(qv.normalise(query), url) for query, url in wanted if qv.normalise(query) in queries}
+    assert set(zip(clicks["query"].to_pylist(), clicks["url"].to_pylist(), strict=True)) == wanted
+    assert len(wanted) > len(queries)
+    assert min(clicks["count"].to_pylist()) < 0 < max(clicks["count"].to_pylist())
+    assert release.guarantee.epsilon == 12 and release.guarantee.delta == 0.1
+    assert release.guarantee.kind == "probabilistic-dp"
+    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert str(generated.parent) not in (tmp_path / "out" / "manifest.json").read_text()
