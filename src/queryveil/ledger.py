@@ -6,35 +6,25 @@ holds names and numbers only, no query and nothing else of a log.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import math
-import os
-import shlex
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from functools import cache, cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import BudgetError, CannotCompose, InputError, OutputError, UsageError
+from queryveil.errors import BudgetError, CannotCompose, InputError, UsageError
 from queryveil.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+from queryveil.ledger_store import Store, tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine, MetaData, Table
+    from sqlalchemy import Connection
 
 __all__ = ["Account", "Amount", "Event", "Ledger"]
 
 _NEIGHBOURS = (REPLACE, ADD_REMOVE)
 _LONGEST_NAME = 200
-
-# Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
-_APPLICATION_ID = 0x51564C47
-_FORMAT_VERSION = 1
 
 # Any sum of doubles, from 5e-324 to 1.8e308, has fewer digits than this; a sum that had more would raise.
 _EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
@@ -141,10 +131,7 @@ class Ledger:
 
     def __init__(self, url_or_path: str, *, wait: float = 30) -> None:
         """`wait`: how many seconds to wait for another process that is charging."""
-        self._address = str(url_or_path)
-        self._wait = wait
-        if not self._address or "\0" in self._address:
-            raise UsageError("a ledger needs the name of a file or a database URL", "pass --ledger FILE")
+        self._store = Store(str(url_or_path), wait)
 
     def open(self, source: str, *, epsilon: float, delta: float, neighbours: str = REPLACE) -> None:
         """Give a source log its budget, once and for all; the file is made if it is missing."""
@@ -156,16 +143,16 @@ class Ledger:
             raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
-        self._create_file()
-        with self._transaction(write=True, create=True) as connection:
+        self._store.create_file()
+        with self._store.transaction(write=True, create=True) as connection:
             if self._budget_rows(connection, source):
                 raise UsageError(
-                    f"source '{source}' has a budget already in {self._name}",
+                    f"source '{source}' has a budget already in {self._store.name}",
                     "a budget is never changed: charge it, or choose another --source for new data",
                 )
             row = {"source": source, "neighbours": neighbours, "opened": _timestamp(_now())}
             row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
-            connection.execute(_tables().budgets.insert().values(row))
+            connection.execute(tables().budgets.insert().values(row))
 
     def charge(self, source: str, method: str, guarantee: Guarantee) -> int:
         """Append the event of one release, or refuse; call this before any noise is drawn.
@@ -173,7 +160,7 @@ class Ledger:
         When it returns, the event is on disk. It stays there whatever becomes of the release.
         """
         _check_name("the name of a method", method)
-        with self._transaction(write=True) as connection:
+        with self._store.transaction(write=True) as connection:
             account = self._account(connection, source, lock=True)
             kind, cost = _price(guarantee, account.neighbours)
             if cost is not None:
@@ -182,13 +169,13 @@ class Ledger:
             if cost is not None:
                 row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
             row["time"] = _timestamp(_now())
-            added = connection.execute(_tables().events.insert().values(row))
+            added = connection.execute(tables().events.insert().values(row))
             key = added.inserted_primary_key
         return int(key[0]) if key else 0
 
     def show(self, source: str | None = None) -> list[Account]:
         """All accounts by name, or the one of a source."""
-        with self._transaction(write=False) as connection:
+        with self._store.transaction(write=False) as connection:
             if source is not None:
                 return [self._account(connection, source)]
             names = [row.source for row in self._budget_rows(connection, None)]
@@ -201,7 +188,7 @@ class Ledger:
     # -- rows ------------------------------------------------------------------------------------------------
 
     def _budget_rows(self, connection: Connection, source: str | None, *, lock: bool = False) -> list[Any]:
-        budgets = _tables().budgets
+        budgets = tables().budgets
         query = budgets.select().order_by(budgets.c.source)
         if source is not None:
             query = query.where(budgets.c.source == source)
@@ -212,8 +199,8 @@ class Ledger:
         _check_name("the name of a source log", source)
         rows = self._budget_rows(connection, source, lock=lock)
         if not rows:
-            raise UsageError(f"{self._name} has no source '{source}'", self._way_to_open(source))
-        events = _tables().events
+            raise UsageError(f"{self._store.name} has no source '{source}'", self._store.way_to_open(source))
+        events = tables().events
         query = events.select().where(events.c.source == source).order_by(events.c.id)
         try:
             return Account(
@@ -223,149 +210,7 @@ class Ledger:
                 events=tuple(_event(row) for row in connection.execute(query)),
             )
         except (TypeError, ValueError):
-            raise InputError(f"{self._name} is damaged", "restore the ledger from its backup") from None
-
-    # -- the database ----------------------------------------------------------------------------------------
-
-    @cached_property
-    def _path(self) -> Path | None:
-        """The SQLite file, or None for a database server."""
-        if "://" not in self._address:
-            return Path(self._address)
-        if self._url.get_backend_name() != "sqlite":
-            return None
-        if not self._url.database or self._url.database == ":memory:" or self._url.query:
-            raise UsageError("a SQLite ledger must be a plain file", "pass a path, or sqlite:///path")
-        return Path(self._url.database)
-
-    @cached_property
-    def _url(self) -> URL:
-        import sqlalchemy
-
-        try:
-            return sqlalchemy.make_url(self._address)
-        except (sqlalchemy.exc.ArgumentError, ValueError):
-            # The address may hold a password, so it is not repeated.
-            raise UsageError(
-                "the address of the ledger is not a database URL",
-                "pass a path, or postgresql://host/database",
-            ) from None
-
-    @cached_property
-    def _engine(self) -> Engine:
-        import sqlalchemy
-
-        if self._path is not None:
-            return sqlalchemy.create_engine(
-                "sqlite://", creator=self._connect_sqlite, poolclass=sqlalchemy.NullPool
-            )
-        try:
-            return sqlalchemy.create_engine(self._url, poolclass=sqlalchemy.NullPool)
-        except (sqlalchemy.exc.SQLAlchemyError, ImportError):
-            raise UsageError(
-                f"no driver is installed for {self._url.drivername} databases",
-                "pip install 'queryveil[postgres]', or use a file",
-            ) from None
-
-    def _connect_sqlite(self) -> sqlite3.Connection:
-        # mode=rw: a missing file is an error, not an empty ledger with a fresh budget.
-        address = f"file:{quote(os.fsencode((self._path or Path()).absolute()))}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, timeout=self._wait, isolation_level=None)
-        # A commit must survive a power cut, or the cut would be a refund: EXTRA also syncs the folder.
-        connection.execute("PRAGMA synchronous = EXTRA")
-        return connection
-
-    @contextlib.contextmanager
-    def _transaction(self, *, write: bool, create: bool = False) -> Iterator[Connection]:
-        """All of the block or nothing of it; a writer holds the ledger for itself from the first read on."""
-        self._check_file()
-        engine = self._engine
-        with self._database_errors(), engine.begin() as connection:
-            if self._path is not None:
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-            self._check_format(connection, create=create)
-            yield connection
-
-    def _check_format(self, connection: Connection, *, create: bool) -> None:
-        import sqlalchemy
-
-        tables = sqlalchemy.inspect(connection).get_table_names()
-        ours = {_tables().budgets.name, _tables().events.name} <= set(tables)
-        if create and not ours and not (tables and self._path):
-            _tables().metadata.create_all(connection)
-            if self._path is not None:
-                for statement in _sqlite_seal():
-                    connection.exec_driver_sql(statement)
-            return
-        if self._path is not None:
-            marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _SQLITE_MARKS]
-            ours = ours and marks[0] == _APPLICATION_ID
-            if ours and marks[1] != _FORMAT_VERSION:
-                raise InputError(f"{self._name} has a format this version cannot use", "update queryveil")
-        if not ours:
-            raise InputError(f"{self._name} is not a queryveil ledger", self._way_to_open("NAME"))
-
-    def _check_file(self) -> None:
-        if self._path is None:
-            return
-        try:
-            if self._path.is_file():
-                return
-            what = "is not a file" if self._path.exists() else "does not exist"
-        except OSError as error:
-            what = f"cannot be reached ({error.strerror or type(error).__name__})"
-        raise InputError(f"{self._name} {what}", self._way_to_open("NAME"))
-
-    def _create_file(self) -> None:
-        """Made by us and not by SQLite, so that it is never readable by others, not even for a moment."""
-        if self._path is None:
-            return
-        try:
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise OutputError(
-                f"{self._name} cannot be written ({error.strerror or type(error).__name__})",
-                "choose a folder that exists and where you may write",
-            ) from None
-
-    @contextlib.contextmanager
-    def _database_errors(self) -> Iterator[None]:
-        from sqlalchemy.exc import SQLAlchemyError
-
-        try:
-            yield
-        except (SQLAlchemyError, sqlite3.Error) as error:
-            # What the driver says may hold the address with its password: only its kind is passed on.
-            cause = getattr(error, "orig", None) or error
-            code = str(getattr(cause, "sqlite_errorname", ""))
-            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise OutputError(
-                    f"{self._name} has been locked by another process for {self._wait:g} s",
-                    "nothing was charged: try again when the other release has been charged",
-                ) from None
-            if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-                raise InputError(
-                    f"{self._name} is not a ledger, or is damaged",
-                    "check the name of the file, or restore the ledger from its backup",
-                ) from None
-            raise OutputError(
-                f"{self._name} cannot be used ({code or type(cause).__name__})",
-                "check that you may write to it, its folder has room and the database answers",
-            ) from None
-
-    @property
-    def _name(self) -> str:
-        """What messages call this ledger: never a user name or a password."""
-        if self._path is not None:
-            return f"ledger '{self._path}'"
-        return f"ledger '{self._url.get_backend_name()}://{self._url.host or ''}/{self._url.database or ''}'"
-
-    def _way_to_open(self, source: str) -> str:
-        where = shlex.quote(str(self._path)) if self._path is not None else "URL"
-        name = shlex.quote(source)
-        return f"open it first: queryveil ledger open {where} --source {name} --epsilon E --delta D"
+            raise InputError(f"{self._store.name} is damaged", "restore the ledger from its backup") from None
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
@@ -425,59 +270,6 @@ def _check_name(what: str, given: str) -> None:
 
 
 # -- rows and text -------------------------------------------------------------------------------------------
-
-
-class _Tables(NamedTuple):
-    metadata: MetaData
-    budgets: Table
-    events: Table
-
-
-@cache
-def _tables() -> _Tables:
-    from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text
-
-    metadata = MetaData()
-    # Numbers are text: the decimals that were asked for, which no engine may round.
-    budgets = Table(
-        "queryveil_budgets",
-        metadata,
-        Column("source", Text, primary_key=True),
-        Column("neighbours", Text, nullable=False),
-        Column("epsilon", Text, nullable=False),
-        Column("delta", Text, nullable=False),
-        Column("opened", Text, nullable=False),
-    )
-    events = Table(
-        "queryveil_events",
-        metadata,
-        Column("id", Integer, primary_key=True),
-        Column("source", Text, ForeignKey(budgets.c.source), nullable=False, index=True),
-        Column("time", Text, nullable=False),
-        Column("method", Text, nullable=False),
-        Column("headline", Text, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("epsilon", Text),
-        Column("delta", Text),
-        sqlite_autoincrement=True,
-    )
-    return _Tables(metadata, budgets, events)
-
-
-_SQLITE_MARKS = ("application_id", "user_version")
-
-
-def _sqlite_seal() -> Iterator[str]:
-    """Mark the file as a ledger, and let nobody change or take away a row, whatever program opens it."""
-    yield f"PRAGMA application_id = {_APPLICATION_ID}"
-    yield f"PRAGMA user_version = {_FORMAT_VERSION}"
-    for table, key in ((_tables().budgets, "source"), (_tables().events, "id")):
-        stop = "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        for act in ("UPDATE", "DELETE"):
-            yield f"CREATE TRIGGER {table.name}_no_{act.lower()} BEFORE {act} ON {table.name} {stop}"
-        # INSERT OR REPLACE takes a row away without any DELETE trigger.
-        taken = f"EXISTS (SELECT 1 FROM {table.name} WHERE {key} = NEW.{key})"  # noqa: S608 (our own names)
-        yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
 
 
 def _event(row: Any) -> Event:

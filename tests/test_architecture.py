@@ -1,0 +1,101 @@
+"""Arrows go one way, public names match, modules stay readable."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import queryveil
+
+SOURCE = Path(queryveil.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# What each part of the flow may import, in the order in which data goes through it.
+BASE = {"errors", "parameters", "text"}
+READ = BASE | {"readers", "engine"}
+COUNT = READ | {"log", "items", "contribution"}
+PROTECT = COUNT | {"guarantee", "noise", "calibration", "results"}
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "parameters": {"errors"},
+    "text": set(),
+    "readers": {"errors"},
+    "engine": {"errors"},
+    "log": READ,
+    "items": READ | {"log"},
+    "contribution": READ | {"log", "items"},
+    "guarantee": {"errors"},
+    "noise": {"errors"},
+    "calibration": set(),
+    "results": COUNT,
+    "mechanisms": PROTECT,
+    "folder": set(),
+    "ledger_store": {"errors"},
+    "ledger": {"errors", "guarantee", "ledger_store"},
+    "report": {"guarantee", "folder"},
+    "release": PROTECT | {"mechanisms", "folder", "ledger", "report"},
+    "verification": {"errors", "folder"},
+    "inspection": COUNT,
+    "generator": {"errors"},
+}
+PUBLIC_ONLY = {"cli"}
+"""Thin layers: they know public names, plus declarations and errors to render."""
+
+
+def part_of(file: Path) -> str:
+    first = file.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(file: Path) -> set[str]:
+    """The parts of queryveil that a file imports, for type checking or not."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "queryveil":
+            rest = node.module.split(".")[1:]
+            found |= {rest[0]} if rest else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("queryveil.")}
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_imports_follow_the_flow(file: Path) -> None:
+    part = part_of(file)
+    if part == "__init__":
+        return
+    if part in PUBLIC_ONLY:
+        assert imported(file) - {"cli"} <= {"errors", "parameters", "generator"}
+        return
+    assert part in ALLOWED, f"say in ALLOWED where '{part}' stands in the flow"
+    assert imported(file) - {part} <= ALLOWED[part]
+
+
+def test_the_check_above_sees_a_wrong_arrow(tmp_path: Path) -> None:
+    wrong = tmp_path / "readers.py"
+    wrong.write_text("from queryveil.mechanisms import Zealous\n")
+    assert imported(wrong) - ALLOWED["readers"] == {"mechanisms"}
+
+
+def test_public_names_exist_and_nothing_else_is_public() -> None:
+    assert sorted(queryveil.__all__) == sorted(queryveil._HOME)
+    assert dir(queryveil) == sorted(queryveil.__all__)
+    for name in queryveil.__all__:
+        assert getattr(queryveil, name) is not None
+
+
+def test_public_names_survive_imports_of_modules() -> None:
+    import importlib
+
+    for file in SOURCE.glob("*.py"):
+        if file.stem != "__init__":
+            importlib.import_module(f"queryveil.{file.stem}")
+    assert callable(queryveil.generate) and callable(queryveil.verify) and callable(queryveil.inspect)
+    assert callable(queryveil.normalise) and callable(queryveil.publish)
+
+
+def test_modules_stay_readable() -> None:
+    long = {str(f.relative_to(SOURCE)): len(f.read_text().splitlines()) for f in FILES if "words" not in f.parts}
+    assert {name: lines for name, lines in long.items() if lines > 420} == {}
