@@ -25,7 +25,11 @@ DOCS = ROOT / "docs"
 COMMAND = Path(sys.executable).with_name("queryveil")
 NOT_OURS = {".git", ".venv", "data", "site", "build", "dist", "demo", "demo.private", "spark-warehouse"}
 
-WITH_PYTHON = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+WITH_PYTHON = [
+    ROOT / "README.md",
+    *(DOCS / name for name in ("index.md", "tutorial.md", "reference/python.md", "reference/release-folder.md")),
+    *sorted((DOCS / "how-to").glob("*.md")),
+]
 
 # The demo's own size takes half a minute; its words are the same for fewer users.
 SMALL_DEMO = ["demo", "--out", "demo", "--users", "4000"]

@@ -375,13 +375,30 @@ def _spark(url: str) -> Spark:
     for name, value in quiet.items():
         builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate()
+        with _silent_children():
+            session = builder.getOrCreate()
     except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
         raise UsageError(
             f"Spark did not start at '{master}' ({type(error).__name__})",
             "check that Java 17 or newer is installed and the master is reachable, or use --engine duckdb",
         ) from None
     return Spark(ibis.pyspark.connect(session))
+
+
+@contextlib.contextmanager
+def _silent_children() -> Iterator[None]:
+    """Start processes without standard error: Java's log may quote rows, and its warnings tell a person nothing."""
+    if os.environ.get("QUERYVEIL_DEBUG"):
+        yield
+        return
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _name() -> str:
