@@ -97,5 +97,7 @@ def test_public_names_survive_imports_of_modules() -> None:
 
 
 def test_modules_stay_readable() -> None:
-    long = {str(f.relative_to(SOURCE)): len(f.read_text().splitlines()) for f in FILES if "words" not in f.parts}
+    long = {
+        str(f.relative_to(SOURCE)): len(f.read_text().splitlines()) for f in FILES if "words" not in f.parts
+    }
     assert {name: lines for name, lines in long.items() if lines > 420} == {}

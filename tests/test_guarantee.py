@@ -12,7 +12,9 @@ import queryveil as qv
 from queryveil.guarantee import ADD_REMOVE, REPLACE, before_to_after, exact_sum
 
 
-def made(kind: str = "probabilistic-dp", epsilon: float = 1, delta: float = 1e-6, **more: object) -> qv.Guarantee:
+def made(
+    kind: str = "probabilistic-dp", epsilon: float = 1, delta: float = 1e-6, **more: object
+) -> qv.Guarantee:
     return qv.Guarantee(kind=kind, epsilon=epsilon, delta=delta, **({"neighbours": REPLACE} | more))
 
 
@@ -65,7 +67,9 @@ def test_odds(prior: float, epsilon: float) -> None:
 def test_words_say_the_numbers() -> None:
     words = made().plain_words()
     assert "1 in 100" in words and "1 in 37" in words and "1e-06" in words
-    assert made(neighbours=REPLACE).plain_words() != made("approximate-dp", neighbours=ADD_REMOVE).plain_words()
+    assert (
+        made(neighbours=REPLACE).plain_words() != made("approximate-dp", neighbours=ADD_REMOVE).plain_words()
+    )
 
 
 def test_it_survives_json() -> None:

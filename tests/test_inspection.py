@@ -13,7 +13,9 @@ from tests.conftest import at
 
 
 def log_of(histories: dict[str, list[str]], engine: object = "duckdb") -> qv.SearchLog:
-    rows = [(user, query, minute) for user, queries in histories.items() for minute, query in enumerate(queries)]
+    rows = [
+        (user, query, minute) for user, queries in histories.items() for minute, query in enumerate(queries)
+    ]
     user, query, minute = zip(*rows, strict=True)
     table = {"user": list(user), "query": list(query), "time": [at(one) for one in minute]}
     return qv.read(pa.table(table), engine=engine)

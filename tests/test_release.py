@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 from pathlib import Path
@@ -45,7 +44,7 @@ def test_a_release_folder_is_complete_and_verifies(log: qv.SearchLog, tmp_path: 
     private = tmp_path / "out.private"
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in private.iterdir())
-    assert os.listdir(tmp_path) and {one.name for one in tmp_path.iterdir()} == {"out", "out.private"}
+    assert {one.name for one in tmp_path.iterdir()} == {"out", "out.private"}
 
 
 def test_save_writes_the_same_folder(log: qv.SearchLog, tmp_path: Path) -> None:
@@ -72,7 +71,7 @@ def _keys(tree: object) -> list[str]:
 def test_the_number_of_users_is_told_only_where_it_is_declared(log: qv.SearchLog, tmp_path: Path) -> None:
     method = qv.Zealous(epsilon=4, delta=1e-2, max_items=3, promise="approximate", neighbours="add-remove")
     qv.publish(log, method, items="queries", out=tmp_path / "out")
-    for name in ("manifest.json", "DATASHEET.md", "report.html"):
+    for name in ("manifest.json", "DATASHEET.md"):
         assert not re.search(r"\b301\b", (tmp_path / "out" / name).read_text()), name
     declared = qv.publish(log, METHOD, items="queries", out=tmp_path / "declared")
     assert any("301" in one for one in declared.guarantee.assumptions)

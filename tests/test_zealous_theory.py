@@ -111,7 +111,10 @@ def test_the_papers_thresholds_hold_for_our_noise(
 ) -> None:
     made = theory.probabilistic(m, epsilon, delta, users, tau=None, paper=True)
     assert made.delta_probabilistic(users) <= delta and made.epsilon_probabilistic <= epsilon
-    assert theory.approximate(m, epsilon, delta, tau=None, replace=replace, paper=True).delta_approximate <= delta
+    assert (
+        theory.approximate(m, epsilon, delta, tau=None, replace=replace, paper=True).delta_approximate
+        <= delta
+    )
 
 
 # -- exact divergences ------------------------------------------------------------------------------------
@@ -123,7 +126,9 @@ def outcomes(count: int, setting: theory.Setting) -> dict[int | None, float]:
         return {None: 1.0}
     q = math.exp(-1 / setting.scale)
     reach = int(40 * setting.scale) + 5
-    values = {value: (1 - q) / (1 + q) * q ** abs(value - count) for value in range(count - reach, count + reach)}
+    values = {
+        value: (1 - q) / (1 + q) * q ** abs(value - count) for value in range(count - reach, count + reach)
+    }
     shown = {value: chance for value, chance in values.items() if value > setting.top}
     return {**shown, None: 1 - sum(shown.values())}
 

@@ -71,6 +71,18 @@ def each_of(probability: Decimal, times: int) -> Decimal:
         return p * (1 - Decimal(10) ** -(_DIGITS // 2 - 15))
 
 
+def times(probability: Decimal, factor: Fraction) -> Decimal:
+    """probability * factor, rounded up."""
+    with localcontext(_CONTEXT, rounding=ROUND_CEILING):
+        return probability * factor.numerator / factor.denominator
+
+
+def loss(probability: Decimal, moves: int) -> Decimal:
+    """-moves * ln(1 - p), rounded up: what it costs that so many items may cross a threshold."""
+    with localcontext(_CONTEXT, rounding=ROUND_CEILING):
+        return -moves * (1 - probability).ln()
+
+
 def up(number: Decimal) -> float:
     """The smallest float that is not below `number`."""
     value = float(number)

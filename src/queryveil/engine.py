@@ -27,6 +27,9 @@ DUCKDB_MEMORY = "3GB"
 _REPEATS = 3
 """How many rows per item DuckDB looks at before it makes a user's rows distinct."""
 
+_MOST_IN_AGGREGATE = 1_000_000
+"""DuckDB's min(x, n) takes no larger n."""
+
 _BATCH_ROWS = 250_000
 
 _BYTES_PER_KEPT_ITEM = 120
@@ -180,7 +183,8 @@ class DuckDB(Engine):
     def read_parquet(self, files: Sequence[Path]) -> ir.Table:
         # A file may be named like a glob; brackets make each such character stand for itself.
         exact = [re.sub(r"([*?\[])", r"[\1]", str(file)) for file in files]
-        return self.con.read_parquet(exact)
+        # Folder names are no columns: 'user=7/' must not become the user of its rows.
+        return self.con.read_parquet(exact, hive_partitioning=False)
 
     def arrow(self, table: ir.Table) -> pa.Table:
         with self.errors():
@@ -206,8 +210,8 @@ class DuckDB(Engine):
         return _duckdb_rehash(hashes[len(texts)](key, *texts))
 
     def _fits(self, users: int, kept: int) -> bool:
-        """Aggregates hold every kept row in memory and cannot spill; sorting windows can."""
-        return users * kept * _BYTES_PER_KEPT_ITEM <= _bytes(self.memory) // 2
+        """Aggregates hold every kept row in memory and cannot spill; sorting windows can, and know no limit."""
+        return kept < _MOST_IN_AGGREGATE and users * kept * _BYTES_PER_KEPT_ITEM <= _bytes(self.memory) // 2
 
     def smallest_per_user(
         self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
@@ -274,7 +278,8 @@ class Spark(Engine):
         session = self.con._session
         # Hadoop takes names for globs too; a backslash makes a character stand for itself.
         exact = [re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file)) for file in files]
-        frame = session.read.parquet(*exact)
+        # Folder names are no columns: looking files up recursively turns partition discovery off.
+        frame = session.read.option("recursiveFileLookup", "true").parquet(*exact)
         return self.table(frame)
 
     def keep(self, table: ir.Table) -> ir.Table:

@@ -22,8 +22,8 @@ COLUMN_HELP = {
     "keyword": "a word of queries, in normal form",
     "query": "a query, in normal form",
     "next_query": "the query that followed it in the same session",
-    "url": "a url that was clicked for the query",
-    "count": "number of users who kept the item, with noise",
+    "url": "a url for the query: clicked by someone, or on its public result list",
+    "count": "number of users who kept the item, with noise (below 0 if noise makes it so)",
 }
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 from queryveil.errors import CannotCompose
@@ -128,29 +128,45 @@ class Guarantee:
             return "no guarantee"
         if self.kind == K_ANONYMITY:
             return f"k = {self.k} (k-anonymity)"
-        delta = f", delta {self.delta:.3g}" if self.delta else ""
-        return f"epsilon {self.epsilon:g}{delta}, per {self.unit} ({_WORDS[self.kind]})"
+        delta = f", delta {rounded_up(self.delta)}" if self.delta else ""
+        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({_WORDS[self.kind]})"
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
         if not self.private:
             return "Nothing is promised against someone who knows more than this release."
-        before = 100
-        after = before_to_after(1 / before, float(self.epsilon or 0))
-        change = (
-            "were replaced by any other" if self.neighbours == REPLACE else "had never been in the log at all"
-        )
-        failing = {
-            PROBABILISTIC: f" Except with probability {self.delta:.1g} over the noise,",
-            APPROXIMATE: f" But for a slack of {self.delta:.1g} in probability,",
-            PURE: "",
-        }[self.kind]
-        rise = f"a suspicion of 1 in {before} about that person's searches can rise to at most {odds(after)}."
-        tail = f"{failing} {rise}" if failing else " " + rise[0].upper() + rise[1:]
+        replaced = self.neighbours == REPLACE
+        change = "were replaced by any other" if replaced else "had never been in the log at all"
         return (
             f"Whoever reads this release learns nearly the same whether one person's searches are in it or "
-            f"{change}.{tail} It does not hide what thousands of people share."
+            f"{change}. {self._example()} It does not hide what thousands of people share."
         )
+
+    def after_processing(self) -> str:
+        """What remains however the release is processed further."""
+        kept = self.approximate()
+        return (
+            f"However this release is processed further, epsilon {rounded_up(kept.epsilon, 6)} and delta "
+            f"{rounded_up(kept.delta)} of approximate differential privacy remain."
+        )
+
+    def _example(self) -> str:
+        """The bound as an example; between two histories, both in the log, add/remove counts twice."""
+        epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
+        if self.neighbours != REPLACE:
+            epsilon, delta = 2 * epsilon, _doubled_delta(epsilon, delta)
+        if self.kind == APPROXIMATE:
+            # Indistinguishability bounds tests, not what a single output can do to a suspicion.
+            right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
+            return (
+                "Someone who knows that a person's searches were one of two equally likely histories, and reads "
+                f"the release, guesses right at most {math.ceil(100 * min(1.0, right))} times in 100."
+            )
+        after = odds(before_to_after(1 / 100, epsilon))
+        rise = f"a suspicion of 1 in 100 about that person's searches can rise to at most {after}."
+        if self.kind == PROBABILISTIC:
+            return f"Except with probability {rounded_up(delta)} over the noise, {rise}"
+        return rise[0].upper() + rise[1:]
 
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""
@@ -201,9 +217,20 @@ def before_to_after(prior: float, epsilon: float) -> float:
 
 
 def odds(probability: float) -> str:
-    """A probability as people say it: 1 in 37, 73 in 100, or nearly certain."""
-    if probability > 0.995:
+    """A probability as people say it, never rounded down: 1 in 37, 74 in 100, or near certainty."""
+    if probability > 0.99:
         return "near certainty"
     if probability > 0.2:
-        return f"{100 * probability:.0f} in 100"
-    return f"1 in {1 / probability:.0f}"
+        return f"{math.ceil(100 * probability)} in 100"
+    return f"1 in {math.floor(1 / probability)}"
+
+
+def rounded_up(number: float | None, digits: int = 3) -> str:
+    """A promised number in few digits, never below what it is."""
+    value = Decimal(repr(float(number or 0)))
+    if value == 0:
+        return "0"
+    step = Decimal(1).scaleb(value.adjusted() - digits + 1)
+    with localcontext(prec=50):
+        shown = float((value / step).to_integral_value(ROUND_CEILING) * step)
+    return f"{shown:.{digits}g}" if digits < 6 else f"{shown:g}"

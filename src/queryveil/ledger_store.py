@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _APPLICATION_ID = 0x51564C47
 _FORMAT_VERSION = 1
 
+# Two charges at once must take turns, and events must stay; that is shown for these only.
+_TESTED = ("sqlite",)
+
 
 class Tables(NamedTuple):
     metadata: MetaData
@@ -90,8 +93,8 @@ class Store:
         """The SQLite file, or None for a database server."""
         if "://" not in self._address:
             return Path(self._address)
-        if self._url.get_backend_name() != "sqlite":
-            return None
+        if self._url.get_backend_name() not in _TESTED:
+            raise UsageError("a ledger is a SQLite file for now", "pass a path, or sqlite:///path")
         if not self._url.database or self._url.database == ":memory:" or self._url.query:
             raise UsageError("a SQLite ledger must be a plain file", "pass a path, or sqlite:///path")
         return Path(self._url.database)

@@ -123,7 +123,7 @@ def read(
             staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
             runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
             source = runs_on.read_parquet(staged.files)
-            table = _standard(source, staged.names, clean=not (staged.direct and staged.rejected))
+            table = _standard(source, staged.names, clean=True)
         else:
             staged = None
             source, runs_on = _table(log, engine, workspace)
@@ -191,9 +191,8 @@ def _standard(source: ir.Table, names: Mapping[str, str], *, clean: bool) -> ir.
         if "time" in chosen:
             good &= table["time"].notnull()
         table = table.filter(good)
-        if "url" in chosen:
-            table = table.mutate(url=table["url"].nullif(""))
-    return table
+    empty = {name: table[name].nullif("") for name in ("url", "session") if name in chosen}
+    return table.mutate(**empty) if empty else table
 
 
 def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:

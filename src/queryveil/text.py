@@ -13,13 +13,14 @@ import unicodedata
 QUOTES = "\"'`´‘’‚‛“”„‟‹›«»「」『』"
 """What may surround a query as a quote."""
 
-# For engines. The patterns are in the part of the syntax that RE2 (DuckDB) and Java (Spark) share.
-NORMAL_ASCII = r"^[!#-&(-@\[-_a-~]+( [!#-&(-@\[-_a-~]+)*$"
+# For engines. The patterns are in the part of the syntax that RE2 (DuckDB) and Java (Spark) share; \z and not $,
+# which in Java also matches before a line end.
+NORMAL_ASCII = r"^[!#-&(-@\[-_a-~]+( [!#-&(-@\[-_a-~]+)*\z"
 """Matches ASCII text that is its own normal form for certain (no upper case, quote, control or double blank)."""
 ASCII_SPACE = r"[\x09-\x0D\x1C-\x1F ]+"
 ASCII_CONTROL = r"[\x00-\x08\x0E-\x1B\x7F]"
-ASCII_SURROUND = r"^[ \"'`]+|[ \"'`]+$"
-ASCII_PUNCTUATION_ENDS = r"^[!-#%-*,-/:;?@\[-\]_{}]+|[!-#%-*,-/:;?@\[-\]_{}]+$"
+ASCII_SURROUND = r"^[ \"'`]+|[ \"'`]+\z"
+ASCII_PUNCTUATION_ENDS = r"^[!-#%-*,-/:;?@\[-\]_{}]+|[!-#%-*,-/:;?@\[-\]_{}]+\z"
 """Unicode's punctuation (categories P*) within ASCII; symbols such as + and $ are part of a word: 'c++'."""
 
 

@@ -45,7 +45,9 @@ def test_every_field_is_declared_with_a_sentence(method: qv.Mechanism) -> None:
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, -1, "many", True])
 def test_wrong_numbers_are_refused_by_name(method: qv.Mechanism, wrong: Any) -> None:
-    numbers = [one for one in parameters(type(method)) if one.type in (int, float) and not one.declaration.many]
+    numbers = [
+        one for one in parameters(type(method)) if one.type in (int, float) and not one.declaration.many
+    ]
     assert numbers
     for one in numbers:
         with pytest.raises(qv.UsageError, match=f"parameter '{one.name}' must be"):
@@ -64,7 +66,7 @@ def test_a_private_guarantee_names_unit_neighbours_and_assumptions(method: qv.Me
     guarantee = method.plan(users=1_000).guarantee
     if guarantee.kind in PRIVATE_KINDS:
         assert guarantee.unit == "user" and guarantee.neighbours and guarantee.assumptions
-        assert 0 < float(guarantee.epsilon or 0) and 0 <= float(guarantee.delta or 0) < 1
+        assert float(guarantee.epsilon or 0) > 0 and 0 <= float(guarantee.delta or 0) < 1
 
 
 def test_it_publishes_a_folder_that_verifies(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:

@@ -159,11 +159,11 @@ def test_parquet_rows_by_file_and_number(time_type: str, tmp_path: Path) -> None
     assert "NULL" not in str(rejected_rows(staged)[0]["text"])
 
 
-def test_parquet_that_needs_more_than_leaving_rows_out_is_converted(tmp_path: Path) -> None:
+def test_bad_rows_of_typed_parquet_are_left_out_of_a_copy(tmp_path: Path) -> None:
     log = tmp_path / "x.parquet"
     pq.write_table(pa.table({"user": ["u", "  ", "v"], "query": ["q", "r", "s"], "rank": [1, 2, -3]}), log)
     staged = read(log, tmp_path / "into", max_rejected=1)
-    assert not staged.direct
+    assert staged.direct and staged.files != (log,)
     assert rejections(staged) == [("x.parquet", 2, "no user"), ("x.parquet", 3, "bad rank")]
     assert rows_of(staged, "user", "query", "rank") == [("u", "q", 1)]
 

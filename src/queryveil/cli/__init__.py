@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from queryveil.cli.app import run
+import sys
+from typing import NoReturn
 
 __all__ = ["run"]
+
+
+def run() -> NoReturn:
+    """Entry point. Loading takes a second, in which an interrupt is no traceback either."""
+    try:
+        from queryveil.cli import app
+    except KeyboardInterrupt:
+        sys.stderr.write("Error: interrupted; run it again when you like.\n")
+        sys.exit(130)
+    app.run()

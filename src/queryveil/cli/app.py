@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -48,9 +49,16 @@ def main(
 
 def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
-    signal.signal(signal.SIGTERM, _terminated)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        # Under nohup a hang-up is to be ignored.
+        if signal.getsignal(ending) is signal.SIG_DFL:
+            signal.signal(ending, _terminated)
+    _tolerate_any_locale()
     try:
         code = app(standalone_mode=False)
+        # Typer hands back an interrupt as this code, without a word.
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
     except QueryveilError as error:
         if os.environ.get("QUERYVEIL_DEBUG"):
             raise
@@ -59,10 +67,6 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         console.fail_with("interrupted", "interrupted; nothing was published", "run it again when you like")
         code = INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output is gone, for instance `| head`.
-        sys.stderr.close()
-        code = 0
     except Exception as error:  # noqa: BLE001 (the last resort: the message of an unknown error may quote a query)
         code = _last_resort(error)
     sys.exit(code if isinstance(code, int) else 0)
@@ -72,13 +76,25 @@ def _terminated(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _tolerate_any_locale() -> None:
+    """A query that the terminal's character set lacks is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _last_resort(error: Exception) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
     shown = getattr(error, "format_message", None)
     if exit_code is not None and callable(shown):
-        console.fail_with("usage", f"{shown()}".rstrip("."), "see --help")
+        cause, _, more = str(shown()).rstrip(".?").partition(". ")
+        hint = f"{more[0].lower()}{more[1:]}, or see --help" if more else "see --help"
+        console.fail_with("usage", cause or "no command was given", hint)
         return int(exit_code)
+    if isinstance(error, MemoryError):
+        console.fail_with("cannot-be-met", "there is not enough memory for this", "ask for less at a time")
+        return 5
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
         console.fail_with("output", f"the disk refused ({reason})", "check room and permissions")

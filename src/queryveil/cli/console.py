@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,12 +19,23 @@ _LABEL = 12
 
 
 def as_json(document: Any) -> None:
-    """The one document of `--json`."""
-    typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str))
+    """The one document of `--json`, in ASCII: it is the same in every locale."""
+    line(json.dumps(document, allow_nan=False, default=str))
 
 
 def line(text: str = "") -> None:
-    typer.echo(text)
+    """One line on standard output. A reader that went away (`| head`) does not stop the work."""
+    try:
+        typer.echo(printable(text))
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def printable(text: str) -> str:
+    """Text from a log or a path, without what a terminal would obey."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
 def labelled(label: str, text: str) -> None:
@@ -38,7 +50,7 @@ def labelled(label: str, text: str) -> None:
             row = f"{row} {word}".strip()
     rows.append(row)
     for number, one in enumerate(rows):
-        typer.echo(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
+        line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
 
 
 def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> None:
@@ -49,11 +61,7 @@ def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> No
             f"{cell:>{width}}" if at in right else f"{cell:<{width}}"
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        typer.echo(("  " + "   ".join(cells)).rstrip())
-
-
-def warn(text: str) -> None:
-    typer.echo(f"Warning: {text}", err=True)
+        line(("  " + "   ".join(cells)).rstrip())
 
 
 def fail(error: QueryveilError) -> None:
@@ -64,9 +72,9 @@ def fail_with(kind: str, message: str, hint: str) -> None:
     """One sentence, or one JSON document, on standard error."""
     if "--json" in sys.argv:
         document = {"error": {"kind": kind, "message": message, "hint": hint}}
-        typer.echo(json.dumps(document, ensure_ascii=False), err=True)
+        typer.echo(json.dumps(document), err=True)
     else:
-        typer.echo(f"Error: {message}{'; ' + hint if hint else ''}.", err=True)
+        typer.echo(printable(f"Error: {message}{'; ' + hint if hint else ''}."), err=True)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -23,15 +26,31 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """Generate a log, look at its risk, publish its queries privately, and verify the release."""
-    if out.exists():
-        raise qv.UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
     settings = qv.SETTINGS["medium"] if users == 65_000 else qv.LogSettings(users=users)
+    with _made(out):
+        _show(out, settings, as_json)
+
+
+@contextlib.contextmanager
+def _made(out: Path) -> Iterator[None]:
+    """A new folder, gone again if the demo fails."""
+    options.new_folder(out)
     try:
         out.mkdir(parents=True)
     except OSError as error:
         raise qv.OutputError(
             f"output '{out}' cannot be written ({error.strerror})", "choose another folder with --out"
         ) from None
+    try:
+        yield
+    except BaseException as error:
+        shutil.rmtree(out, ignore_errors=True)
+        if isinstance(error, qv.CannotBeMet):
+            raise qv.CannotBeMet(error.message, "pass more --users") from None
+        raise
+
+
+def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say = (lambda text="": None) if as_json else console.line
     say("1. A log that looks like a real one")
     with console.progress("generating") as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,10 +63,14 @@ def generate(
         if value is not None
     }
     settings = dataclasses.replace(qv.SETTINGS[setting], **changes) if setting else qv.LogSettings(**changes)
-    if results is not None:
-        write_results(results, settings)
-    with console.progress("generating") as progress:
-        made = qv.generate(out, settings, format=format, progress=progress)
+    with contextlib.ExitStack() as undo:
+        if results is not None:
+            write_results(results, settings)
+            # The lists without their log would be half of what was asked for.
+            undo.callback(results.unlink, missing_ok=True)
+        with console.progress("generating") as progress:
+            made = qv.generate(out, settings, format=format, progress=progress)
+        undo.pop_all()
     if as_json:
         console.as_json(
             {

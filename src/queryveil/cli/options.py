@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from queryveil.errors import UsageError
+from queryveil.errors import OutputError, UsageError
 from queryveil.parameters import Parameter, parameters
+
+_LONGEST_GAP = 10**9
 
 Log = Annotated[str, typer.Argument(metavar="LOG", help="A file, a folder or a glob.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -36,7 +39,8 @@ MaxRejected = Annotated[
 ]
 Engine = Annotated[str, typer.Option("--engine", help="duckdb, spark, spark://host:port, or an Ibis URL.")]
 SessionGap = Annotated[
-    int, typer.Option("--session-gap-minutes", help="A longer pause starts a new session.")
+    int,
+    typer.Option("--session-gap-minutes", max=_LONGEST_GAP, help="A longer pause starts a new session."),
 ]
 
 _READING: dict[str, tuple[Any, Any]] = {
@@ -68,6 +72,20 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     return taken
 
 
+def new_folder(out: Path) -> None:
+    """Refuse an output that exists before a long log is read; whether it can be written shows later."""
+    if out.name in ("", ".."):
+        raise UsageError(f"output '{out}' is not the name of a new folder", "choose another --out")
+    try:
+        exists = out.exists() or out.is_symlink()
+    except OSError as error:
+        raise OutputError(
+            f"output '{out}' cannot be written ({error.strerror})", "choose another --out"
+        ) from None
+    if exists:
+        raise UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
+
+
 def column_map(text: str) -> dict[str, str | int]:
     """`user=1,query=3` as a mapping; numbers are positions."""
     columns: dict[str, str | int] = {}
@@ -77,7 +95,10 @@ def column_map(text: str) -> dict[str, str | int]:
             raise UsageError(
                 "--columns is not a list of name=column", "write it like --columns user=1,time=2,query=3"
             )
-        columns[name.strip()] = int(value) if value.strip().isdigit() else value.strip()
+        if name.strip() in columns:
+            raise UsageError(f"--columns names '{name.strip()}' twice", "name each column once")
+        # Not every digit of Unicode is a number: int() refuses a superscript.
+        columns[name.strip()] = int(value) if value.strip().isdecimal() else value.strip()
     return columns
 
 

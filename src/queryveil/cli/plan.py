@@ -13,7 +13,7 @@ from queryveil.cli import console, options
 
 Users = Annotated[
     int | None,
-    typer.Option("--users", help="A public upper bound on the number of users.", show_default=False),
+    typer.Option("--users", min=1, help="A public upper bound on the number of users.", show_default=False),
 ]
 
 
@@ -86,10 +86,6 @@ def guarantee(promise: qv.Guarantee) -> None:
     console.labelled("Guarantee", promise.headline)
     console.labelled("", promise.plain_words())
     if promise.implies is not None:
-        console.labelled(
-            "",
-            f"It implies approximate differential privacy with epsilon {promise.implies.epsilon:g} and delta "
-            f"{promise.implies.delta:.3g}, which survives any further processing.",
-        )
+        console.labelled("", promise.after_processing())
     for part in promise.parts:
         console.labelled("", f"- of which {part.headline}")

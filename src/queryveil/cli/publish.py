@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,8 +18,8 @@ LedgerFile = Annotated[
 ]
 Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
-Portable = Annotated[
-    str,
+OrderKey = Annotated[
+    Literal["engine", "portable"],
     typer.Option("--order-key", help="engine (fast) or portable (SHA-256: equal counts on every engine)."),
 ]
 
@@ -30,7 +30,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("ledger", LedgerFile, None),
     ("source", Source, None),
     ("allow_empty", AllowEmpty, False),
-    ("order_key", Portable, "engine"),
+    ("order_key", OrderKey, "engine"),
     ("as_json", options.Json, False),
 )
 
@@ -59,6 +59,7 @@ def publish(**given: Any) -> None:
         )
     method = cls(**options.given(cls, given))
     how = options.reading(given)
+    _refuse_early(own)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     told = None if own["as_json"] else console.labelled
@@ -86,6 +87,18 @@ def publish(**given: Any) -> None:
         )
         return
     show(release)
+
+
+def _refuse_early(own: dict[str, Any]) -> None:
+    """What would be refused after the log is read is refused before."""
+    options.new_folder(own["out"])
+    if (own["ledger"] is None) != (own["source"] is None):
+        raise qv.UsageError(
+            "charging a ledger needs both the ledger and the name of the source log",
+            "pass --ledger FILE and --source NAME",
+        )
+    if own["ledger"] is not None:
+        qv.Ledger(own["ledger"]).budget(own["source"])
 
 
 def show(release: qv.Release) -> None:

@@ -13,6 +13,10 @@ from queryveil.errors import UsageError
 
 ROWS_PER_USER: Final = 31
 MOST_ROWS_PER_USER: Final = 20_000
+# Rows are streamed, but everyone's share of them is drawn at once: 50 bytes per user, 5 GB.
+MOST_USERS: Final = 100_000_000
+MOST_ROWS: Final = MOST_USERS * ROWS_PER_USER
+LARGEST_SEED: Final = 2**63 - 1
 # Every query of a user has its own second, and a day still has time to sleep.
 SECONDS_PER_ROW: Final = 20
 LARGEST_POOL: Final = 1_000_000
@@ -26,14 +30,20 @@ MOST_DRIFT_WEIGHTS: Final = 100_000_000
 def _whole(name: str, value: object, *, ge: int, le: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < ge or (le is not None and value > le):
         upper = f" and <= {le}" if le is not None else ""
-        raise UsageError(f"parameter {name!r} must be an int >= {ge}{upper}; got {value!r}")
+        raise UsageError(
+            f"parameter {name!r} must be an int >= {ge}{upper}; got {value!r}",
+            f"choose {name} within these limits",
+        )
 
 
 def _real(name: str, value: object, *, ge: float, le: float) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     # Negated, so that NaN does not pass.
     if not (number and ge <= value <= le):  # type: ignore[operator]
-        raise UsageError(f"parameter {name!r} must be a number from {ge:g} to {le:g}; got {value!r}")
+        raise UsageError(
+            f"parameter {name!r} must be a number from {ge:g} to {le:g}; got {value!r}",
+            f"choose {name} within these limits",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +77,11 @@ class LogSettings:
 
     def __post_init__(self) -> None:
         if self.users is not None:
-            _whole("users", self.users, ge=1)
+            _whole("users", self.users, ge=1, le=MOST_USERS)
         if self.rows is not None:
-            _whole("rows", self.rows, ge=1)
-        _whole("seed", self.seed, ge=0)
-        _whole("world", self.world, ge=0)
+            _whole("rows", self.rows, ge=1, le=MOST_ROWS)
+        _whole("seed", self.seed, ge=0, le=LARGEST_SEED)
+        _whole("world", self.world, ge=0, le=LARGEST_SEED)
         _whole("days", self.days, ge=1, le=3_650)
         if not isinstance(self.start, date):
             raise UsageError(f"parameter 'start' must be a date; got {self.start!r}")

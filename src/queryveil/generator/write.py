@@ -109,12 +109,14 @@ def write_results(out: Path | str, settings: LogSettings) -> int:
 @contextmanager
 def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Temporary siblings of `paths`, renamed to them at the end; on any failure nothing is left."""
-    for path in paths:
-        if path.exists():
-            raise UsageError(f"{path} exists", "choose another name or remove it first")
-    parts = tuple(path.with_name(f".{path.name}.{os.getpid()}.part") for path in paths)
+    parts: tuple[Path, ...] = ()
     renamed: list[Path] = []
     try:
+        for path in paths:
+            if path.exists():
+                raise UsageError(f"{path} exists", "choose another name or remove it first")
+            path.parent.mkdir(parents=True, exist_ok=True)
+        parts = tuple(path.with_name(f".{path.name}.{os.getpid()}.part") for path in paths)
         yield parts
         for part, path in zip(parts, paths, strict=True):
             part.replace(path)
@@ -125,7 +127,10 @@ def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
             if path.exists():
                 path.unlink()
         if isinstance(error, OSError):
-            reason = error.strerror or type(error).__name__
+            # Arrow's own text of an error repeats the temporary name.
+            reason = os.strerror(error.errno) if error.errno else type(error).__name__
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                reason = "its folder is a file"
             raise OutputError(
                 f"{paths[0]} cannot be written ({reason})", "check the folder and its space"
             ) from error

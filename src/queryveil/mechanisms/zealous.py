@@ -28,6 +28,7 @@ from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, pu
 from queryveil.parameters import param, validate
 
 _MAX_USERS = 10**12
+_MAX_SCALE = 2.0**40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,9 @@ class Zealous:
         le=_MAX_USERS,
         default=None,
     )
-    noise_scale: float | None = param("scale of the noise, instead of epsilon", gt=0, default=None)
+    noise_scale: float | None = param(
+        "scale of the noise, instead of epsilon", gt=0, le=_MAX_SCALE, default=None
+    )
     second_threshold: float | None = param(
         "publish above this noisy count, instead of delta", ge=0, default=None
     )
@@ -75,7 +78,9 @@ class Zealous:
     results: str | None = param(
         "file of public result lists (query, url) for --then-clicks", path=True, default=None
     )
-    max_clicks: int | None = param("clicks that one user may add, max-items if left out", ge=1, default=None)
+    max_clicks: int | None = param(
+        "clicks that one user may add, max-items if left out", ge=1, le=10**9, default=None
+    )
     epsilon_clicks: float | None = param(
         "privacy loss of click counts, epsilon if left out", gt=0, default=None
     )
@@ -226,7 +231,9 @@ class Zealous:
     def _assumptions(self, users: int | None) -> tuple[str, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
-            listed.append(f"the number of users is public: at most {users}")
+            listed.append(
+                f"the number of users is public (at most {users}), and so is who has no accepted row at all"
+            )
         if "query-pairs" in self.items:
             listed.append("sessions are cut within each user's own rows")
         if self.then_clicks:

@@ -17,6 +17,7 @@ from queryveil import calibration
 from queryveil.errors import UsageError
 
 _MAX_THRESHOLD = 2**53
+_MAX_SCALE = 2.0**40
 _ACCURACY = 0.01
 """The chance of being output that Corollary 1's example asks for a very frequent item."""
 
@@ -59,10 +60,10 @@ class Setting:
     def epsilon_probabilistic(self) -> float:
         if self.p <= calibration.step(self.scale):
             return self.epsilon_approximate
-        return calibration.up(-self.moves * (1 - self.p).ln())
+        return calibration.up(calibration.loss(self.p, self.moves))
 
     def delta_probabilistic(self, users: int) -> float:
-        return min(1.0, calibration.up(self.p * users * self.m / self.tau))
+        return min(1.0, calibration.up(calibration.times(self.p, Fraction(users * self.m, self.tau))))
 
     def as_dict(self, users: int | None) -> dict[str, Any]:
         shown: dict[str, Any] = {
@@ -149,7 +150,7 @@ def _best_tau(top: Any, scale: float, saturated: float) -> int:
 
 def _checked(setting: Setting) -> Setting:
     """Refuse thresholds that no count can reach, where exact integers end."""
-    if setting.top >= _MAX_THRESHOLD:
+    if setting.top >= _MAX_THRESHOLD or setting.scale > _MAX_SCALE:
         raise UsageError(
             f"with these parameters only items of more than {setting.top:.3g} users would be published",
             "raise epsilon or lower max-items",

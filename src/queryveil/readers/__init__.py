@@ -12,6 +12,7 @@ from pathlib import Path
 
 from queryveil.errors import InputError, OutputError, UsageError
 from queryveil.readers.aol import Aol
+from queryveil.readers.columns import as_number
 from queryveil.readers.csv import Csv
 from queryveil.readers.jsonl import Jsonl
 from queryveil.readers.model import (
@@ -42,7 +43,8 @@ _ALL: tuple[Reader, ...] = (
 READERS: Mapping[str, Reader] = {reader.name: reader for reader in _ALL}
 
 _WAYS_OUT = {
-    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S",
+    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S; if there are none, name the "
+    "other columns with --columns",
     "wrong number of fields": "check --format, --delimiter and --columns",
     "no user": "check --columns",
     "no such field": "check --columns",
@@ -102,11 +104,24 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
     return Source(tuple(files), first[0]), first[1]
 
 
+def _numbered(options: ReadOptions) -> bool:
+    """Columns by number in a file without a header."""
+    return (
+        bool(options.columns)
+        and not options.header
+        and all(as_number(at) is not None for at in (options.columns or {}).values())
+    )
+
+
 def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
     if options.format is not None:
         return READERS[options.format]
     if options.delimiter is not None and not READERS["parquet"].matches(head):
         return READERS["tsv" if options.delimiter == "\t" else "csv"]
+    if _numbered(options) and not READERS["parquet"].matches(head):
+        # No header, so the first line is somebody's row and must not decide: the name does, or it is TSV.
+        named = (reader for reader in READERS.values() if head.suffix in reader.suffixes)
+        return next(named, READERS["tsv"])
     # A text may have a row with binary data, but it does not start with one.
     if "\0" not in head.first_line or READERS["parquet"].matches(head):
         for reader in READERS.values():

@@ -29,7 +29,7 @@ class Csv:
     def matches(self, head: Head) -> bool:
         line = head.first_line
         if head.suffix in self.suffixes:
-            return any(delimiter in line for delimiter in _DELIMITERS)
+            return True
         return "\t" not in line and "," in line
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
@@ -49,6 +49,8 @@ class Csv:
 def _delimiter(header: str, options: ReadOptions) -> str:
     """The delimiter that makes a header of the first line; a comma if none does."""
     names = [str(at) for at in (options.columns or {}).values() if as_number(at) is None]
+    if options.columns and not names:
+        return ","  # no header: the first line is somebody's row and must not decide
     for delimiter in _DELIMITERS:
         fields = _splitter(delimiter)(header)
         if all(find(name, fields) for name in names) if names else is_header(fields):

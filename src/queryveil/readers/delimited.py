@@ -65,7 +65,10 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
             "columns are given by name, but the file is said to have no header",
             "give numbers from 1, as in --columns user=1,query=2",
         )
-    has_header = options.header if options.header is not None else bool(names) or is_header(fields)
+    # Numbers mean that there is no header: were it decided by the first line, which is then somebody's row,
+    # that row could change how all others are read.
+    guessed = bool(names) if options.columns is not None else is_header(fields)
+    has_header = options.header if options.header is not None else guessed
     if options.columns is not None:
         widest = max((len(split(line)) for line in source.head.lines), default=0)
         may_quote = bool(options.header) or len(by_alias(fields)) >= 2

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from queryveil.errors import UsageError
-from queryveil.readers.columns import as_number, find, no_such_column, require_aliases
+from queryveil.errors import InputError, UsageError
+from queryveil.readers.columns import ALIASES, as_number
 from queryveil.readers.lines import read_lines
 from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.readers.staging import Stager, chunks, conform_sql, connect
@@ -16,7 +16,6 @@ from queryveil.readers.times import literal
 
 # What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
 _SUSPECT = r"(?s)[\[{].*|true|false|-?(NaN|Inf|Infinity)"
-_OPTIONAL = ("url", "rank", "session")
 
 
 class Jsonl:
@@ -25,23 +24,18 @@ class Jsonl:
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
     def matches(self, head: Head) -> bool:
-        line = head.first_line.lstrip()
-        return line.startswith("{") and (head.suffix in self.suffixes or _object(line) is not None)
+        # The name decides where it can: the first line is somebody's row.
+        return head.suffix in self.suffixes or _object(head.first_line.lstrip()) is not None
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        where = repr(source.files[0].label)
-        keys = _keys(source.head.lines)
-        if options.columns is None:
-            pointers = {name: _pointer(keys[key]) for name, key in require_aliases(list(keys), where).items()}
-        else:
-            pointers = {name: _locate(name, at, keys, where) for name, at in options.columns.items()}
+        pointers = _usual() if options.columns is None else _named(options.columns)
         sql = _sql(pointers, options.time_format)
         with connect(into, options) as connection, Stager(into, list(pointers), source) as stager:
             for chunk in chunks(read_lines(source, None, progress)):
                 connection.register("chunk", chunk)
                 stager.add(connection.execute(sql).to_arrow_table())
                 connection.unregister("chunk")
-            _require_filled(options, stager, keys, where)
+            _require_filled(options, stager, repr(source.files[0].label))
             return stager.finish(self.name)
 
 
@@ -53,37 +47,33 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-Keys = dict[str, tuple[str, ...]]
-"""Path with dots -> its steps; the two differ where a key itself holds a dot."""
+# Where a column is found must not depend on the rows, or one row could move a column for all others. So each
+# column has a fixed list of places, and each row is looked up in all of them, in order.
+Pointers = Mapping[str, tuple[str, ...]]
 
 
-def _keys(lines: Iterable[str]) -> Keys:
-    """All keys of the first rows: a row may leave out what it has not, so one row is not enough."""
-    found: Keys = {}
-    for line in lines:
-        _collect(_object(line) or {}, (), found)
-    return found
+def _usual() -> Pointers:
+    """The usual keys of every column, in the usual spellings."""
+    return {
+        name: tuple(dict.fromkeys(_pointer([key]) for alias in aliases for key in _spellings(alias)))
+        for name, aliases in ALIASES.items()
+    }
 
 
-def _collect(value: Mapping[str, Any], above: tuple[str, ...], found: Keys) -> None:
-    for key, inner in value.items():
-        steps = (*above, key)
-        found.setdefault(".".join(steps), steps)
-        if isinstance(inner, dict):
-            _collect(inner, steps, found)
+def _spellings(alias: str) -> tuple[str, ...]:
+    first, *rest = alias.split("_")
+    camel = first + "".join(part.capitalize() for part in rest)
+    return alias, camel, camel[:1].upper() + camel[1:]
 
 
-def _locate(standard: str, at: str | int, keys: Keys, where: str) -> str:
-    """The pointer to a column that the user named."""
-    key = find(str(at), list(keys))
-    if key is not None:
-        return _pointer(keys[key])
-    if as_number(at) is not None:
+def _named(columns: Mapping[str, str | int]) -> Pointers:
+    """Where the user says: a path of keys, or one key that holds dots itself."""
+    if any(as_number(at) is not None for at in columns.values()):
         raise UsageError("JSON lines have no column numbers", "give keys, as in --columns user=user_id")
-    # Keys of url, rank and session may first appear late; whether they ever did is checked at the end.
-    if standard not in _OPTIONAL:
-        raise no_such_column(str(at), list(keys), where)
-    return _pointer(str(at).split("."))
+    return {
+        name: tuple(dict.fromkeys((_pointer(str(at).split(".")), _pointer([str(at)]))))
+        for name, at in columns.items()
+    }
 
 
 def _pointer(steps: Sequence[str]) -> str:
@@ -91,31 +81,35 @@ def _pointer(steps: Sequence[str]) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-def _sql(pointers: Mapping[str, str], time_format: str | None) -> str:
-    paths = {name: literal(pointer) for name, pointer in pointers.items()}
-    values = {name: f"v[{number}]" for number, name in enumerate(paths, start=1)}
+def _sql(pointers: Pointers, time_format: str | None) -> str:
+    places = [(name, literal(pointer)) for name, all_of in pointers.items() for pointer in all_of]
+    found = [(name, place, f"v[{number}]") for number, (name, place) in enumerate(places, start=1)]
+    values = {
+        name: f"coalesce({', '.join(value for other, _, value in found if other == name)}, NULL)"
+        for name in pointers
+    }
     wrong_type = " OR ".join(
-        f"regexp_full_match({value}, {literal(_SUSPECT)}) AND json_type(j, {paths[name]}) <> 'VARCHAR'"
-        for name, value in values.items()
+        f"regexp_full_match({value}, {literal(_SUSPECT)}) AND json_type(j, {place}) <> 'VARCHAR'"
+        for _, place, value in found
     )
-    query = values["query"]
+    asked = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
     relation = (
         "(SELECT file, line, text, CASE "  # noqa: S608 (literals are quoted)
         "WHEN problem IS NOT NULL THEN problem "
         "WHEN text = '' THEN 'blank line' "
         # What is valid and starts with a brace is an object; asking for its type would parse it once more.
         "WHEN j IS NULL OR NOT regexp_matches(j, '^\\s*[{]') THEN 'not JSON' "
-        f"WHEN {query} IS NULL AND NOT json_exists(j, {paths['query']}) THEN 'no such field' "
+        f"WHEN {values['query']} IS NULL AND NOT ({asked}) THEN 'no such field' "
         f"WHEN {wrong_type} THEN 'wrong type' END AS problem, v "
-        f"FROM (SELECT *, json_extract_string(j, [{', '.join(paths.values())}]) AS v "
+        f"FROM (SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v "
         # Functions on JSON raise on text that is none, so they never see any.
         "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(text) THEN text END AS j FROM chunk)))"
     )
     return conform_sql(relation, values, time_format=time_format)
 
 
-def _require_filled(options: ReadOptions, stager: Stager, keys: Keys, where: str) -> None:
+def _require_filled(options: ReadOptions, stager: Stager, where: str) -> None:
     """A key that was named but never seen is a typing error, not an empty column."""
     for name, at in (options.columns or {}).items():
-        if stager.rows and name not in stager.filled and find(str(at), list(keys)) is None:
-            raise no_such_column(str(at), list(keys), where)
+        if stager.rows and name not in stager.filled:
+            raise InputError(f"no row of {where} has a value at {at!r}", "correct --columns")

@@ -70,7 +70,7 @@ class Staged:
     names: Mapping[str, str]
     """Standard column -> its name in `files`; a column that the source lacks is missing."""
     direct: bool
-    """`files` are the source's own: rows with a null or empty user, or a null time, are still in them."""
+    """Values are the source's own, in its types: read in place, or copied without the rejected rows."""
     rows: int
     empty_queries: int | None
     """Accepted rows without a query; None for `direct` files, whose texts are not read before they are counted."""

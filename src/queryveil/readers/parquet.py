@@ -17,6 +17,7 @@ from queryveil.readers.staging import CHUNK_ROWS, Stager, blank_sql, conform_sql
 from queryveil.readers.times import literal
 
 MAGIC = b"PAR1"
+_MOST_RANK = 999_999_999
 _ROW_PLACE = {"file_index", "file_row_number"}  # columns that DuckDB adds to say where a row is
 
 # Kinds that need no conversion, and kinds that can be converted, per standard column.
@@ -50,12 +51,12 @@ class Parquet:
         names, kinds = _schema(source, options)
         total = sum(file.path.stat().st_size for file in source.files)
         relation = _relation(source, names)
-        staged: Staged | None = None
         with connect(into, options) as connection, Stager(into, list(names), source) as stager:
             try:
+                # By the schema alone: rows have no say in how they are read.
                 if all(kinds[name] in _DIRECT[name] for name in names):
                     staged = _direct(connection, relation, names, source, stager)
-                if staged is None:
+                else:
                     staged = _convert(connection, relation, kinds, options.time_format, stager)
             except duckdb.Error:
                 raise _damaged(_culprit(connection, source)) from None
@@ -175,56 +176,47 @@ def _text(names: Mapping[str, str]) -> str:
 
 def _direct(
     connection: Any, relation: str, names: Mapping[str, str], source: Source, stager: Stager
-) -> Staged | None:
-    """Count, and keep bad rows aside; None if there are values that only a conversion can set right."""
+) -> Staged:
+    """The files as they are if every row is good; otherwise the good rows copied, with values as they are.
+
+    Which of the two it is must make no difference to a good row, or one row could change how others are read.
+    """
     user = 'CAST("user" AS VARCHAR)'
     # Users repeat: judged once each, from the column's own dictionary, they cost next to nothing. Least and
     # greatest values come from the files' statistics. So a sound log is not read before it is counted.
-    total, userless, blank_users = connection.execute(
-        f"SELECT sum(n), sum(n) FILTER (user IS NULL OR {user} = ''), "  # noqa: S608 (our own names)
-        f"count(*) FILTER ({user} <> '' AND {blank_sql(user)}) "
+    total, userless = connection.execute(
+        f"SELECT sum(n), sum(n) FILTER ({blank_sql(user)}) "  # noqa: S608 (our own names)
         f"FROM (SELECT user, count(*) AS n FROM {relation} GROUP BY user)"
     ).fetchone()
-    ends = {
-        name: f'min("{name}"), max("{name}"), count("{name}")' for name in ("rank", "time") if name in names
-    }
-    found = connection.execute(f"SELECT {', '.join(ends.values()) or 'NULL'} FROM {relation}").fetchone()  # noqa: S608
-    extremes = {name: found[3 * at : 3 * at + 3] for at, name in enumerate(ends)}
-    odd = blank_users or not _in_range(extremes.get("rank")) or not _finite(connection, relation, names)
-    if odd:
-        return None
-    timeless = total - extremes["time"][2] if "time" in names else 0
-    stager.rows = int(total or 0)
-    if not (userless or timeless):
-        return stager.finish_direct(Parquet.name, source, names)
-    reasons = [f"WHEN \"user\" IS NULL OR {user} = '' THEN 'no user'"]
+    checks = ["true"]
     if "time" in names:
-        reasons.append("""WHEN "time" IS NULL THEN 'bad time'""")
+        checks.append(
+            'coalesce(isfinite(min("time")) AND isfinite(max("time")), true) AND count("time") = count(*)'
+        )
+    if "rank" in names:
+        checks.append(f'coalesce(min("rank") >= 0 AND max("rank") <= {_MOST_RANK}, true)')
+    (sound,) = connection.execute(f"SELECT {' AND '.join(checks)} FROM {relation}").fetchone()  # noqa: S608
+    stager.rows = int(total or 0)
+    if sound and not userless:
+        return stager.finish_direct(Parquet.name, source, names)
+    reasons = [f"WHEN {blank_sql(user)} THEN 'no user'"]
+    if "time" in names:
+        reasons.append("""WHEN "time" IS NULL OR NOT isfinite("time") THEN 'bad time'""")
+    if "rank" in names:
+        reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {_MOST_RANK} THEN 'bad rank'""")
     judged = f"(SELECT *, CASE {' '.join(reasons)} END AS reason FROM {relation})"  # noqa: S608
-    (stager.rows,) = connection.execute(f"SELECT count(*) FILTER (reason IS NULL) FROM {judged}").fetchone()  # noqa: S608
     bad = connection.execute(
         f"SELECT file, line, reason, {_text(names)} AS text FROM {judged} WHERE reason IS NOT NULL"  # noqa: S608
     )
     for batch in bad.to_arrow_reader(CHUNK_ROWS):
         if batch.num_rows:
             stager.reject(pa.Table.from_batches([batch]))
-    return stager.finish_direct(Parquet.name, source, names)
-
-
-def _in_range(extremes: tuple[Any, Any, int] | None) -> bool:
-    """Ranks that fit their column, or none at all."""
-    return extremes is None or extremes[2] == 0 or (extremes[0] >= 0 and extremes[1] <= 999_999_999)
-
-
-def _finite(connection: Any, relation: str, names: Mapping[str, str]) -> bool:
-    """Infinite times are the least or the greatest; Python has no value for them, so SQL looks."""
-    if "time" not in names:
-        return True
-    (finite,) = connection.execute(
-        'SELECT coalesce(isfinite(least) AND isfinite(greatest), true) FROM (SELECT min("time") AS least, '  # noqa: S608
-        f'max("time") AS greatest FROM {relation})'
+    columns = ", ".join(f'"{name}"' for name in names)
+    good = f"SELECT {columns} FROM {judged} WHERE reason IS NULL"  # noqa: S608
+    (stager.rows,) = connection.execute(
+        f"COPY ({good}) TO {literal(str(stager.rows_file))} (FORMAT parquet)"
     ).fetchone()
-    return bool(finite)
+    return stager.finish_copy(Parquet.name, names)
 
 
 def _convert(

@@ -41,6 +41,9 @@ def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
 
 def _expand_one(one: str | Path) -> list[Path]:
     path = Path(one)
+    if not str(one).strip():
+        # An unset variable in a script must not mean the current folder.
+        raise InputError("no log was named", "give a file, a folder or a glob")
     try:
         if path.is_dir():
             return _files_below(path)

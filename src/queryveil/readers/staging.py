@@ -134,7 +134,7 @@ class Stager:
         self._labels = pa.array([file.label for file in source.files], pa.string())
         self._schema = pa.schema([(name, TYPES[name]) for name in COLUMNS if name in columns])
         self._into = into
-        self._rows_file = into / "rows.parquet"
+        self.rows_file = into / "rows.parquet"
         self._rejected_file = into / "rejected.parquet"
         self._rows_writer: Any = None
         self._rejected_writer: Any = None
@@ -158,7 +158,7 @@ class Stager:
         self.empty_queries += pc.sum(accepted.column("empty")).as_py() or 0
         table = accepted.select(self._schema.names).cast(self._schema)
         self.filled |= {name for name in table.column_names if table.column(name).null_count < len(table)}
-        self._rows_writer = self._rows_writer or self._open(self._rows_file, self._schema)
+        self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
         self._write(self._rows_writer, table)
 
     def reject(self, rejected: pa.Table) -> None:
@@ -176,13 +176,17 @@ class Stager:
 
     def finish(self, format: str) -> Staged:
         """Close the files; the staged log is the accepted rows."""
-        self._rows_writer = self._rows_writer or self._open(self._rows_file, self._schema)
+        self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
         names = {name: name for name in self._schema.names}
-        return self._staged((self._rows_file,), names, format, direct=False)
+        return self._staged((self.rows_file,), names, format, direct=False)
 
     def finish_direct(self, format: str, source: Source, names: Mapping[str, str]) -> Staged:
         """The staged log is the source itself; only rejected rows were written."""
         return self._staged(tuple(file.path for file in source.files), names, format, direct=True)
+
+    def finish_copy(self, format: str, names: Mapping[str, str]) -> Staged:
+        """The staged log is a copy of the good rows, made by the caller with values as they were."""
+        return self._staged((self.rows_file,), {name: name for name in names}, format, direct=True)
 
     def _staged(self, files: tuple[Path, ...], names: Mapping[str, str], format: str, direct: bool) -> Staged:
         self.__exit__()

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.guarantee import PROBABILISTIC, REPLACE, Guarantee
+from queryveil.guarantee import PROBABILISTIC, REPLACE, Guarantee, rounded_up
 
 _METHODS = {
     "zealous": (
@@ -52,11 +52,8 @@ def promises(guarantee: Guarantee) -> list[str]:
             f"Protected is everything that one user ever did in the log: the comparison is with the same log in "
             f"which that user's whole history is {change}."
         )
-    if guarantee.kind == PROBABILISTIC and guarantee.implies is not None:
-        listed.append(
-            f"However this release is processed further, epsilon {guarantee.implies.epsilon:g} and delta "
-            f"{guarantee.implies.delta:.2g} of approximate differential privacy remain."
-        )
+    if guarantee.kind == PROBABILISTIC:
+        listed.append(guarantee.after_processing())
     return listed
 
 
@@ -123,7 +120,7 @@ def write(manifest: Mapping[str, Any]) -> str:
     lines += [
         "## For an assessment under data-protection law",
         "",
-        *(f"- {line}" for line in _assessment(guarantee)),
+        *(f"- {line}" for line in _assessment(manifest, guarantee)),
         "",
         "## Check it yourself",
         "",
@@ -133,14 +130,20 @@ def write(manifest: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _assessment(guarantee: Guarantee) -> list[str]:
+def _assessment(manifest: Mapping[str, Any], guarantee: Guarantee) -> list[str]:
     if not guarantee.private:
         return ["Singling out, linkability and inference are not excluded by this method."]
+    delta = rounded_up(guarantee.approximate().delta)
+    lists = (
+        " Urls come from public result lists, clicked or not."
+        if manifest["parameters"].get("then_clicks")
+        else ""
+    )
     return [
-        "Singling out: no row is about one person; an item that only one user has is published with a probability "
-        f"of at most {guarantee.approximate().delta:.2g}.",
+        f"Singling out: no row is about one person. That anything appears which one user alone has in the log has a "
+        f"probability of at most {delta}.{lists}",
         "Linkability: the release has no user, session or time by which rows could be joined.",
-        f"Inference: bounded for each person by epsilon {guarantee.epsilon:g}, as said above.",
+        f"Inference: bounded for each person by epsilon {rounded_up(guarantee.epsilon, 6)}, as said above.",
     ]
 
 

@@ -1,0 +1,166 @@
+"""No row changes how another is read: whatever one user's rows are, the others' come out the same.
+
+The guarantees assume it. Each case is a log of well-formed rows and rows of one more user that are odd in a way
+that a reader might let decide something: first in the file, of another shape, with other keys or values.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+
+NOON = dt.datetime(2026, 1, 1, 12)
+HERS = "target"
+
+
+def text_log(rows: list[str]) -> Callable[[Path], Path]:
+    def write(folder: Path, name: str, odd: list[str], first: bool) -> Path:
+        lines = [*odd, *rows] if first else [*rows, *odd]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder / name
+
+    return write  # type: ignore[return-value]
+
+
+def others(log: Path, **options: object) -> list[tuple[object, ...]]:
+    """The rows of everybody else, as counting sees them."""
+    read = qv.read(log, max_rejected=1.0, **options)
+    rows = read.engine.arrow(read.table).to_pylist()
+    return sorted(
+        tuple(str(row.get(column)) for column in ("user", "time", "query", "url", "rank", "session"))
+        for row in rows
+        if row["user"] != HERS
+    )
+
+
+TSV = [f"u{n}\t2026-01-01 12:00:0{n}\tflu\thttp://a.example/{n}\t{n + 1}" for n in range(8)]
+TSV_ODD = {
+    "header-like": ["user\ttime\tquery"],
+    "fewer fields": [f"{HERS}\t2026-01-01 12:00:00\tquery"],
+    "more fields": ["\t".join([HERS, "2026-01-01 12:00:00", "q", "u", "1", "x", "y", "z"])],
+    "commas": [f"{HERS},2026-01-01 12:00:00,flu,u,1"],
+    "quotes": [f'{HERS}\t"2026-01-01\t"flu\t"'],
+    "json": ['{"user": "x", "query": "y"}'],
+    "epoch time": [f"{HERS}\t1136116800\tflu\tu\t1"],
+    "empty url": [f"{HERS}\t2026-01-01 12:00:00\tflu\t\t-1"],
+    "binary": [f"{HERS}\t\x01\x02\t\x00"],
+    "blank": [""],
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("odd", TSV_ODD)
+@pytest.mark.parametrize("name", ["log", "log.tsv"])
+def test_tsv_by_number(name: str, odd: str, first: bool, tmp_path: Path) -> None:
+    columns = {"user": 1, "time": 2, "query": 3, "url": 4, "rank": 5}
+    write = text_log(TSV)
+    plain = others(write(tmp_path, f"a-{name}", [], first), columns=columns)
+    assert len(plain) == 8
+    assert others(write(tmp_path, f"b-{name}", TSV_ODD[odd], first), columns=columns) == plain
+
+
+CSV = [line.replace("\t", ",") for line in TSV]
+CSV_ODD = {
+    "semicolons": [f"{HERS};2026-01-01 12:00:00;flu;u;1"],
+    "open quote": [f'{HERS},2026-01-01 12:00:00,"flu,u,1'],
+    "header-like": ["user,time,query"],
+    "tabs": [f"{HERS}\t2026-01-01 12:00:00\tflu"],
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("odd", CSV_ODD)
+def test_csv_by_number(odd: str, first: bool, tmp_path: Path) -> None:
+    columns = {"user": 1, "time": 2, "query": 3, "url": 4, "rank": 5}
+    write = text_log(CSV)
+    plain = others(write(tmp_path, "a.csv", [], first), columns=columns)
+    assert len(plain) == 8
+    assert others(write(tmp_path, "b.csv", CSV_ODD[odd], first), columns=columns) == plain
+
+
+JSONL = [
+    json.dumps({"user_id": f"u{n}", "time": f"2026-01-01T12:00:0{n}", "query": "flu", "click_url": f"u/{n}"})
+    for n in range(8)
+]
+JSONL_ODD = {
+    "preferred key": [json.dumps({"user": HERS, "time": "2026-01-01T12:00:00", "query": "q", "url": "x"})],
+    "other case": [json.dumps({"USER_ID": HERS, "Time": 0, "Query": "q", "Click_Url": "x"})],
+    "nested": [json.dumps({"user": {"id": HERS}, "query": {"text": "q"}})],
+    "not JSON": ["user,query"],
+    "array": ["[1, 2]"],
+    "rank and session": [json.dumps({"user": HERS, "time": 1, "query": "q", "rank": -1, "session": ""})],
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("odd", JSONL_ODD)
+def test_jsonl_by_usual_keys(odd: str, first: bool, tmp_path: Path) -> None:
+    write = text_log(JSONL)
+    plain = others(write(tmp_path, "a.jsonl", [], first))
+    assert len(plain) == 8 and "u/0" in plain[0]
+    assert others(write(tmp_path, "b.jsonl", JSONL_ODD[odd], first)) == plain
+
+
+def parquet(folder: Path, name: str, odd: dict[str, object] | None) -> Path:
+    rows = [
+        {
+            "user": f"u{n}",
+            "time": NOON + dt.timedelta(microseconds=n),
+            "query": "flu",
+            "url": "",
+            "rank": n,
+            "session": "",
+        }
+        for n in range(8)
+    ]
+    if odd is not None:
+        rows.append({"user": HERS, "time": NOON, "query": "flu", "url": "x", "rank": 1, "session": "s"} | odd)
+    types = dict.fromkeys(("user", "query", "url", "session"), pa.string())
+    schema = pa.schema(types | {"time": pa.timestamp("us"), "rank": pa.int64()})
+    pq.write_table(pa.Table.from_pylist(rows, schema), folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"time": None},
+        {"user": None},
+        {"user": " "},
+        {"rank": -1},
+        {"rank": 10**12},
+        {"url": ""},
+        {"query": None},
+    ],
+)
+def test_typed_parquet(odd: dict[str, object], tmp_path: Path) -> None:
+    plain = others(parquet(tmp_path, "a.parquet", None))
+    assert len(plain) == 8
+    assert plain[0][3] == "None" and plain[0][5] == "None", "an empty url or session is none, in every log"
+    assert others(parquet(tmp_path, "b.parquet", odd)) == plain
+
+
+def test_times_of_nanoseconds_are_not_cut_by_anothers_bad_row(tmp_path: Path) -> None:
+    def log(name: str, bad: bool) -> Path:
+        times = pa.array([1, 2, 3 if not bad else None], pa.timestamp("ns"))
+        table = pa.table({"user": ["u", "u", HERS], "time": times, "query": ["x", "y", "z"]})
+        pq.write_table(table, tmp_path / name)
+        return tmp_path / name
+
+    assert others(log("a.parquet", bad=False)) == others(log("b.parquet", bad=True))
+
+
+def test_folder_names_are_no_columns(tmp_path: Path) -> None:
+    for number in range(3):
+        folder = tmp_path / "log" / f"user={number}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"user": ["alice"], "query": ["hers"]}), folder / "part.parquet")
+    assert qv.read(tmp_path / "log").users == 1
