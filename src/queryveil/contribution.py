@@ -45,18 +45,17 @@ class Bound:
 
 def bounded(log: SearchLog, kind: ItemKind, bound: Bound) -> ir.Table:
     """Rows (user, item columns): exactly min(m, distinct items) per user."""
-    return bounded_rows(log, kind.occurrences(log), kind.columns, bound)
+    return bounded_rows(log, kind.rows(log), kind.columns, bound)
 
 
 def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Table:
-    """The same for occurrences that the caller made, for instance clicks on published queries only."""
+    """The same for rows that the caller made, for instance clicks on published queries only."""
     engine = log.engine
     if bound.keep == "random":
         rows = rows.select("user", *item)
-        return engine.smallest_items_per_user(
-            rows, item, _hash(engine, rows, item, bound), bound.most, log.users
-        )
-    keyed = _own_order(log, rows, item, bound.keep)
+        key = _hash(engine, rows, item, bound)
+        return engine.smallest_items_per_user(rows, item, key, bound.most, log.users)
+    keyed = _own_order(log, rows.filter(rows[item[0]] != ""), item, bound.keep)
     return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
 
 

@@ -101,8 +101,11 @@ class Engine:
     def smallest_items_per_user(
         self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
     ) -> ir.Table:
-        """Of each user's distinct items the first `most` by `order_key`, a function of user and item; then item."""
-        distinct = rows.mutate(order_key=order_key).distinct()
+        """Of each user's distinct items the first `most` by `order_key`, a function of user and item; then item.
+
+        Rows whose first item column is empty are none.
+        """
+        distinct = rows.mutate(order_key=order_key).filter(rows[item[0]] != "").distinct()
         return self.smallest_per_user(distinct, ["order_key", *item], item, most, users)
 
     def smallest_per_user(
@@ -239,7 +242,8 @@ class DuckDB(Engine):
         sql = (
             f'SELECT "user", len(kept) = {wide} AND len(first) < {int(most)} AS "unsure", first[1:{int(most)}] AS kept'  # noqa: S608
             f' FROM (SELECT "user", kept, list_filter(kept, lambda x, i: i = 1 OR x <> kept[i - 1]) AS first'
-            f' FROM (SELECT "user", min({_packed(columns)}, {wide}) AS kept'
+            # Filtered here and not before: DuckDB would work out the text twice, to filter and to keep.
+            f' FROM (SELECT "user", min({_packed(columns)}, {wide}) FILTER (WHERE "{item[0]}" <> \'\') AS kept'
             f' FROM ({self.con.compile(keyed)}) GROUP BY "user"))'
         )
         name = _name()
@@ -253,7 +257,7 @@ class DuckDB(Engine):
             f'SELECT "user" FROM "{name}" WHERE "unsure"',  # noqa: S608
             schema=ibis.schema({"user": "string"}),
         )
-        theirs = keyed.semi_join(people, "user").distinct()
+        theirs = keyed.filter(keyed[item[0]] != "").semi_join(people, "user").distinct()
         return sure.union(self.smallest_per_user(theirs, columns, item, most, unsure))
 
     def _unpacked(self, lists: str, keep: Sequence[str], table: ir.Table) -> ir.Table:

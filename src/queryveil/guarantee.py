@@ -135,12 +135,17 @@ class Guarantee:
         """What an attacker can and cannot learn, in words, with an example in odds."""
         if not self.private:
             return "Nothing is promised against someone who knows more than this release."
-        replaced = self.neighbours == REPLACE
-        change = "were replaced by any other" if replaced else "had never been in the log at all"
         return (
-            f"Whoever reads this release learns nearly the same whether one person's searches are in it or "
-            f"{change}. {self._example()} It does not hide what thousands of people share."
+            f"Whoever reads this release learns {self._amount()} about one person's searches: {self._example()} "
+            "It does not hide what thousands of people share."
         )
+
+    def _amount(self) -> str:
+        """How strong the bound is between two histories of one person, in words."""
+        epsilon = float(self.epsilon or 0) * (1 if self.neighbours == REPLACE else 2)
+        if epsilon <= 1:
+            return "almost nothing"
+        return "a limited amount" if epsilon <= 4 else "possibly much (this is a weak guarantee)"
 
     def after_processing(self) -> str:
         """What remains however the release is processed further."""
@@ -159,14 +164,14 @@ class Guarantee:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
             right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
             return (
-                "Someone who knows that a person's searches were one of two equally likely histories, and reads "
+                "someone who knows that a person's searches were one of two equally likely histories, and reads "
                 f"the release, guesses right at most {math.ceil(100 * min(1.0, right))} times in 100."
             )
         after = odds(before_to_after(1 / 100, epsilon))
         rise = f"a suspicion of 1 in 100 about that person's searches can rise to at most {after}."
         if self.kind == PROBABILISTIC:
-            return f"Except with probability {rounded_up(delta)} over the noise, {rise}"
-        return rise[0].upper() + rise[1:]
+            return f"except with probability {rounded_up(delta)} over the noise, {rise}"
+        return rise
 
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""

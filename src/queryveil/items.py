@@ -27,7 +27,13 @@ class ItemKind:
     name: str
     columns: tuple[str, ...]
     help: str
-    occurrences: Callable[[SearchLog], ir.Table]
+    rows: Callable[[SearchLog], ir.Table]
+    """Rows of user, item and time, among them some whose first item column is empty: they are none."""
+
+    def occurrences(self, log: SearchLog) -> ir.Table:
+        """One row for each time that a user had an item."""
+        rows = self.rows(log)
+        return rows.filter(rows[self.columns[0]] != "")
 
     def __str__(self) -> str:
         return self.name
@@ -38,17 +44,15 @@ def _rows(log: SearchLog, table: ir.Table, *columns: str) -> ir.Table:
 
 
 def _queries(log: SearchLog) -> ir.Table:
-    return _rows(log, log.queries, "query")
+    return _rows(log, log.table, "query")
 
 
 def _keywords(log: SearchLog) -> ir.Table:
-    rows = log.queries
-    words = rows.mutate(keyword=rows["words"].split(" ").unnest())
+    words = log.table.mutate(keyword=log.table["words"].split(" ").unnest())
     # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
     ends = words["keyword"].re_search(ASCII_PUNCTUATION_ENDS)
     bare = ibis.ifelse(ends, words["keyword"].re_replace(ASCII_PUNCTUATION_ENDS, ""), words["keyword"])
-    words = words.mutate(keyword=bare)
-    return _rows(log, words.filter(words["keyword"] != ""), "keyword")
+    return _rows(log, words.mutate(keyword=bare), "keyword")
 
 
 def _query_pairs(log: SearchLog) -> ir.Table:
@@ -61,8 +65,7 @@ def _query_pairs(log: SearchLog) -> ir.Table:
 
 def _clicks(log: SearchLog) -> ir.Table:
     log.need("url", "counting clicks")
-    rows = log.queries
-    return _rows(log, rows.filter(rows["url"].notnull()), "query", "url")
+    return _rows(log, log.table.filter(log.table["url"].notnull()), "query", "url")
 
 
 _KINDS = (

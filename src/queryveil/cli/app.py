@@ -92,6 +92,10 @@ def _last_resort(error: Exception) -> int:
         hint = f"{more[0].lower()}{more[1:]}, or see --help" if more else "see --help"
         console.fail_with("usage", cause or "no command was given", hint)
         return int(exit_code)
+    if isinstance(error, UnicodeEncodeError):
+        # Text of a log is checked when it is read; names come from the file system as they are.
+        console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
+        return 2
     if isinstance(error, MemoryError):
         console.fail_with("cannot-be-met", "there is not enough memory for this", "ask for less at a time")
         return 5

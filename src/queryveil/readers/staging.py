@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -90,6 +91,9 @@ def conform_sql(
 @contextmanager
 def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
     """A private DuckDB that spills into `into`, fetches nothing, and whose errors say nothing of the rows."""
+    # DuckDB would import this by itself at its first table, and forget an interrupt that comes meanwhile.
+    import pyarrow.dataset  # noqa: F401
+
     config = {
         "autoinstall_known_extensions": "false",
         "memory_limit": MEMORY_LIMIT,
@@ -217,7 +221,9 @@ class Stager:
 
 
 def _not_writable(into: Path, error: OSError) -> OutputError:
+    # Arrow's own text of an error goes on for several phrases.
+    reason = os.strerror(error.errno) if error.errno else "no space or no permission"
     return OutputError(
-        f"cannot write to the working folder {str(into)!r}: {error.strerror or 'no space or no permission'}",
-        "free some space, or choose another folder",
+        f"the working folder {str(into)!r} cannot be written ({reason})",
+        "free some space, or name another folder in TMPDIR",
     )

@@ -1,0 +1,53 @@
+"""Run the command line inside the test's process: what it returned and printed."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from queryveil import cli
+
+_HANDLED = (signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: object
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document of standard output."""
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+
+def command(*arguments: str) -> Outcome:
+    """`queryveil ARGUMENTS`."""
+    before = [signal.getsignal(one) for one in _HANDLED]
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with (
+            mock.patch.object(sys, "argv", ["queryveil", *arguments]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            cli.run()
+    finally:
+        for one, handler in zip(_HANDLED, before, strict=True):
+            signal.signal(one, handler)
+    code = ended.value.code
+    del ended
+    gc.collect()  # the working folder of a log goes with the log
+    return Outcome(code, out.getvalue(), err.getvalue())
