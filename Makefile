@@ -24,7 +24,7 @@ java:
 	@java -version >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq default-jre-headless; }
 
 demo: setup
-	rm -rf demo demo.private
+	rm -rf demo
 	$(BIN)/queryveil demo --out demo
 
 lint: setup-dev
@@ -49,4 +49,4 @@ figures: setup-dev
 	@echo "No figures yet: they come with the studies."
 
 clean:
-	rm -rf $(VENV) demo demo.private site
+	rm -rf $(VENV) demo site

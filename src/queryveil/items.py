@@ -35,6 +35,12 @@ class ItemKind:
         rows = self.rows(log)
         return rows.filter(rows[self.columns[0]] != "")
 
+    def counted(self, number: int) -> str:
+        """A number of items in words: '1 query', '2,000 queries'."""
+        noun = self.name.replace("-", " ")
+        one = noun[:-3] + "y" if noun.endswith("ies") else noun[:-1]
+        return f"{number:,} {one if number == 1 else noun}"
+
     def __str__(self) -> str:
         return self.name
 

@@ -144,7 +144,8 @@ def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> in
 
 def _read_sentence(log: SearchLog) -> str:
     rejected = f", {log.staged.rejected:,} rejected" if log.staged else ""
-    return f"{log.rows:,} rows, {log.users:,} users{rejected}"
+    people = "1 user" if log.users == 1 else f"{log.users:,} users"
+    return f"{log.rows:,} rows, {people}{rejected}"
 
 
 def _private(log: SearchLog, run: Run) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _option(one: Parameter, *, required: bool) -> inspect.Parameter:
     shown = None if one.default is None or one.required else one.default
     text = one.help
     if shown not in (None, False):
-        text += f" [default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown}]"
+        text += f" (default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown})"
     metavar = (
         "|".join(one.declaration.choices)
         if one.declaration.choices and len(one.declaration.choices) < 4

@@ -266,6 +266,7 @@ class Zealous:
             delta=None if len(self.items) > 1 else self.delta,
             tau=self.tau,
             second_threshold=self.second_threshold,
+            approximate=self.promise == "approximate",
         )
         if self.then_clicks:
             shown["clicks_noise_scale"] = self._clicks_scale()
@@ -303,7 +304,7 @@ class Zealous:
         with run.stage("bound") as say:
             chosen = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
             kept = contribution.bounded(log, kind, bound)
-            say(f"at most {self.max_items:,} {kind.name} per user, {chosen[self.keep]}")
+            say(f"at most {kind.counted(self.max_items)} per user, {chosen[self.keep]}")
         schema = pa.schema([(column, pa.string()) for column in kind.columns] + [("count", pa.int64())])
         counted, released, true = 0, [], []
         with run.stage("count") as say:
@@ -324,7 +325,7 @@ class Zealous:
                     )
                 )
             least = f"with at least {setting.tau:,} users" if setting.tau > 1 else "in all"
-            say(f"{counted:,} {kind.name} {least}")
+            say(f"{kind.counted(counted)} {least}")
         table = pa.Table.from_batches(released, schema)
         with run.stage("protect") as say:
             order = [("count", "descending"), *((column, "ascending") for column in kind.columns)]
@@ -334,7 +335,7 @@ class Zealous:
             ).take(positions)
             say(
                 f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: "
-                f"{table.num_rows:,} {kind.name}"
+                f"{kind.counted(table.num_rows)}"
             )
             return table.take(positions)
 

@@ -176,11 +176,14 @@ def paper(
     delta: float | None,
     tau: int | None,
     second_threshold: float | None,
+    approximate: bool = False,
 ) -> dict[str, Any]:
     """What the paper's formulas give for the same parameters."""
-    tau = tau or (1 if second_threshold is not None else math.ceil(scale))
+    tau = tau or (1 if second_threshold is not None or approximate else math.ceil(scale))
     shown: dict[str, Any] = {"noise_scale": scale, "threshold": tau}
     top = second_threshold
+    if top is None and approximate and delta is not None:
+        top = m - scale * math.log(2 * delta / m)
     if top is None and users is not None and delta is not None:
         top = paper_threshold(m, scale, users, delta, tau)
     if top is not None:
