@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import json
 import signal
@@ -16,7 +15,7 @@ import pytest
 
 from queryveil import cli
 
-_HANDLED = (signal.SIGTERM, signal.SIGHUP)
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,4 @@ def command(*arguments: str) -> Outcome:
     finally:
         for one, handler in zip(_HANDLED, before, strict=True):
             signal.signal(one, handler)
-    code = ended.value.code
-    del ended
-    gc.collect()  # the working folder of a log goes with the log
-    return Outcome(code, out.getvalue(), err.getvalue())
+    return Outcome(ended.value.code, out.getvalue(), err.getvalue())

@@ -83,7 +83,7 @@ def test_the_window_and_the_aggregate_keep_the_same(monkeypatch: pytest.MonkeyPa
     rows = [(user, query, 0) for user in USERS for query in QUERIES]
     bound = Bound(most=3, salt=b"s", order_key="portable")
     fast = kept(log_of(rows), bound)
-    monkeypatch.setattr("queryveil.engine._BYTES_PER_KEPT_ITEM", 10**12)
+    monkeypatch.setattr("queryveil.engine.duckdb._BYTES_PER_KEPT_ITEM", 10**12)
     assert kept(log_of(rows), bound) == fast
 
 

@@ -166,9 +166,11 @@ def test_an_existing_output_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["log.tsv", "log.parquet"])
-def test_a_folder_that_is_not_there_is_an_output_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(OutputError, match="cannot be written"):
-        generate(tmp_path / "none" / name, SETTINGS)
+def test_folders_are_made_and_a_file_in_the_way_is_an_output_error(tmp_path: Path, name: str) -> None:
+    assert generate(tmp_path / "none" / name, SETTINGS).path.exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be"):
+        generate(tmp_path / "file" / name, SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["results.parquet", "results.tsv", "results.csv"])

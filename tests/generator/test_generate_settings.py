@@ -13,11 +13,11 @@ from queryveil.generator import SETTINGS, LogSettings
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"users": 0}, "parameter 'users' must be an int >= 1; got 0"),
-        ({"users": 2.5}, "parameter 'users' must be an int >= 1; got 2.5"),
-        ({"users": True}, "parameter 'users' must be an int >= 1; got True"),
-        ({"rows": -1}, "parameter 'rows' must be an int >= 1; got -1"),
-        ({"seed": -1}, "parameter 'seed' must be an int >= 0; got -1"),
+        ({"users": 0}, "parameter 'users' must be an int >= 1 and <= 100000000; got 0"),
+        ({"users": 2.5}, "parameter 'users' must be an int >= 1 and <= 100000000; got 2.5"),
+        ({"users": True}, "parameter 'users' must be an int >= 1 and <= 100000000; got True"),
+        ({"rows": -1}, "parameter 'rows' must be an int >= 1 and <= 3100000000; got -1"),
+        ({"seed": -1}, "parameter 'seed' must be an int >= 0 and <= 9223372036854775807; got -1"),
         ({"days": 0}, "parameter 'days' must be an int >= 1 and <= 3650; got 0"),
         ({"zipf": float("nan")}, "parameter 'zipf' must be a number from 0 to 3; got nan"),
         ({"one_off": 1.01}, "parameter 'one_off' must be a number from 0 to 1; got 1.01"),

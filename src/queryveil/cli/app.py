@@ -49,31 +49,42 @@ def main(
 
 def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        # Under nohup a hang-up is to be ignored.
-        if signal.getsignal(ending) is signal.SIG_DFL:
-            signal.signal(ending, _terminated)
+    signals = _interruptible()
     _tolerate_any_locale()
     try:
         code = app(standalone_mode=False)
-        # Typer hands back an interrupt as this code, without a word.
-        if code == INTERRUPTED:
-            raise KeyboardInterrupt
-    except QueryveilError as error:
-        if os.environ.get("QUERYVEIL_DEBUG"):
-            raise
-        console.fail(error)
-        code = error.exit_code
-    except KeyboardInterrupt:
-        console.fail_with("interrupted", "interrupted; nothing was published", "run it again when you like")
-        code = INTERRUPTED
-    except Exception as error:  # noqa: BLE001 (the last resort: the message of an unknown error may quote a query)
-        code = _last_resort(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
+        # An engine that is interrupted fails with an error of its own.
+        code = INTERRUPTED if signals or isinstance(error, KeyboardInterrupt) else _failed(error)
+    # Typer too hands back an interrupt as this code, without a word.
+    if code == INTERRUPTED:
+        charged = ", a charge to the ledger stands" if "--ledger" in sys.argv else ""
+        console.fail_with("interrupted", "interrupted", f"nothing half-written is left{charged}")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _terminated(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _interruptible() -> list[int]:
+    """Make a request to stop an interrupt; the list tells afterwards which ones came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _: object) -> NoReturn:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # What is ignored, as under nohup, stays ignored.
+        if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(one, interrupt)
+    return came
+
+
+def _failed(error: Exception) -> int:
+    if isinstance(error, QueryveilError):
+        if os.environ.get("QUERYVEIL_DEBUG"):
+            raise error
+        console.fail(error)
+        return error.exit_code
+    return _last_resort(error)
 
 
 def _tolerate_any_locale() -> None:

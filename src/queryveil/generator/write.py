@@ -101,8 +101,14 @@ def write_results(out: Path | str, settings: LogSettings) -> int:
             pyarrow.parquet.write_table(table, part, compression="zstd")
         else:
             # Pool queries hold no delimiter, quote or line end.
-            options = pyarrow.csv.WriteOptions(delimiter=delimiters[out.suffix], quoting_style="none")
-            pyarrow.csv.write_csv(table, part, options)
+            delimiter = delimiters[out.suffix]
+            options = pyarrow.csv.WriteOptions(
+                include_header=False, delimiter=delimiter, quoting_style="none"
+            )
+            with part.open("wb") as file:
+                # Arrow would put the names between quotes, which are text in a file with tabs.
+                file.write((delimiter.join(table.column_names) + "\n").encode())
+                pyarrow.csv.write_csv(table, file, options)
     return int(table.num_rows)
 
 

@@ -1,0 +1,43 @@
+"""Where expressions run: DuckDB inside the process by default, Spark or any Ibis engine by URL.
+
+One Ibis expression serves every engine. The few things that engines name or do differently are methods of
+`Engine`: a keyed hash, whether a text is ASCII, and the m smallest items of each user.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ibis
+
+from queryveil.engine import duckdb, spark
+from queryveil.engine.base import Engine
+from queryveil.engine.duckdb import DuckDB
+from queryveil.engine.spark import Spark
+from queryveil.errors import UsageError
+
+__all__ = ["DuckDB", "Engine", "Spark", "connect", "of_backend"]
+
+
+def connect(url: str = "duckdb", *, spill: Path | None = None) -> Engine:
+    """An engine by name or URL: `duckdb`, `spark`, `spark://host:port`, or any URL that Ibis knows."""
+    if url == "duckdb":
+        return duckdb.start(spill)
+    if url == "spark" or url.startswith(("spark://", "local")):
+        return spark.start(url)
+    try:
+        con = ibis.connect(url)
+    except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
+        raise UsageError(
+            f"engine '{url.rsplit('@', maxsplit=1)[-1]}' cannot be reached ({type(error).__name__})",
+            "use duckdb, spark, spark://host:port, or a URL that Ibis knows",
+        ) from None
+    return of_backend(con)
+
+
+def of_backend(con: Any) -> Engine:
+    """The engine over an Ibis connection that the caller made."""
+    kinds = {"duckdb": DuckDB, "pyspark": Spark}
+    made: Engine = kinds.get(con.name, Engine)(con)
+    return made

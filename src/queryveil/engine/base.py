@@ -1,0 +1,101 @@
+"""What every engine can do, in portable definitions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+class Engine:
+    """An Ibis engine, with portable definitions. Subclasses put an engine's own faster ones in their place."""
+
+    name = "ibis"
+    fast_hash_name: str | None = None
+
+    def __init__(self, con: Any) -> None:
+        self.con = con
+
+    # -- tables ------------------------------------------------------------------------------------------
+
+    def read_parquet(self, files: Sequence[Path]) -> ir.Table:
+        return self.con.read_parquet([str(file) for file in files])
+
+    def register(self, table: pa.Table) -> ir.Table:
+        """A small Arrow table as a table of this engine."""
+        return self.con.create_table(temporary_name(), table, temp=True)
+
+    def keep(self, table: ir.Table) -> ir.Table:
+        """Evaluate an expression now and keep its rows in the engine until it closes."""
+        with self.errors():
+            return self.con.create_table(temporary_name(), table, temp=True)
+
+    def arrow(self, table: ir.Table) -> pa.Table:
+        """Evaluate an expression once."""
+        with self.errors():
+            return table.to_pyarrow()
+
+    def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
+        with self.errors():
+            yield from table.to_pyarrow_batches()
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn an engine's errors into ours; theirs may quote rows."""
+        yield
+
+    def close(self) -> None:
+        disconnect = getattr(self.con, "disconnect", None)
+        if disconnect:
+            disconnect()
+
+    # -- definitions -------------------------------------------------------------------------------------
+
+    def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
+        return ~text.re_search(r"[^\x00-\x7F]")
+
+    def sha256(self, text: ir.StringValue) -> ir.StringValue:
+        """Hexadecimal SHA-256: the portable order key is a prefix of it."""
+        return text.hashbytes("sha256").cast("string")
+
+    def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        """The engine's own 64-bit hash."""
+        return text.hash()
+
+    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
+        """The engine's own fast hash of a key and texts."""
+        text = ibis.literal(key)
+        for one in texts:
+            text = text + ibis.literal("\x1f") + one
+        return self.fast_hash(text)
+
+    def smallest_items_per_user(
+        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
+    ) -> ir.Table:
+        """Of each user's distinct items the first `most` by `order_key`, a function of user and item; then item.
+
+        Rows whose first item column is empty are none.
+        """
+        distinct = rows.mutate(order_key=order_key).filter(rows[item[0]] != "").distinct()
+        return self.smallest_per_user(distinct, ["order_key", *item], item, most, users)
+
+    def smallest_per_user(
+        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
+    ) -> ir.Table:
+        """Of each user's rows the first `most` by the columns `order`, which must order them totally."""
+        window = ibis.window(group_by="user", order_by=[table[column] for column in order])
+        ranked = table.mutate(place=ibis.row_number().over(window))
+        return ranked.filter(ranked.place < most).select("user", *keep)
+
+
+def temporary_name() -> str:
+    """A name for a table that nobody else uses."""
+    return f"queryveil_{os.urandom(8).hex()}"
