@@ -175,3 +175,45 @@ def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Pa
     assert release.guarantee.kind == "probabilistic-dp"
     assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
     assert str(generated.parent) not in (tmp_path / "out" / "manifest.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"items": ("clicks",)},
+        {"items": ("query-pairs",)},
+        {"keep": "first"},
+        {"then_clicks": True, "results": "none.tsv"},
+    ],
+    ids=str,
+)
+def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(changes: dict, tmp_path: Path) -> None:
+    timeless = qv.read(pa.table({"user": ["a", "b"], "query": ["x", "y"]}))
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    ledger.open("log", epsilon=50, delta=0.1)
+    method = qv.Zealous(epsilon=4, delta=1e-2, **changes)
+    with pytest.raises(qv.InputError):
+        qv.publish(timeless, method, out=tmp_path / "out", ledger=ledger, source="log")
+    assert ledger.budget("log").events == ()
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        {"epsilon": 1e-300, "delta": 1e-3},
+        {"epsilon": 1, "delta": 5e-324},
+        {"epsilon": 1, "delta": 5e-324, "promise": "approximate", "analysis": "paper"},
+        {"epsilon": 1e300, "delta": 1e-3},
+        {"epsilon": 1, "delta": 1e-3, "max_items": 10**9},
+        {"noise_scale": 1e-9, "second_threshold": 1e300},
+        {"noise_scale": 2.0**40, "second_threshold": 0},
+    ],
+    ids=str,
+)
+def test_extreme_parameters_give_a_plan_or_a_sentence(extreme: dict) -> None:
+    try:
+        plan = qv.Zealous(**extreme).plan(users=10**12)
+    except qv.UsageError as error:
+        assert error.hint
+    else:
+        assert json.dumps(plan.as_dict(), allow_nan=False)

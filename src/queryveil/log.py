@@ -8,6 +8,7 @@ must be known first: which texts need more than ASCII rules, and how many users 
 from __future__ import annotations
 
 import functools
+import secrets
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
@@ -117,8 +118,10 @@ def read(
             f"parameter 'session_gap_minutes' must be an int >= 1; got {session_gap_minutes!r}",
             "pass --session-gap-minutes 30",
         )
-    workspace = Path(tempfile.mkdtemp(prefix="queryveil-"))  # mode 0700
+    # Named before it is made, so that an interruption at any point finds it.
+    workspace = Path(tempfile.gettempdir()) / f"queryveil-{secrets.token_hex(8)}"
     try:
+        workspace.mkdir(mode=0o700)
         if isinstance(log, (str, Path)) or (isinstance(log, Sequence) and not isinstance(log, pa.Table)):
             staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
             runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)

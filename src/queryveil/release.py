@@ -7,8 +7,8 @@ import dataclasses
 import datetime
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -110,6 +110,7 @@ def publish(
             run.users = _public_users(log, mechanism, users)
             say(_read_sentence(log))
         plan = mechanism.plan(users=run.users)
+        mechanism.check(log)
         if ledger is not None and source:
             ledger.charge(source, plan.method, plan.guarantee)
         tables = mechanism.protect(log, run)
@@ -215,11 +216,12 @@ def writing(release: Path) -> Iterator[Target]:
             raise UsageError(
                 f"output '{existing}' exists already", "choose another --out, or move the folder away"
             )
-    with _disk_errors(release):
-        release.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{release.name}.", dir=release.parent))
+    # Named before it is made, so that an interruption at any point finds it.
+    temporary = release.parent / f".{release.name}.{secrets.token_hex(8)}"
     try:
         with _disk_errors(release):
+            release.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir(mode=0o700)
             target = Target(release, temporary)
         yield target
         if target.filled:

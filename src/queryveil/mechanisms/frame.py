@@ -76,6 +76,9 @@ class Mechanism(Protocol):
     def plan(self, *, users: int | None = None) -> Plan:
         """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""
 
+    def check(self, log: SearchLog) -> None:
+        """Refuse a log that lacks what the method needs, before anything is charged. Reads no rows."""
+
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         """The tables to publish. Everything in them is covered by the plan's guarantee."""
 

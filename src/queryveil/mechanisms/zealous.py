@@ -288,6 +288,15 @@ class Zealous:
 
     # -- with data ---------------------------------------------------------------------------------------
 
+    def check(self, log: SearchLog) -> None:
+        for name in self.items:
+            items.kind(name).rows(log)
+        if self.keep == "first":
+            log.need("time", "keeping each user's first items")
+        if self.then_clicks and self.results is not None:
+            log.need("url", "counting clicks")
+            results.read(Path(self.results))
+
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         tables: dict[str, pa.Table] = {}
         for part in self._parts():

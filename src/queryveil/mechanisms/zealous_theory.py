@@ -83,7 +83,13 @@ class Setting:
 
 def scale_for(moves: int, epsilon: float) -> float:
     """The smallest noise scale under which so many unit moves cost at most epsilon."""
-    return calibration.scale_at_least(Fraction(moves) / Fraction(epsilon))
+    needed = Fraction(moves) / Fraction(epsilon)
+    if needed > _MAX_SCALE:
+        raise UsageError(
+            f"epsilon {epsilon:.3g} would need noise of more than a million million users",
+            "raise epsilon or lower max-items",
+        )
+    return calibration.scale_at_least(needed)
 
 
 def share_down(whole: float, share: float, shares: Sequence[float]) -> float:
@@ -101,7 +107,7 @@ def approximate(
     tau = tau or 1
     if paper:
         # Rounded up, the paper's threshold for continuous noise is enough for ours: q/(1+q) <= 1/2.
-        top = tau - 1 + math.ceil(m - scale * math.log(2 * delta / m))
+        top = tau - 1 + math.ceil(_paper_approximate(m, scale, delta))
     else:
         top = tau - 1 + calibration.smallest_excess(scale, calibration.each_of(calibration.decimal(delta), m))
     return _checked(Setting(m=m, scale=scale, tau=tau, top=max(top, tau), replace=replace))
@@ -150,7 +156,7 @@ def _best_tau(top: Any, scale: float, saturated: float) -> int:
 
 def _checked(setting: Setting) -> Setting:
     """Refuse thresholds that no count can reach, where exact integers end."""
-    if setting.top >= _MAX_THRESHOLD or setting.scale > _MAX_SCALE:
+    if setting.top >= _MAX_THRESHOLD:
         raise UsageError(
             f"with these parameters only items of more than {setting.top:.3g} users would be published",
             "raise epsilon or lower max-items",
@@ -164,8 +170,13 @@ def _checked(setting: Setting) -> Setting:
 def paper_threshold(m: int, scale: float, users: int, delta: float, tau: int) -> float:
     """Theorem 2's second threshold."""
     moved = -scale * math.log(2 * -math.expm1(-1 / scale))
-    breached = -scale * (math.log(2 * delta * tau) - math.log(users) - math.log(m))
+    breached = -scale * (math.log(2) + math.log(delta) + math.log(tau) - math.log(users) - math.log(m))
     return tau + max(moved, breached)
+
+
+def _paper_approximate(m: int, scale: float, delta: float) -> float:
+    """The second threshold of the paper's table for indistinguishability."""
+    return m - scale * (math.log(2) + math.log(delta) - math.log(m))
 
 
 def paper(
@@ -183,7 +194,7 @@ def paper(
     shown: dict[str, Any] = {"noise_scale": scale, "threshold": tau}
     top = second_threshold
     if top is None and approximate and delta is not None:
-        top = m - scale * math.log(2 * delta / m)
+        top = _paper_approximate(m, scale, delta)
     if top is None and users is not None and delta is not None:
         top = paper_threshold(m, scale, users, delta, tau)
     if top is not None:
