@@ -29,7 +29,7 @@ demo: setup
 
 lint: setup-dev
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
 test: setup-dev lint
