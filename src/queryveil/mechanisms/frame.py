@@ -27,11 +27,14 @@ class Plan:
     parameters: Mapping[str, Any]
     calibration: Mapping[str, Any]
     guarantee: Guarantee
+    how: str = ""
+    """What is done, in a sentence or two for readers of the release."""
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "method": self.method,
+            "how": self.how,
             "parameters": dict(self.parameters),
             "calibration": dict(self.calibration),
             "guarantee": self.guarantee.as_dict(),

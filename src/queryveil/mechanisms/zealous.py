@@ -156,8 +156,21 @@ class Zealous:
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
+            how=self._how(),
             warnings=tuple(warnings),
         )
+
+    def _how(self) -> str:
+        told = (
+            f"Each user contributed at most {self.max_items:,} {' and as many '.join(self.items)}. Those of too few "
+            "users were dropped, random noise was added to the number of users of every other one, and only those "
+            "whose noisy number was above a threshold were published, with that noisy number."
+        )
+        if self.then_clicks:
+            told += (
+                " For every published query, each url of its public result list has a noisy number of users."
+            )
+        return told
 
     @property
     def _users_matter(self) -> bool:

@@ -11,14 +11,6 @@ from typing import Any
 
 from queryveil.guarantee import PROBABILISTIC, REPLACE, Guarantee, rounded_up
 
-_METHODS = {
-    "zealous": (
-        "Each user contributed at most {max_items} items. Items of too few users were dropped, random noise was "
-        "added to the number of users of every other item, and only items whose noisy number was above a "
-        "threshold were published, with that noisy number."
-    ),
-}
-
 _KINDS = {
     "keywords": "words of queries",
     "queries": "search queries",
@@ -33,10 +25,6 @@ def what_it_is(manifest: Mapping[str, Any]) -> str:
     subject = " and ".join(_KINDS.get(kind, kind) for kind in kinds) or "a search log"
     rows = sum(table["rows"] for table in manifest["tables"].values())
     return f"{rows:,} frequent {subject} from a search log, with noisy numbers of users."
-
-
-def how_it_was_made(manifest: Mapping[str, Any]) -> str:
-    return _METHODS.get(manifest["method"], "").format(**manifest["parameters"])
 
 
 def promises(guarantee: Guarantee) -> list[str]:
@@ -93,7 +81,7 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         "## How it was made",
         "",
-        how_it_was_made(manifest),
+        manifest["how"],
         "",
         "Queries are in normal form: Unicode NFKC, case-folded, white space collapsed, surrounding quotes removed.",
         "",

@@ -49,7 +49,7 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
         f'<div class="promise"><strong>{_e(guarantee.headline)}</strong>{_e(first)}</div>',
         *(f"<p>{_e(sentence)}</p>" for sentence in more),
         "<h2>What was done</h2>",
-        f"<p>{_e(datasheet.how_it_was_made(manifest))}</p>",
+        f"<p>{_e(manifest['how'])}</p>",
     ]
     for name, table in tables.items():
         body += _section(name, table)

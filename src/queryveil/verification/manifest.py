@@ -26,7 +26,7 @@ _SECTIONS: dict[str, type] = {
     "created": str,
     "files": dict,
 }
-_OPTIONAL = {"signature"}
+_OPTIONAL = {"signature", "how"}
 _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
     "tables": ({"file", "rows", "columns"}, set()),
