@@ -372,14 +372,14 @@ def test_a_failed_check_is_exit_1_with_its_document(here: Path) -> None:
 
 def test_no_permission_to_write(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so the refusal is put in place of the real call."""
-    real = tempfile.mkdtemp
+    real = Path.mkdir
 
-    def refuse(*given: Any, prefix: str = "", **more: Any) -> str:
-        if prefix.startswith(".out"):
+    def refuse(path: Path, *given: Any, **more: Any) -> None:
+        if path.name.startswith(".out"):
             raise PermissionError(13, "Permission denied")
-        return real(*given, prefix=prefix, **more)
+        real(path, *given, **more)
 
-    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(Path, "mkdir", refuse)
     before = names(here)
     assert_refused(command(*arguments(PUBLISH)), 6, "output 'out' cannot be written (Permission denied)")
     assert names(here) == before
@@ -450,14 +450,19 @@ def finish(process: subprocess.Popen[str]) -> Outcome:
     return Outcome(process.returncode, out or "", err)
 
 
+def _heed_signals() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_publish_leaves_nothing(ending: signal.Signals, here: Path, generated: Path) -> None:
     before = names(here)
     kinds = "--items keywords,queries,query-pairs,clicks --order-key portable"
     line = f"publish {generated} --method zealous --epsilon 2 --delta 1e-3 --out out {kinds}"
-    # A shell that starts a job in the background lets it ignore SIGINT; this one shall not.
-    process = start(line, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    while not list(here.glob(".out.*/private")):  # from here on there is something to leave behind
+    # A shell that starts a job in the background lets it ignore SIGINT, and nohup SIGHUP; this one shall not.
+    process = start(line, preexec_fn=_heed_signals)
+    while not list(here.glob(".out.*")):  # from here on there is something to leave behind
         assert process.poll() is None
         time.sleep(0.005)
     process.send_signal(ending)
