@@ -157,7 +157,8 @@ def page() -> str:
         lines += ["## The three generated logs"]
         rows = [
             f"| {name} | {one['users']:,} | {one['rows']:,} | {one['seconds']} "
-            f"| {one['items']['queries']['distinct']:,} | {', '.join(f'{100 * share:.0f} %' for share in one['uniqueness'].values())} |"
+            f"| {one['items']['queries']['distinct']:,} "
+            f"| {', '.join(f'{100 * share:.0f} %' for share in one['uniqueness'].values())} |"
             for name, one in found.items()
         ]
         lines += table(
