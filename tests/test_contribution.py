@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
+from queryveil import results
 from queryveil.contribution import KEEP, Bound, bounded, counts
 from tests.conftest import at
 
@@ -113,3 +115,13 @@ def test_time_is_needed_for_first() -> None:
     log = qv.read(pa.table({"user": ["a"], "query": ["x"]}))
     with pytest.raises(qv.InputError, match="'time' column"):
         bounded(log, qv.KINDS["queries"], Bound(most=1, keep="first"))
+
+
+def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: object, generated: Path) -> None:
+    lists = results.read(generated.with_name("results.tsv")).slice(0, 5_000)
+    bound = Bound(most=3, salt=b"fixed", order_key="portable")
+    found = [
+        results.click_counts(qv.read(generated, engine=engine), lists, bound) for engine in ("duckdb", spark)
+    ]
+    assert found[0].sum() > 1_000 and (found[0] == 0).any()
+    assert (found[0] == found[1]).all()
