@@ -59,6 +59,20 @@ def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: B
     return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
 
 
+def first_events(log: SearchLog, rows: ir.Table, item: tuple[str, ...], most: int) -> ir.Table:
+    """Each user's first `most` events, by time and then item: rows (user, item columns), repeats included.
+
+    An event is a distinct (time, item): several rows of one query, or a line that a log has twice, are one.
+    """
+    if "time" not in rows.columns:
+        raise InputError(
+            "keeping each user's first events needs a 'time' column, and the log has none",
+            "name it with --columns time=...",
+        )
+    rows = rows.select("user", "time", *item)
+    return log.engine.smallest_items_per_user(rows, item, rows["time"], most, log.users)
+
+
 def _own_order(log: SearchLog, rows: ir.Table, item: tuple[str, ...], keep: str) -> ir.Table:
     timed = "time" in rows.columns
     if keep == "first" and not timed:

@@ -36,6 +36,8 @@ class Declaration:
     """Name of the command-line option where it is not the field's own."""
     path: bool = False
     """The value is a file of the curator's: its path never enters a release."""
+    function: bool = False
+    """In Python the value may be a function instead."""
     many: bool = False
     """Several values, separated by commas on the command line."""
 
@@ -103,6 +105,8 @@ def validate(instance: Any) -> None:
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:
+    if parameter.declaration.function and callable(value):
+        return value
     if parameter.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, parameter.type) or (parameter.type is not bool and isinstance(value, bool)):

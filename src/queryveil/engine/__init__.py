@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import pyarrow as pa
 
 from queryveil.engine import duckdb, spark
 from queryveil.engine.base import Engine
@@ -40,4 +41,23 @@ def of_backend(con: Any) -> Engine:
     """The engine over an Ibis connection that the caller made."""
     kinds = {"duckdb": DuckDB, "pyspark": Spark}
     made: Engine = kinds.get(con.name, Engine)(con)
+    _refuse_loose_texts(made)
     return made
+
+
+def _refuse_loose_texts(engine: Engine) -> None:
+    """Texts must be compared byte by byte: otherwise one user's spelling could be published for a crowd's."""
+    pairs = {"upper": ("a", "A"), "accent": ("e", "\u00e9"), "blank": ("a", "a ")}
+    rows = pa.table(
+        {
+            "one": pa.array([one for one, _ in pairs.values()]),
+            "other": pa.array([other for _, other in pairs.values()]),
+        }
+    )
+    table = engine.register(rows)
+    found = engine.arrow(table.filter(table["one"] == table["other"]))
+    if found.num_rows:
+        raise UsageError(
+            "the engine takes texts that differ for the same (its collation ignores case, accents or blanks)",
+            "use a binary collation on this connection, or export the log to files",
+        )

@@ -38,6 +38,10 @@ class Engine:
         with self.errors():
             return self.con.create_table(temporary_name(), table, temp=True)
 
+    def drop(self, kept: ir.Table) -> None:
+        """Free what `keep` kept."""
+        self.con.drop_table(kept.op().name, force=True)
+
     def arrow(self, table: ir.Table) -> pa.Table:
         """Evaluate an expression once."""
         with self.errors():

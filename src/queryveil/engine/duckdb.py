@@ -87,6 +87,9 @@ class DuckDB(Engine):
         self.con.con.register(name, table)
         return self.con.table(name)
 
+    def drop(self, kept: ir.Table) -> None:
+        self.con.raw_sql(f'DROP TABLE "{kept.op().name}"')
+
     def read_parquet(self, files: Sequence[Path]) -> ir.Table:
         # A file may be named like a glob; brackets make each such character stand for itself.
         exact = [re.sub(r"([*?\[])", r"[\1]", str(file)) for file in files]

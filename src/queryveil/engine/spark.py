@@ -44,8 +44,12 @@ class Spark(Engine):
         return self.table(frame)
 
     def keep(self, table: ir.Table) -> ir.Table:
+        # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
         with self.errors():
-            return self.table(self.con._session.sql(self.con.compile(table)).cache())
+            return self.table(self.con._session.sql(self.con.compile(table)).localCheckpoint())
+
+    def drop(self, kept: ir.Table) -> None:
+        self.con._session.catalog.dropTempView(kept.op().name)
 
     def arrow(self, table: ir.Table) -> pa.Table:
         with self.errors():

@@ -10,12 +10,15 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from queryveil.errors import CannotBeMet
 from queryveil.guarantee import Guarantee
 from queryveil.log import SearchLog
 from queryveil.noise import Noise
 from queryveil.parameters import parameters
 
 USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
+MOST_USERS = 10**12
+"""More people than there are: the largest number of users that a parameter may name."""
 ROW_LOCAL = "rows are parsed one by one: no row changes how another is read"
 
 
@@ -27,19 +30,31 @@ class Plan:
     parameters: Mapping[str, Any]
     calibration: Mapping[str, Any]
     guarantee: Guarantee
+    what: str = ""
+    """What the release holds, without its numbers: "frequent queries of a search log, with noisy counts"."""
     how: str = ""
     """What is done, in a sentence or two for readers of the release."""
     warnings: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the figures of the calibration are called on a terminal, in the order in which they are shown."""
+    counts: str = "users"
+    """What a published count is a number of."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What columns of this method mean, where it is not what they mean elsewhere."""
+    assessment: tuple[str, ...] = ()
+    """Singling out, linkability and inference, a sentence each, where the guarantee alone does not answer them."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {
+        shown = {
             "method": self.method,
+            "what": self.what,
             "how": self.how,
             "parameters": dict(self.parameters),
             "calibration": dict(self.calibration),
             "guarantee": self.guarantee.as_dict(),
             "warnings": list(self.warnings),
         }
+        return shown | ({"assessment": list(self.assessment)} if self.assessment else {})
 
 
 @dataclass(kw_only=True)
@@ -84,6 +99,15 @@ class Mechanism(Protocol):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+
+def need_users(log: SearchLog, k: int) -> None:
+    """Refuse a log in which no crowd of k can be found."""
+    if log.users < k:
+        raise CannotBeMet(
+            f"the log has fewer than the {k:,} users that everything published must have",
+            "lower --k (2 at least), or use a log of more users",
+        )
 
 
 def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
