@@ -1,0 +1,107 @@
+"""What an attack is, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import pyarrow as pa
+
+from queryveil.mechanisms import Mechanism
+from queryveil.noise import Noise
+
+if TYPE_CHECKING:
+    from queryveil.release import Release
+
+CONFIDENCE = 0.95
+INTERVAL = (
+    "of the advantage, at 95 %: Clopper-Pearson intervals of success and control at 97.5 % each, "
+    "so that both hold together"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What an attack is let loose on: the argument of its command."""
+
+    kind: Literal["release"]
+    help: str
+    needed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackResult:
+    """How often an attack succeeded, how often its control did, and what that means. Holds no text of a log."""
+
+    attack: str
+    success: float
+    control: float
+    """The share of successes where what the attacker did, or looked for, is missing."""
+    interval: tuple[float, float]
+    """Of the advantage; see INTERVAL. Without trials success and control are exact, and so is this."""
+    trials: int
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """What only this attack finds; the keys stand beside `success` in JSON."""
+    table: tuple[tuple[str, ...], ...] = ()
+    """A heading and rows, for people."""
+    words: tuple[tuple[str, str], ...] = ()
+    """Labels and sentences, for people."""
+
+    @property
+    def advantage(self) -> float:
+        return self.success - self.control
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "attack": self.attack,
+            "success": self.success,
+            "control": self.control,
+            "advantage": self.advantage,
+            "interval": list(self.interval),
+            "interval_is": INTERVAL if self.trials else "exact: nothing was simulated",
+            "trials": self.trials,
+            **self.figures,
+            "words": {label: sentence for label, sentence in self.words if label},
+        }
+
+
+class Attack(Protocol):
+    """A way to break a release or a log. Implementations are frozen dataclasses with declared parameters."""
+
+    name: ClassVar[str]
+    subject: ClassVar[Subject]
+
+    def run(self, subject: Any = None, /) -> AttackResult:
+        """Attack, run the control, and compare."""
+
+
+def simulate(table: pa.Table, method: Mechanism, noise: Noise | None = None) -> Release:
+    """Publish a log that was made up, through the real mechanism."""
+    from queryveil.log import read
+    from queryveil.release import publish
+
+    return publish(read(table), method, noise=noise, allow_empty=True)
+
+
+def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a share."""
+    from scipy.special import betaincinv
+
+    outside = (1 - confidence) / 2
+    low = float(betaincinv(hits, trials - hits + 1, outside)) if hits else 0.0
+    high = float(betaincinv(hits + 1, trials - hits, 1 - outside)) if hits < trials else 1.0
+    return low, high
+
+
+def difference(success: tuple[int, int], control: tuple[int, int]) -> tuple[float, float]:
+    """An interval of the difference of two shares, each given as hits and trials.
+
+    Each share's interval misses with half the permitted probability, so that together they do not exceed it.
+    """
+    each = 1 - (1 - CONFIDENCE) / 2
+    (low, high), (control_low, control_high) = (
+        clopper_pearson(*success, each),
+        clopper_pearson(*control, each),
+    )
+    return low - control_high, high - control_low
