@@ -21,8 +21,10 @@ PRIVATE_SUFFIX = ".private"
 COLUMN_HELP = {
     "keyword": "a word of queries, in normal form",
     "query": "a query, in normal form",
-    "next_query": "the query that followed it in the same session",
+    "next_query": "the query that followed it in the same session, or a public suggestion for it",
     "url": "a url for the query: clicked by someone, or on its public result list",
+    "prefix": "a word of queries, or the beginning of words and a star",
+    "session": "a random number that stands for one session of one user",
     "count": "number of users who kept the item, with noise (below 0 if noise makes it so)",
 }
 

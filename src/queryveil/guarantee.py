@@ -43,6 +43,8 @@ class Guarantee:
     epsilon: float | None = None
     delta: float | None = None
     k: int | None = None
+    shared: str = "item"
+    """What at least k users have in common under k-anonymity: 'query', 'set of keywords'."""
     unit: str = "user"
     neighbours: str | None = None
     assumptions: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class Guarantee:
             raise ValueError(f"no such kind of guarantee: {self.kind}")
         if self.kind in PRIVATE_KINDS and (self.epsilon is None or self.delta is None):
             raise ValueError(f"{self.kind} needs epsilon and delta")
+        if self.kind == K_ANONYMITY and (self.k is None or self.k < 2):
+            raise ValueError("k-anonymity needs a k of at least 2")
 
     @property
     def private(self) -> bool:
@@ -133,19 +137,31 @@ class Guarantee:
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
-        if not self.private:
-            return "Nothing is promised against someone who knows more than this release."
+        if self.kind == NONE:
+            return (
+                "Nothing is promised. Someone who knows a little about a person may recognise that person in this "
+                "release and learn what else is there."
+            )
+        if self.kind == K_ANONYMITY:
+            return (
+                f"Every published {self.shared} is that of at least {self.k} users, so that it does not by itself say "
+                f"whose it is. It holds back nobody who knows more: whoever knows {(self.k or 2) - 1} of them, or "
+                "poses as them, learns what the last one did, and what all of a group have in common is learnt about "
+                "each of them."
+            )
         return (
             f"Whoever reads this release learns {self._amount()} about one person's searches: {self._example()} "
-            "It does not hide what thousands of people share."
+            "It does not hide what many people share."
         )
 
     def _amount(self) -> str:
         """How strong the bound is between two histories of one person, in words."""
         epsilon = float(self.epsilon or 0) * (1 if self.neighbours == REPLACE else 2)
-        if epsilon <= 1:
-            return "almost nothing"
-        return "a limited amount" if epsilon <= 4 else "possibly much (this is a weak guarantee)"
+        # Guessing right which of two histories it was: up to 55, 75 and 90 times in 100.
+        for most, words in ((0.2, "almost nothing"), (1.1, "little"), (2.2, "a limited amount")):
+            if epsilon <= most:
+                return words
+        return "possibly much (this is a weak guarantee)"
 
     def after_processing(self) -> str:
         """What remains however the release is processed further."""
@@ -165,7 +181,7 @@ class Guarantee:
             right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
             return (
                 "someone who knows that a person's searches were one of two equally likely histories, and reads "
-                f"the release, guesses right at most {math.ceil(100 * min(1.0, right))} times in 100."
+                f"the release, guesses right at most {_of_hundred(right)} times in 100."
             )
         after = odds(before_to_after(1 / 100, epsilon))
         rise = f"a suspicion of 1 in 100 about that person's searches can rise to at most {after}."
@@ -179,6 +195,8 @@ class Guarantee:
         for name in ("epsilon", "delta", "k"):
             if getattr(self, name) is not None:
                 out[name] = getattr(self, name)
+        if self.kind == K_ANONYMITY:
+            out["shared"] = self.shared
         out |= {"unit": self.unit, "neighbours": self.neighbours}
         out |= {"assumptions": list(self.assumptions), "caveats": list(self.caveats)}
         if self.implies is not None:
@@ -228,6 +246,16 @@ def odds(probability: float) -> str:
     if probability > 0.2:
         return f"{math.ceil(100 * probability)} in 100"
     return f"1 in {math.floor(1 / probability)}"
+
+
+def _of_hundred(probability: float) -> str:
+    """A percentage, never rounded down; near 100 with as many digits as it needs not to look certain."""
+    exact = Decimal(min(1.0, probability)) * 100
+    for digits in range(6):
+        shown = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if shown < 100:
+            break
+    return f"{shown.normalize():f}"
 
 
 def rounded_up(number: float | None, digits: int = 3) -> str:

@@ -53,12 +53,21 @@ def _queries(log: SearchLog) -> ir.Table:
     return _rows(log, log.table, "query")
 
 
-def _keywords(log: SearchLog) -> ir.Table:
-    words = log.table.mutate(keyword=log.table["words"].split(" ").unnest())
+def with_keywords(table: ir.Table) -> ir.Table:
+    """One row for each keyword of each row of a log's table; some are empty, and are none."""
+    words = table.mutate(keyword=table["words"].split(" ").unnest())
+    return words.mutate(keyword=keyword_of(words["keyword"]))
+
+
+def keyword_of(part: ir.StringValue) -> ir.StringValue:
+    """The keyword in a part of a log's `words` between blanks; empty if there is none."""
     # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
-    ends = words["keyword"].re_search(ASCII_PUNCTUATION_ENDS)
-    bare = ibis.ifelse(ends, words["keyword"].re_replace(ASCII_PUNCTUATION_ENDS, ""), words["keyword"])
-    return _rows(log, words.mutate(keyword=bare), "keyword")
+    ends = part.re_search(ASCII_PUNCTUATION_ENDS)
+    return ibis.ifelse(ends, part.re_replace(ASCII_PUNCTUATION_ENDS, ""), part)
+
+
+def _keywords(log: SearchLog) -> ir.Table:
+    return _rows(log, with_keywords(log.table), "keyword")
 
 
 def _query_pairs(log: SearchLog) -> ir.Table:

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil import folder
-from queryveil.errors import CannotBeMet, OutputError, UsageError
-from queryveil.guarantee import Guarantee
+from queryveil.errors import CannotBeMet, InputError, OutputError, UsageError
+from queryveil.guarantee import NONE, Guarantee
 from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
 from queryveil.mechanisms import Mechanism, Plan, Run
@@ -53,6 +53,13 @@ class Release:
             target.fill(self)
         return dataclasses.replace(self, path=Path(out))
 
+    def _column_help(self, column: str) -> str:
+        if column in self.plan.columns:
+            return self.plan.columns[column]
+        if column == "count" and self.plan.counts != "users":
+            return "number of times, with noise (below 0 if noise makes it so)"
+        return folder.COLUMN_HELP.get(column, "")
+
     def manifest(self) -> dict[str, Any]:
         """Everything a reader of the release needs to know; nothing that the guarantee does not cover."""
         tables = {
@@ -60,7 +67,7 @@ class Release:
                 "file": folder.table_file(name),
                 "rows": table.num_rows,
                 "columns": [
-                    {"name": one.name, "type": str(one.type), "help": folder.COLUMN_HELP.get(one.name, "")}
+                    {"name": one.name, "type": str(one.type), "help": self._column_help(one.name)}
                     for one in table.schema
                 ],
             }
@@ -87,13 +94,15 @@ def publish(
     source: str | None = None,
     order_key: str = "engine",
     allow_empty: bool = False,
+    i_understand: bool = False,
     told: Callable[[str, str], None] | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Protect a log and, with `out`, write the release folder.
 
     `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
-    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded.
+    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded. A release that
+    promises nothing needs `i_understand`.
     """
     if items is not None:
         kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
@@ -110,6 +119,9 @@ def publish(
             run.users = _public_users(log, mechanism, users)
             say(_read_sentence(log))
         plan = mechanism.plan(users=run.users)
+        # Warnings are for the curator, who knows the number of users even where the release must not tell it.
+        plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
+        _understood(plan.guarantee, i_understand)
         mechanism.check(log)
         if ledger is not None and source:
             ledger.charge(source, plan.method, plan.guarantee)
@@ -118,7 +130,9 @@ def publish(
             raise CannotBeMet(
                 "nothing is frequent enough to be published under these parameters"
                 + (" (the charge to the ledger stands)" if ledger is not None else ""),
-                "raise epsilon or delta, lower max-items, use a longer log, or pass --allow-empty",
+                "raise epsilon or delta, lower max-items, use a longer log, or pass --allow-empty"
+                if plan.guarantee.private
+                else "lower k if there is one, use a longer log, or pass --allow-empty",
             )
         release = Release(plan=plan, tables=tables, private=_private(log, run), seconds=run.seconds)
         if target is not None:
@@ -127,6 +141,45 @@ def publish(
                 rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
                 say(f"{target.release}{os.sep}   {rows}")
     return dataclasses.replace(release, path=Path(out) if out is not None else None)
+
+
+def _understood(guarantee: Guarantee, said: bool) -> None:
+    if guarantee.kind == NONE and not said:
+        raise UsageError(
+            "this release has no guarantee: people in the log can be recognised in it",
+            "pass --i-understand if it is meant for a study or an attack, or choose a method that promises something",
+        )
+
+
+def load(path: str | Path) -> Release:
+    """A release folder as a value: its tables, and the plan that its manifest states.
+
+    Nothing is checked beyond what is needed to read it; `verify` does that.
+    """
+    release = Path(path)
+    if not (release / folder.MANIFEST).is_file():
+        raise InputError(
+            f"'{release}' is not a release: it has no {folder.MANIFEST}",
+            "name a folder that `publish --out` wrote",
+        )
+    try:
+        manifest = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
+        plan = Plan(
+            method=manifest["method"],
+            parameters=manifest["parameters"],
+            calibration=manifest["calibration"],
+            guarantee=Guarantee.from_dict(manifest["guarantee"]),
+            how=manifest.get("how", ""),
+            what=manifest.get("what", ""),
+            assessment=tuple(manifest.get("assessment", ())),
+        )
+        tables = {name: pq.read_table(release / folder.table_file(name)) for name in manifest["tables"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise InputError(
+            f"the release in '{release}' cannot be read ({type(error).__name__})",
+            "see what is wrong with queryveil release verify, or fetch it again",
+        ) from None
+    return Release(plan=plan, tables=tables, path=release)
 
 
 def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:

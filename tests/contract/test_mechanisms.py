@@ -15,7 +15,16 @@ import queryveil as qv
 from queryveil.guarantee import PRIVATE_KINDS
 from queryveil.parameters import parameters
 
-EXAMPLES: dict[str, dict[str, Any]] = {"zealous": {"epsilon": 4, "delta": 0.1, "max_items": 3}}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "zealous": {"epsilon": 4, "delta": 0.1, "max_items": 3},
+    "click-graph": {"epsilon": 4, "delta": 0.1, "max_queries": 3},
+    "k-query": {"k": 3},
+    "k-session": {"k": 3},
+    "k-keyword": {"k": 3},
+    "token-hash": {},
+    "clump": {"k": 5},
+    "partition": {"k": 5},
+}
 """Working parameters of each mechanism; a new mechanism adds a line."""
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -70,10 +79,13 @@ def test_a_private_guarantee_names_unit_neighbours_and_assumptions(method: qv.Me
 
 
 def test_it_publishes_a_folder_that_verifies(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "out")
+    nothing = method.plan(users=1_000).guarantee.kind == "none"
+    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=nothing)
     assert sum(release.released.values()) > 0
     assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
     for table in release.tables.values():
+        if "count" not in table.column_names:  # rows of a log may repeat
+            continue
         assert table.num_rows == len({tuple(row.values()) for row in table.to_pylist()})
 
 

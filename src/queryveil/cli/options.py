@@ -139,6 +139,8 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
     for one in parameters(cls):
         value = options.get(one.name)
         if value is None:
+            if one.required:
+                raise UsageError(f"parameter '{one.name}' is missing", f"pass {one.flag}: {one.help}")
             continue
         if one.declaration.many:
             try:

@@ -11,6 +11,9 @@ import typer
 import queryveil as qv
 from queryveil.cli import console, options
 
+_ASIDE = {"paper", "pure_dp"}
+"""Figures that stand beside others, or are for scripts."""
+
 Users = Annotated[
     int | None,
     typer.Option("--users", min=1, help="A public upper bound on the number of users.", show_default=False),
@@ -45,10 +48,12 @@ def _planner(cls: type[qv.Mechanism]) -> Any:
 
 def show(plan: qv.Plan) -> None:
     console.line(f"{plan.method}: what would be done and promised")
-    several = all(isinstance(value, dict) for value in plan.calibration.values())
-    for kind, figures in (plan.calibration if several else {"": plan.calibration}).items():
-        console.line()
-        _calibration(kind, figures)
+    nested = {name: part for name, part in plan.calibration.items() if isinstance(part, dict)}
+    if len(nested) < len(plan.calibration):
+        _calibration("", plan.calibration, plan.labels)
+    for name, figures in nested.items():
+        if name not in _ASIDE:
+            _calibration(name, figures, plan.labels)
     console.line()
     guarantee(plan.guarantee)
     for warning in plan.warnings:
@@ -56,22 +61,14 @@ def show(plan: qv.Plan) -> None:
         console.labelled("Warning", warning)
 
 
-def _calibration(kind: str, figures: Mapping[str, Any]) -> None:
+def _calibration(name: str, figures: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+    """A table of figures, with the paper's beside them where there are any."""
     paper = figures.get("paper", {})
-    rows = [(kind or "", "here", "paper's formulas")]
-    names = {
-        "noise_scale": "noise scale",
-        "threshold": "first threshold (users)",
-        "second_threshold": "published above (noisy users)",
-        "delta": "delta, probabilistic",
-        "delta_indistinguishable": "delta, approximate",
-    }
-    for key, label in names.items():
+    rows = [(name, "here", "paper's formulas" if paper else "")]
+    for key, label in labels.items():
         if key in figures or key in paper:
             rows.append((label, _number(figures.get(key)), _number(paper.get(key))))
-    if "users_for_99_percent" in figures:
-        rows.append(("users for a 50 % chance to be published", _number(figures["users_for_half"]), ""))
-        rows.append(("users for a 99 % chance to be published", _number(figures["users_for_99_percent"]), ""))
+    console.line()
     console.table(rows, right=(1, 2))
 
 

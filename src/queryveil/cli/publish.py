@@ -18,6 +18,9 @@ LedgerFile = Annotated[
 ]
 Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
+IUnderstand = Annotated[
+    bool, typer.Option("--i-understand", help="Publish although the method promises nothing.")
+]
 OrderKey = Annotated[
     Literal["engine", "portable"],
     typer.Option("--order-key", help="engine (fast) or portable (SHA-256: equal counts on every engine)."),
@@ -30,6 +33,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("ledger", LedgerFile, None),
     ("source", Source, None),
     ("allow_empty", AllowEmpty, False),
+    ("i_understand", IUnderstand, False),
     ("order_key", OrderKey, "engine"),
     ("as_json", options.Json, False),
 )
@@ -72,6 +76,7 @@ def publish(**given: Any) -> None:
             ledger=own["ledger"],
             source=own["source"],
             allow_empty=own["allow_empty"],
+            i_understand=own["i_understand"],
             order_key=own["order_key"],
             told=told,
         )

@@ -8,12 +8,35 @@ and docs follow from the declaration.
 from __future__ import annotations
 
 from queryveil.errors import UsageError
+from queryveil.mechanisms.click_graph import ClickGraph
+from queryveil.mechanisms.clump import Clump
 from queryveil.mechanisms.frame import Mechanism, Plan, Run
+from queryveil.mechanisms.k_keyword import KKeyword
+from queryveil.mechanisms.k_query import KQuery
+from queryveil.mechanisms.k_session import KSession
+from queryveil.mechanisms.partition import Partition
+from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.mechanisms.zealous import Zealous
 
-MECHANISMS: dict[str, type[Mechanism]] = {cls.name: cls for cls in (Zealous,)}
+MECHANISMS: dict[str, type[Mechanism]] = {
+    cls.name: cls for cls in (Zealous, ClickGraph, KQuery, KSession, KKeyword, TokenHash, Clump, Partition)
+}
 
-__all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "Zealous", "mechanism"]
+__all__ = [
+    "MECHANISMS",
+    "ClickGraph",
+    "Clump",
+    "KKeyword",
+    "KQuery",
+    "KSession",
+    "Mechanism",
+    "Partition",
+    "Plan",
+    "Run",
+    "TokenHash",
+    "Zealous",
+    "mechanism",
+]
 
 
 def mechanism(name: str) -> type[Mechanism]:

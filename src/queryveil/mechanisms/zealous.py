@@ -30,6 +30,23 @@ from queryveil.parameters import param, validate
 _MAX_USERS = 10**12
 _MAX_SCALE = 2.0**40
 
+_IN_WORDS = {
+    "keywords": "words of queries",
+    "queries": "search queries",
+    "query-pairs": "pairs of queries that followed one another",
+    "clicks": "queries with a url that was clicked for them",
+}
+_LABELS = {
+    "noise_scale": "noise scale",
+    "threshold": "first threshold (users)",
+    "second_threshold": "published above (noisy users)",
+    "delta": "delta, probabilistic",
+    "delta_indistinguishable": "delta, approximate",
+    "users_for_half": "users for a 50 % chance to be published",
+    "users_for_99_percent": "users for a 99 % chance to be published",
+    "clicks_noise_scale": "noise scale of click counts",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Zealous:
@@ -156,9 +173,15 @@ class Zealous:
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
+            what=self._what(),
             how=self._how(),
             warnings=tuple(warnings),
+            labels=_LABELS,
         )
+
+    def _what(self) -> str:
+        kinds = " and ".join(_IN_WORDS[kind] for kind in self.items)
+        return f"Frequent {kinds} from a search log, with noisy numbers of users"
 
     def _how(self) -> str:
         told = (

@@ -9,22 +9,32 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.guarantee import PROBABILISTIC, REPLACE, Guarantee, rounded_up
+from queryveil.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, REPLACE, Guarantee, rounded_up
 
-_KINDS = {
-    "keywords": "words of queries",
-    "queries": "search queries",
-    "query-pairs": "pairs of queries that followed one another",
-    "clicks": "queries with a url that was clicked for them",
+_LIMITS_OF_PRIVACY = (
+    "What many people searched for is published on purpose, whatever it is.",
+    "Conclusions about a person from what is true of people in general are not prevented.",
+    "Other releases of the same log add to the loss; a ledger keeps the sum.",
+)
+_LIMITS = {
+    K_ANONYMITY: (
+        "What enough people searched for is published on purpose, whatever it is.",
+        "Another release of the same log, with another k, another method or a day more of searches, can undo this one "
+        "by comparison: k-anonymity does not add up, and a ledger only lists it.",
+        "This is not differential privacy: no bound holds on what someone with other knowledge learns.",
+    ),
+    NONE: ("It is meant for studies and attacks. Do not hand it to anyone who may not see the log itself.",),
 }
+"""What no release of a kind promises."""
 
 
 def what_it_is(manifest: Mapping[str, Any]) -> str:
     """One sentence: what the release holds."""
-    kinds = manifest["parameters"].get("items", [])
-    subject = " and ".join(_KINDS.get(kind, kind) for kind in kinds) or "a search log"
-    rows = sum(table["rows"] for table in manifest["tables"].values())
-    return f"{rows:,} frequent {subject} from a search log, with noisy numbers of users."
+    nouns = {"log": "rows"}
+    sizes = ", ".join(
+        f"{table['rows']:,} {nouns.get(name, name)}" for name, table in manifest["tables"].items()
+    )
+    return f"{manifest['what']} ({sizes})."
 
 
 def promises(guarantee: Guarantee) -> list[str]:
@@ -47,12 +57,8 @@ def promises(guarantee: Guarantee) -> list[str]:
 
 def limits(guarantee: Guarantee) -> list[str]:
     """What is assumed and what is not promised."""
-    own = [
-        "What many people searched for is published on purpose, whatever it is.",
-        "Conclusions about a person from what is true of people in general are not prevented.",
-        "Other releases of the same log add to the loss; a ledger keeps the sum.",
-    ]
-    return [*(f"Assumed: {one}." for one in guarantee.assumptions), *_sentences(guarantee.caveats), *own]
+    assumed = [f"Assumed: {one}." for one in guarantee.assumptions]
+    return [*assumed, *_sentences(guarantee.caveats), *_LIMITS.get(guarantee.kind, _LIMITS_OF_PRIVACY)]
 
 
 def _sentences(phrases: tuple[str, ...]) -> list[str]:
@@ -83,16 +89,14 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         manifest["how"],
         "",
-        "Queries are in normal form: Unicode NFKC, case-folded, white space collapsed, surrounding quotes removed.",
+        "Queries were brought to normal form first: Unicode NFKC, case-folded, white space collapsed, surrounding "
+        "quotes removed.",
         "",
         "| parameter | value |",
         "|---|---|",
         *(f"| {name} | {_plain(value)} |" for name, value in manifest["parameters"].items()),
         "",
-        "| calibration | value |",
-        "|---|---|",
-        *(f"| {name} | {_plain(value)} |" for name, value in _flat(manifest["calibration"])),
-        "",
+        *_calibration(manifest["calibration"]),
         "## What is inside",
         "",
     ]
@@ -118,20 +122,29 @@ def write(manifest: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _calibration(calibration: Mapping[str, Any]) -> list[str]:
+    rows = [f"| {name} | {_plain(value)} |" for name, value in _flat(calibration)]
+    return ["| calibration | value |", "|---|---|", *rows, ""] if rows else []
+
+
 def _assessment(manifest: Mapping[str, Any], guarantee: Guarantee) -> list[str]:
+    if manifest.get("assessment"):
+        return list(manifest["assessment"])
     if not guarantee.private:
         return ["Singling out, linkability and inference are not excluded by this method."]
     delta = rounded_up(guarantee.approximate().delta)
+    said = " ".join(guarantee.assumptions)
     lists = (
-        " Urls come from public result lists, clicked or not."
-        if manifest["parameters"].get("then_clicks")
-        else ""
+        " Urls come from public result lists, clicked or not." if "result lists are public" in said else ""
     )
+    if "suggestion lists are public" in said:
+        lists += " Reformulations come from public suggestions, searched or not."
     return [
-        f"Singling out: no row is about one person. That anything appears which one user alone has in the log has a "
-        f"probability of at most {delta}.{lists}",
+        f"Singling out: no row is about one person. For each user, that anything appears which that user alone has in "
+        f"the log has a probability of at most {delta}; over many users such cases add up.{lists}",
         "Linkability: the release has no user, session or time by which rows could be joined.",
-        f"Inference: bounded for each person by epsilon {rounded_up(guarantee.epsilon, 6)}, as said above.",
+        f"Inference: bounded for each person by epsilon {rounded_up(guarantee.epsilon, 6)} and delta {delta}, in the "
+        "sense said above.",
     ]
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from queryveil.guarantee import Guarantee
 from queryveil.report import datasheet
@@ -51,8 +53,10 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
         "<h2>What was done</h2>",
         f"<p>{_e(manifest['how'])}</p>",
     ]
+    unit = "times" if manifest["parameters"].get("count") == "occurrences" else "users"
     for name, table in tables.items():
-        body += _section(name, table)
+        noisy = any("noise" in one["help"] for one in manifest["tables"][name]["columns"])
+        body += _section(name, table, f"{unit}, with noise" if noisy else unit)
     body += ["<h2>What is assumed, and what is not promised</h2>", "<ul>"]
     body += [f"<li>{_e(sentence)}</li>" for sentence in datasheet.limits(guarantee)]
     body += ["</ul>", "<h2>Parameters</h2>", "<table><tbody>"]
@@ -74,24 +78,70 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     )
 
 
-def _section(name: str, table: pa.Table) -> list[str]:
+def _section(name: str, table: pa.Table, unit: str) -> list[str]:
+    if "count" not in table.column_names:
+        return _log_section(name, table)
+    table = table.sort_by([("count", "descending"), *((one, "ascending") for one in table.column_names[:-1])])
+    return [
+        f"<h2>The {min(_TOP, table.num_rows)} most frequent of {table.num_rows:,} {_e(name)}</h2>",
+        *_most_frequent(table, unit),
+        *_distribution(name, table["count"].to_numpy(), unit),
+    ]
+
+
+def _log_section(name: str, table: pa.Table) -> list[str]:
+    """A table that counts nothing, one row per query or group: what its rows are, and which come most often."""
+    columns = ", ".join(table.column_names)
+    sizes = [f"Columns: {columns}"]
+    for key in ("session", "group"):
+        if key in table.column_names:
+            sizes.append(f"{pc.count_distinct(table[key]).as_py():,} {key}s")
+    said = [f"<h2>The {_e(name)}: {table.num_rows:,} rows</h2>", f"<p>{_e('; '.join(sizes))}.</p>"]
+    # A row is a query with its session, or items with their group; what it says stands in the last column.
+    column = table.column_names[-1]
+    values = table[column]
+    if not pa.types.is_list(values.type):
+        return [*said, *_counted(f"in column {column}", column, values)]
+    lists = values.to_pylist()
+    single = pa.array([item for one in lists for item in dict.fromkeys(one)], pa.string())
+    whole = pa.array([_in_a_line(one) for one in lists], pa.string())
+    return [*said, *_counted("single items", "item", single), *_counted(name, column, whole)]
+
+
+def _counted(of: str, column: str, values: pa.Array | pa.ChunkedArray) -> list[str]:
+    """The most frequent of some texts."""
+    if len(values) == 0:
+        return []
+    counted = pa.table({column: values}).group_by(column).aggregate([([], "count_all")])
+    counted = counted.rename_columns([column, "count"])
+    counted = counted.sort_by([("count", "descending"), (column, "ascending")])
+    return [
+        f"<h2>The {min(_TOP, counted.num_rows)} most frequent of {counted.num_rows:,} {_e(of)}</h2>",
+        *_most_frequent(counted, "rows"),
+    ]
+
+
+def _in_a_line(items: list[str]) -> str:
+    """Items one after another; what stands several times stands once, with how often."""
+    return ", ".join(item if times == 1 else f"{item} (x {times})" for item, times in Counter(items).items())
+
+
+def _most_frequent(table: pa.Table, unit: str) -> list[str]:
+    """The first rows of a table, with their counts at the right."""
     columns = [column for column in table.column_names if column != "count"]
     head = "".join(f'<th scope="col">{_e(column)}</th>' for column in columns)
     rows = []
     for row in table.slice(0, _TOP).to_pylist():
         cells = "".join(f'<td dir="auto">{_e(row[column])}</td>' for column in columns)
         rows.append(f'<tr>{cells}<td class="n">{row["count"]:,}</td></tr>')
-    shown = min(_TOP, table.num_rows)
     return [
-        f"<h2>The {shown} most frequent of {table.num_rows:,} {_e(name)}</h2>",
-        f'<table><thead><tr>{head}<th scope="col" class="n">users, with noise</th></tr></thead>',
+        f'<table><thead><tr>{head}<th scope="col" class="n">{unit}</th></tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table>",
-        *_distribution(name, table["count"].to_numpy()),
     ]
 
 
-def _distribution(name: str, counts: np.ndarray) -> list[str]:
-    """How many items have how many users, in doubling steps."""
+def _distribution(name: str, counts: np.ndarray, unit: str) -> list[str]:
+    """How many items have which count, in doubling steps."""
     counts = counts[counts > 0]
     if len(counts) < 2:
         return []
@@ -111,12 +161,14 @@ def _distribution(name: str, counts: np.ndarray) -> list[str]:
         )
         bars.append(f'<text x="{middle:.1f}" y="{base + 14}" text-anchor="middle">{edges[index]:,.0f}</text>')
     most = int(np.argmax(heights))
-    title = f"Most {name} have {edges[most]:,.0f} to {edges[most + 1]:,.0f} users"
+    of = unit.partition(",")[0]
+    title = f"Most {name} have {edges[most]:,.0f} to {edges[most + 1]:,.0f} {of}"
     return [
         f"<h2>{_e(title)}</h2>",
         f'<svg viewBox="0 0 640 185" role="img" aria-label="{_e(title)}">{"".join(bars)}'
         f'<line x1="0" x2="640" y1="{base}" y2="{base}"/>'
-        '<text x="320" y="182" text-anchor="middle">users of an item, with noise (each bar up to twice its label); '
+        f'<text x="320" y="182" text-anchor="middle">{of} of an item{unit.removeprefix(of)} '
+        "(each bar up to twice its label); "
         "height: number of items</text></svg>",
     ]
 

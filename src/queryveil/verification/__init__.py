@@ -9,12 +9,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from queryveil.verification import folder_checks, manifest, tables, zealous
+from queryveil.verification import (
+    anonymity,
+    click_graph,
+    folder_checks,
+    k_session,
+    manifest,
+    tables,
+    transactions,
+    zealous,
+)
 from queryveil.verification.outcome import Check, Verification, judge, quoted
 
 __all__ = ["Check", "Verification", "verify"]
 
-_METHODS = {"zealous": zealous.checks}
+_METHODS = {
+    "zealous": zealous.checks,
+    "click-graph": click_graph.checks,
+    "k-query": anonymity.k_query,
+    "k-session": k_session.checks,
+    "k-keyword": anonymity.k_keyword,
+    "token-hash": anonymity.token_hash,
+    "clump": transactions.clump,
+    "partition": transactions.partition,
+}
 """For each method the checks of its own figures and tables; the others get the general ones only."""
 
 

@@ -26,7 +26,9 @@ _SECTIONS: dict[str, type] = {
     "created": str,
     "files": dict,
 }
-_OPTIONAL = {"signature", "how"}
+_SENTENCES = {"how", "what"}
+_LISTS = {"assessment"}
+"""What a manifest may say in words; a signature is the only other thing it may have besides."""
 _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
     "tables": ({"file", "rows", "columns"}, set()),
@@ -38,6 +40,7 @@ _GUARANTEE = {
     "epsilon",
     "delta",
     "k",
+    "shared",
     "unit",
     "neighbours",
     "assumptions",
@@ -87,6 +90,7 @@ _NEVER = frozenset(
         "curator",
         "ledger",
         "results",
+        "suggestions",
     }
 )
 """Names that tell of the log, the machine or the randomness, wherever they stand."""
@@ -180,7 +184,12 @@ def _keys(manifest: Manifest) -> Iterator[str]:
             yield f"'{name}' is missing"
         elif not isinstance(content[name], kind) or isinstance(content[name], bool):
             yield f"'{name}' is not {'an object' if kind is dict else f'a {kind.__name__}'}"
-    yield from _unknown("the manifest", content, set(_SECTIONS) | _OPTIONAL)
+    yield from (f"'{name}' is not a str" for name in _SENTENCES if not isinstance(content.get(name, ""), str))
+    for name in _LISTS:
+        listed = content.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            yield f"'{name}' is not a list of sentences"
+    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | {"signature"})
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
             where = f"{section} entry {quoted(name)}"
@@ -217,7 +226,8 @@ def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[
 def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}:
+            never = name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}
+            if never and not isinstance(inner, bool):  # yes or no tells nothing of a log
                 yield f"the key {quoted(name)} does not belong into a release"
             yield from _leaks(inner, (*at, name))
     elif isinstance(value, list):

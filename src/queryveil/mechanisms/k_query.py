@@ -1,0 +1,104 @@
+"""k-query anonymity: publish the queries that at least k users posed, session by session, without users.
+
+After Adar, User 4XXXXX9: anonymizing query logs. What it promises and what it does not is in
+docs/proofs/k-query.md: a query alone has a crowd, a session of several queries has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from queryveil import contribution
+from queryveil.guarantee import K_ANONYMITY, Guarantee
+from queryveil.log import SearchLog
+from queryveil.mechanisms import sessions
+from queryveil.mechanisms.frame import (
+    MOST_USERS,
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    need_users,
+    public_parameters,
+)
+from queryveil.parameters import param, validate
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_CAVEATS = (
+    "only single queries have k users: a session links the queries that one user posed one after the other, and two "
+    "of them together may be that user's alone",
+    "pairs of queries form after others were dropped between them, may be one user's, and are not k-anonymous; nor is "
+    "anything else that is counted from more than one query",
+    "whoever poses a query under k - 1 accounts sees from its appearance that somebody else posed it too",
+    "a query that everybody in a known group is sure to have posed is learnt about each of them",
+    "whatever k users typed is published as they typed it: names, numbers, addresses",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KQuery:
+    """Publish the queries that at least k users posed, by session, with random numbers in place of users."""
+
+    name: ClassVar[str] = "k-query"
+    needs_users: ClassVar[bool] = False
+
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=Guarantee(
+                kind=K_ANONYMITY,
+                k=self.k,
+                shared="query",
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "sessions are cut within each user's own rows"),
+                caveats=_CAVEATS,
+            ),
+            what="Sessions of a search log: the queries that enough users posed, without users and times",
+            how=(
+                f"Every query that fewer than {self.k:,} different users posed was dropped, wherever it stood. What "
+                "was left was published session by session: the sessions in random order, with a random number in "
+                "place of the user; the queries inside a session in the order in which they were posed. Times, clicks "
+                "and ranks were left out."
+            ),
+            assessment=(
+                f"Singling out: no query alone does, at least {self.k:,} users posed it; a session of several queries "
+                "can be one user's alone, and often is.",
+                "Linkability: the queries of a session are linked, the sessions of a user are not by any number. "
+                "Someone who knows two queries of a session finds the others.",
+                "Inference: not bounded. What is known to be true of everyone who posed a query, or was posed by the "
+                "attacker's own accounts, is learnt.",
+            ),
+        )
+
+    def check(self, log: SearchLog) -> None:
+        need_users(log, self.k)
+        sessions.check(log)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        with run.stage("count") as say:
+            shared = log.engine.keep(self._shared(log))
+            counted = log.engine.arrow(shared.order_by([shared["count"].desc(), shared["query"]]))
+            run.private["queries-true-counts"] = counted.rename_columns(["query", "users"])
+            say(f"{counted.num_rows:,} queries of at least {self.k:,} users")
+        with run.stage("protect") as say:
+            kept = sessions.events(log).semi_join(shared, "query")
+            table = sessions.shuffled(log, kept, "query", run.noise)
+            say(f"{table.num_rows:,} query events left, random numbers in place of users")
+            return {"log": table}
+
+    def _shared(self, log: SearchLog) -> ir.Table:
+        """The queries of at least k users, with their number."""
+        posed = log.queries.select("user", "query").distinct()
+        return contribution.counts(posed, ("query",), at_least=self.k)

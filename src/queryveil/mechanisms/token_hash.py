@@ -1,0 +1,175 @@
+"""Token hashing: replace every word by a keyed hash. It promises nothing, and an attack shows why.
+
+Whoever has another log of the same kind finds the words again by how often they come together. The method
+exists to be attacked: docs/proofs/token-hash.md.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil import items
+from queryveil.errors import CannotBeMet
+from queryveil.guarantee import NONE, Guarantee
+from queryveil.log import SearchLog
+from queryveil.mechanisms import sessions as session_rows
+from queryveil.mechanisms.frame import Plan, Run, public_parameters
+from queryveil.parameters import param, validate
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_PLACE_DIGITS = 9
+"""Decimal digits of a word's place in its query: enough for any text that fits into memory."""
+
+_MAP = pa.schema([("hash", pa.string()), ("token", pa.string())])
+
+_CAVEATS = (
+    "hashes are no protection: words are found again by how often they come, and come together, in any other log of "
+    "the kind",
+    "one word found uncovers that word in every query of the release",
+    "whoever posed a query that is in the log, and recognises its session, knows the hashes of its words",
+    "rare words stay rare: a hash that comes once or twice singles a person out",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenHash:
+    """Replace every word by a keyed hash of it, which promises nothing; for attacks and comparisons."""
+
+    name: ClassVar[str] = "token-hash"
+    needs_users: ClassVar[bool] = False
+
+    digits: int = param("hexadecimal digits that are left of a hash", ge=4, le=64, default=16)
+    token_order: str = param("order of the words in a query", choices=("keep", "shuffle"), default="keep")
+    sessions: str = param(
+        "whether a session's queries stay together", choices=("keep", "drop"), default="keep"
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised: nothing."""
+        linked = self.sessions == "keep"
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=Guarantee(
+                kind=NONE,
+                caveats=(*_CAVEATS, "a session links the queries that one user posed one after the other")
+                if linked
+                else _CAVEATS,
+            ),
+            what="Queries of a search log with a hash in place of every word",
+            how=self._how(),
+            columns={"query": "a query: the hashes of its words, with blanks between them"},
+            assessment=(
+                "Singling out: not excluded. A hash or a combination of hashes that comes once is one person's.",
+                "Linkability: not excluded. "
+                + ("The queries of a session are linked, and equal" if linked else "Equal")
+                + " hashes link queries of one person and of different logs under one key.",
+                "Inference: not bounded. Hashes are turned back into words by their frequencies and co-occurrence.",
+            ),
+        )
+
+    def _how(self) -> str:
+        order = {
+            "keep": "The words of a query stayed in their order.",
+            "shuffle": "The words of a query were put into the order of their hashes.",
+        }[self.token_order]
+        linked = {
+            "keep": "Sessions were put into random order, with a random number in place of the user; the queries "
+            "inside a session stayed in the order in which they were posed.",
+            "drop": "Sessions were left out, and queries put into the order of their hashes.",
+        }[self.sessions]
+        return (
+            "Every word of every query was replaced by its HMAC-SHA-256 under a secret random key, of which the first "
+            f"{self.digits} hexadecimal digits were kept; the key was forgotten. {order} {linked} Users, times, clicks "
+            "and ranks were left out, and queries without any word."
+        )
+
+    def check(self, log: SearchLog) -> None:
+        if self.sessions == "keep":
+            session_rows.check(log)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        with run.stage("count") as say:
+            parts = log.engine.keep(_parts(log))
+            distinct = log.engine.batches(parts.select("token").distinct())
+            known = self._hashes(distinct, run.noise.key())
+            run.private["token-map"] = known
+            say(f"{known.num_rows:,} different words, each hashed once")
+        with run.stage("protect") as say:
+            hashed = self._hashed(parts.join(log.engine.register(known), "token"))
+            if self.sessions == "keep":
+                rows = session_rows.events(log).join(hashed, "query")
+                table = session_rows.shuffled(log, rows, "hashed", run.noise)
+            else:
+                rows = _events(log).join(hashed, "query").select(query="hashed")
+                # In the order of the hashes, which tells nothing that the rows do not.
+                batches = list(log.engine.batches(rows.order_by("query")))
+                table = pa.Table.from_batches(_strings(batches), pa.schema([("query", pa.string())]))
+            log.engine.drop(parts)
+            say(f"{table.num_rows:,} query events with hashes for words")
+            return {"log": table}
+
+    def _hashes(self, tokens: Iterable[pa.RecordBatch], key: bytes) -> pa.Table:
+        """The hash of every token, in the order of the tokens."""
+        made = []
+        for batch in tokens:
+            texts = batch.column("token").to_pylist()
+            hashes = [hmac.digest(key, text.encode(), "sha256").hex()[: self.digits] for text in texts]
+            made.append(
+                pa.record_batch([pa.array(hashes, pa.string()), pa.array(texts, pa.string())], schema=_MAP)
+            )
+        table = pa.Table.from_batches(made, _MAP)
+        if pc.count_distinct(table["hash"]).as_py() < table.num_rows:
+            raise CannotBeMet(
+                f"two different words have the same hash of {self.digits} digits",
+                "raise --digits (64 at most)",
+            )
+        return table.sort_by("token")
+
+    def _hashed(self, coded: ir.Table) -> ir.Table:
+        """Every query with its hashes, in one text: columns query, hashed."""
+        if self.token_order == "keep":  # noqa: S105 (an order, no secret)
+            # Lists come together in any order: each hash carries its place in front until they are sorted.
+            key = coded["place"].cast("string").lpad(_PLACE_DIGITS, "0") + coded["hash"]
+            lists = coded.group_by("query").aggregate(parts=key.collect())
+            ordered = lists["parts"].sort().map(lambda part: part.substr(_PLACE_DIGITS))
+        else:
+            lists = coded.group_by("query").aggregate(parts=coded["hash"].collect())
+            ordered = lists["parts"].sort()
+        return lists.select("query", hashed=ordered.join(" "))
+
+
+def _parts(log: SearchLog) -> ir.Table:
+    """The words of every distinct query: query, place, token."""
+    rows = log.queries
+    # Texts that differ only in what normal form removes have one query, and words that cut into the same tokens.
+    texts = rows.group_by("query").aggregate(words=rows["words"].min())
+    cut = texts.mutate(token=texts["words"].split(" ")).unnest("token", offset="place")
+    tokens = cut.select("query", "place", token=items.keyword_of(cut["token"]))
+    return tokens.filter(tokens["token"] != "")
+
+
+def _events(log: SearchLog) -> ir.Table:
+    """Query events without their sessions; without times every row is one."""
+    if "time" in log.columns:
+        return log.queries.select("user", "time", "query").distinct()
+    return log.queries.select("query")
+
+
+def _strings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches with plain strings, whatever kind of text an engine has."""
+    schema = pa.schema([("query", pa.string())])
+    for batch in batches:
+        yield pa.record_batch([batch.column(0).cast(pa.string())], schema=schema)

@@ -1,0 +1,210 @@
+"""Releases of k-query, k-keyword and token-hash: every crowd is counted anew from the tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.verification import crowds
+from queryveil.verification.crowds import MOST_USERS, Promised, one_of, whole
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge
+from queryveil.verification.tables import Opened
+
+_LOG = {"session": pa.int64(), "query": pa.string()}
+_ITEMS = {"prefix": pa.string(), "count": pa.int64()}
+_LONGEST_PREFIX = 64
+
+_ACCOUNTS = {"parsed one by one": "how rows are parsed", "account": "what a user is"}
+_OF_CROWDS = {
+    "k - 1 accounts": "what fake accounts learn",
+    "everybody in a known group": "what a group that is all alike gives away",
+}
+_K_QUERY = Promised(
+    parameters={"k": whole(2, MOST_USERS)},
+    shared="query",
+    assumptions=_ACCOUNTS | {"sessions": "how sessions are cut"},
+    caveats=_OF_CROWDS
+    | {
+        "a session links": "that sessions link queries",
+        "not k-anonymous": "that pairs of queries have no crowd",
+    },
+)
+_K_KEYWORD = Promised(
+    parameters={"k": whole(2, MOST_USERS)},
+    shared="word or prefix",
+    assumptions=_ACCOUNTS,
+    caveats=_OF_CROWDS
+    | {"prefix hides only": "how little a prefix hides", "counts are exact": "that counts are exact"},
+)
+_TOKEN_HASH = Promised(
+    parameters={
+        "digits": whole(4, 64),
+        "token_order": one_of("keep", "shuffle"),
+        "sessions": one_of("keep", "drop"),
+    },
+    kind="none",
+    caveats={"hashes are no protection": "that hashes are no protection"},
+)
+
+
+# -- k-query -------------------------------------------------------------------------------------------------
+
+
+def k_query(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    """What depends on figures or tables that another check has found wrong is left out, not passed."""
+    made = _begin(manifest, opened, _K_QUERY, {"log": _LOG})
+    if not _all_passed(made, opened, "log"):
+        return made
+    table, k = opened["log"].table, manifest.section("parameters")["k"]
+    return [
+        *made,
+        judge("crowd", f"every query is in at least {k} sessions", lambda: _crowd(table, k)),
+        judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)),
+        judge("queries", "no query is empty", lambda: _filled(table["query"], "query")),
+    ]
+
+
+def _crowd(table: pa.Table, k: int) -> Iterator[str]:
+    """Each of k users has a session of her own; fewer sessions cannot be k users'."""
+    once = table.group_by(["query", "session"]).aggregate([])
+    sizes = once.group_by("query").aggregate([("session", "count")])
+    few = pc.sum(pc.less(sizes["session_count"], k)).as_py() or 0
+    if few:
+        yield f"{few} queries are in fewer than {k} sessions"
+
+
+def _sessions(table: pa.Table) -> Iterator[str]:
+    """Numbers with gaps, or rows in another order, would be a place to tell more than which rows belong together."""
+    numbers = table["session"].combine_chunks()
+    if len(numbers) == 0:
+        return
+    if numbers[0].as_py() != 0:
+        yield "the first session is not 0"
+    steps = pc.subtract(numbers.slice(1), numbers.slice(0, len(numbers) - 1))
+    if pc.any(pc.or_(pc.less(steps, 0), pc.greater(steps, 1))).as_py():
+        yield "rows are not in the order of their sessions, or a number is left out"
+
+
+def _filled(column: pa.ChunkedArray, name: str) -> Iterator[str]:
+    blank = pc.sum(pc.equal(column, "")).as_py() or 0
+    if blank:
+        yield f"{blank} cells of column '{name}' are empty texts"
+
+
+# -- k-keyword -----------------------------------------------------------------------------------------------
+
+
+def k_keyword(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    made = _begin(manifest, opened, _K_KEYWORD, {"items": _ITEMS})
+    if not _all_passed(made, opened, "items"):
+        return made
+    table, k = opened["items"].table, manifest.section("parameters")["k"]
+    return [
+        *made,
+        judge("crowd", f"every row has at least {k} users", lambda: _enough(table, k)),
+        judge("prefixes", "rows are words, or prefixes with a star", lambda: _prefixes(table)),
+        judge("distinct", "no word or prefix stands twice", lambda: _twice(table)),
+        judge("order", "rows are ordered by what they show and nothing else", lambda: _order(table)),
+    ]
+
+
+def _enough(table: pa.Table, k: int) -> Iterator[str]:
+    few = pc.sum(pc.less(table["count"], k)).as_py() or 0
+    if few:
+        yield f"{few} rows have fewer than {k} users"
+
+
+def _prefixes(table: pa.Table) -> Iterator[str]:
+    texts = table["prefix"]
+    starred = pc.ends_with(texts, "*")
+    for wrong, words in (
+        (pc.equal(texts, ""), "rows are empty"),
+        (pc.equal(texts, "*"), "rows are the empty prefix, which is never published"),
+        (pc.match_substring(texts, " "), "rows have a blank, which no word has"),
+        (
+            pc.and_(starred, pc.greater(pc.utf8_length(texts), _LONGEST_PREFIX + 1)),
+            f"prefixes are longer than {_LONGEST_PREFIX} characters",
+        ),
+    ):
+        number = pc.sum(wrong).as_py() or 0
+        if number:
+            yield f"{number} {words}"
+
+
+def _twice(table: pa.Table) -> Iterator[str]:
+    twice = table.num_rows - pc.count_distinct(table["prefix"]).as_py()
+    if twice:
+        yield f"{twice} rows stand twice"
+
+
+def _order(table: pa.Table) -> Iterator[str]:
+    rows = zip(table["count"].to_pylist(), table["prefix"].to_pylist(), strict=True)
+    keys = [(-count, text.encode()) for count, text in rows]
+    if any(before > after for before, after in pairwise(keys)):
+        yield "rows are not in the order of count (largest first) and prefix"
+
+
+# -- token-hash ----------------------------------------------------------------------------------------------
+
+
+def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    parameters = manifest.section("parameters")
+    linked = parameters.get("sessions") == "keep"
+    columns = dict(_LOG) if linked else {"query": pa.string()}
+    made = _begin(manifest, opened, _TOKEN_HASH, {"log": columns})
+    if not _all_passed(made, opened, "log"):
+        return made
+    table = opened["log"].table
+    made.append(
+        judge("hashes", "queries are hashes and nothing else", lambda: _hashes(table["query"], parameters))
+    )
+    if linked:
+        made.append(judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)))
+    else:
+        made.append(judge("order", "rows are in the order of their hashes", lambda: _by_text(table["query"])))
+    return made
+
+
+def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator[str]:
+    digits = parameters["digits"]
+    shape = re.compile(rf"[0-9a-f]{{{digits}}}( [0-9a-f]{{{digits}}})*")
+    different = pc.unique(queries).to_pylist()
+    strange = sum(1 for query in different if not shape.fullmatch(query))
+    if strange:
+        yield f"{strange} queries are not made of hashes of {digits} digits"
+    if parameters["token_order"] == "shuffle":  # noqa: S105 (an order, no secret)
+        ordered = sum(1 for query in different if (parts := query.split(" ")) != sorted(parts))
+        if ordered:
+            yield f"{ordered} queries have their hashes in another order than that of the hashes"
+
+
+def _by_text(queries: pa.ChunkedArray) -> Iterator[str]:
+    if len(queries) and pc.any(pc.greater(queries.slice(0, len(queries) - 1), queries.slice(1))).as_py():
+        yield "rows are not in the order of their hashes"
+
+
+# -- common --------------------------------------------------------------------------------------------------
+
+
+def _begin(
+    manifest: Manifest,
+    opened: Mapping[str, Opened],
+    promised: Promised,
+    expected: Mapping[str, Mapping[str, pa.DataType]],
+) -> list[Check]:
+    named = set(manifest.section("tables"))
+    return [
+        *crowds.manifest_checks(manifest, promised),
+        crowds.columns_check(expected, named, opened),
+    ]
+
+
+def _all_passed(made: list[Check], opened: Mapping[str, Opened], table: str) -> bool:
+    """Whether parameters and columns are such that the rows can be judged."""
+    return table in opened and all(check.passed for check in made if check.name in {"parameters", "columns"})

@@ -1,0 +1,114 @@
+"""Manifests of methods without noise: the parameters are known ones, and the promise is theirs and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge, quoted
+from queryveil.verification.tables import Opened
+
+MOST_USERS = 10**12
+
+Rule = Callable[[Any], bool]
+"""Whether a parameter may have a value."""
+
+
+def whole(low: int, high: int) -> Rule:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def one_of(*choices: str) -> Rule:
+    return lambda value: isinstance(value, str) and value in choices
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What the manifest of a method must say."""
+
+    parameters: Mapping[str, Rule]
+    kind: str = "k-anonymity"
+    shared: str = ""
+    assumptions: Mapping[str, str] = field(default_factory=dict)
+    """Words that the assumptions must have, and what they say."""
+    caveats: Mapping[str, str] = field(default_factory=dict)
+
+
+def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
+    """If the first of these fails, nothing that follows from the parameters can be checked."""
+    parameters, guarantee = manifest.section("parameters"), manifest.section("guarantee")
+    return [
+        judge(
+            "parameters",
+            "the parameters are those of the method, within their limits",
+            lambda: _parameters(parameters, manifest.section("calibration"), promised),
+        ),
+        judge(
+            "promise",
+            "kind, assumptions and caveats of the guarantee are those of the method",
+            lambda: _promise(parameters, guarantee, promised),
+        ),
+    ]
+
+
+def _parameters(
+    parameters: Mapping[str, Any], calibration: Mapping[str, Any], promised: Promised
+) -> Iterator[str]:
+    rules = promised.parameters
+    yield from (f"there is no parameter {quoted(name)}" for name in parameters if name not in rules)
+    for name, holds in rules.items():
+        if name not in parameters:
+            yield f"'{name}' is missing"
+        elif not holds(parameters[name]):
+            yield f"'{name}' is out of its limits"
+    if calibration:
+        yield "the method draws no noise and has no calibration"
+
+
+def _promise(
+    parameters: Mapping[str, Any], guarantee: Mapping[str, Any], promised: Promised
+) -> Iterator[str]:
+    if guarantee.get("kind") != promised.kind:
+        yield f"the guarantee is not of the kind '{promised.kind}'"
+    if guarantee.get("unit") != "user" or guarantee.get("neighbours") is not None:
+        yield "the guarantee is not per user, or compares logs"
+    for name in ("epsilon", "delta", "implies", "parts"):
+        if name in guarantee:
+            yield f"the guarantee has '{name}', which only differential privacy has"
+    if guarantee.get("k") != (parameters.get("k") if promised.kind == "k-anonymity" else None):
+        yield "k of the guarantee is not the k of the parameters"
+    if guarantee.get("shared", "") != promised.shared:
+        yield "the guarantee does not say what it is that k users share"
+    for where, needed in (("assumptions", promised.assumptions), ("caveats", promised.caveats)):
+        said = " ".join(guarantee.get(where) or ())
+        yield from (f"the {where} do not say {what}" for words, what in needed.items() if words not in said)
+
+
+def columns_check(
+    expected: Mapping[str, Mapping[str, pa.DataType]], named: set[str], opened: Mapping[str, Opened]
+) -> Check:
+    return judge(
+        "columns",
+        "the tables are those of the method, with its columns",
+        lambda: _columns(expected, named, opened),
+    )
+
+
+def _columns(
+    expected: Mapping[str, Mapping[str, pa.DataType]], named: set[str], opened: Mapping[str, Opened]
+) -> Iterator[str]:
+    yield from (f"there is no table '{name}'" for name in expected if name not in named)
+    yield from (
+        f"table {quoted(name)} does not belong to the method" for name in sorted(named - set(expected))
+    )
+    for name, columns in expected.items():
+        if name in opened and list(_types(opened[name].table)) != list(columns.items()):
+            yield f"table '{name}' does not have exactly the columns {', '.join(columns)}"
+
+
+def _types(table: pa.Table) -> Iterator[tuple[str, pa.DataType]]:
+    yield from ((one.name, one.type) for one in table.schema)
