@@ -1,7 +1,8 @@
 """Clump: k-anonymous transactions by clustering and least common generalisation.
 
-After Wang et al., Clump. The rules that differ from the paper's, and why, are in
-docs/decisions/0007-least-common-generalisation.md; what is promised is in docs/proofs/clump.md.
+After Milani Fard and Wang, An effective clustering approach to web query log anonymization. The rules that differ
+from the paper's, and why, are in docs/decisions/0007-least-common-generalisation.md; what is promised is in
+docs/proofs/clump.md.
 """
 
 from __future__ import annotations

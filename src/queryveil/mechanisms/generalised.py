@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet
 from queryveil.guarantee import K_ANONYMITY, Guarantee
@@ -166,7 +167,7 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     return Coded(pruned, Tree(pruned.parents), Bags(pruned.renumbered(items), offsets), people, uncovered)
 
 
-def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, list[str]]:
+def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArray]:
     """User and text of each row as numbers, and the texts. Users' numbers ascend; every engine gives the same.
 
     The order decides ties in grouping, so it must be total, and one that a log has on any engine.
@@ -178,33 +179,43 @@ def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, list[str]]:
         users.append(batch.column("user").cast(pa.string()).dictionary_encode())
         texts.append(batch.column("query").cast(pa.string()).dictionary_encode())
     user_codes, _ = _unified(users)
-    text_codes, names = _unified(texts)
-    return user_codes, text_codes, names
+    text_codes, different = _unified(texts)
+    return user_codes, text_codes, different
 
 
-def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, list[str]]:
+def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
     """Codes by first appearance, and what they stand for."""
     whole = pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
     if not len(whole):
-        return np.empty(0, np.int64), []
+        return np.empty(0, np.int64), pa.array([], pa.string())
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks]).astype(np.int64)
-    return codes, whole.chunk(0).dictionary.to_pylist()
+    return codes, whole.chunk(0).dictionary
 
 
-def _words(texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], Codes, list[str]]:
+def _words(texts: pa.StringArray) -> tuple[npt.NDArray[np.int32], Codes, list[str]]:
     """The words of each text one after another, as numbers; where each text starts; and the words."""
+    parts = pc.split_pattern(texts, " ")
+    tokens = pc.list_flatten(parts).dictionary_encode()
     numbers: dict[str, int] = {}
-    coded = [[numbers.setdefault(word, len(numbers)) for word in keywords(text)] for text in texts]
-    starts = np.concatenate(([0], np.cumsum([len(one) for one in coded]))).astype(np.int64)
-    flat = np.fromiter((word for one in coded for word in one), np.int32, count=int(starts[-1]))
-    return flat, starts, list(numbers)
+    # Keywords are cut at blanks, so that each token by itself is one or none.
+    cut = (keywords(token) for token in tokens.dictionary.to_pylist())
+    of_token = np.fromiter(
+        (numbers.setdefault(one[0], len(numbers)) if one else -1 for one in cut),
+        np.int32,
+        len(tokens.dictionary),
+    )
+    flat = of_token[tokens.indices.to_numpy()]
+    filled = np.concatenate(([0], np.cumsum(flat >= 0)))
+    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(parts).to_numpy(), dtype=np.int64)))
+    return flat[flat >= 0], filled[ends], list(numbers)
 
 
 def _distinct(
     owners: Codes, values: npt.NDArray[np.int32], below: int
 ) -> tuple[Codes, npt.NDArray[np.int32]]:
     """Distinct pairs in order; values are below a limit."""
-    pairs = np.unique(owners * below + values)
+    pairs = np.sort(owners * below + values)
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     return pairs // below, (pairs % below).astype(np.int32)
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from queryveil.verification import (
+    ad_hoc,
     anonymity,
     click_graph,
     folder_checks,
     k_session,
     manifest,
+    semantic,
     tables,
     transactions,
     zealous,
@@ -30,8 +32,11 @@ _METHODS = {
     "k-session": k_session.checks,
     "k-keyword": anonymity.k_keyword,
     "token-hash": anonymity.token_hash,
+    "ad-hoc": ad_hoc.checks,
     "clump": transactions.clump,
     "partition": transactions.partition,
+    "semantic": semantic.semantic,
+    "profile-histogram": semantic.profile_histogram,
 }
 """For each method the checks of its own figures and tables; the others get the general ones only."""
 
