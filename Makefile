@@ -46,7 +46,7 @@ docs: setup-dev
 	$(BIN)/mkdocs build --strict --quiet
 
 figures: setup-dev
-	@echo "No figures yet: they come with the studies."
+	$(BIN)/python benchmarks/figures.py
 
 clean:
 	rm -rf $(VENV) demo site

@@ -20,6 +20,7 @@ from typing import Any
 import duckdb
 
 import queryveil as qv
+import study_runs
 from queryveil.contribution import Bound, bounded, counts
 
 HERE = Path(__file__).parent
@@ -102,6 +103,12 @@ PARTS: dict[str, Callable[[], Any]] = {
     "zealous": zealous,
     "noise": script("noise.py", "--json"),
     "publish": script("publish.py"),
+    "transactions": script("transactions.py", "--json"),
+    "clump-quality": script("clump_quality.py", "--json"),
+    **{
+        name: study_runs.evidence(name)
+        for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
+    },
 }
 
 
@@ -172,7 +179,63 @@ def page() -> str:
             for kind, counts in kinds.items()
         ]
         lines += table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
+    for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation"):
+        if found := figures_of(name):
+            lines += study_section(name, found)
+    if found := figures_of("transactions"):
+        lines += transactions_section(found)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def transactions_section(found: dict[str, Any]) -> list[str]:
+    head, growth = found["headline"], found["growth"]
+    rows = [
+        f"| {int(size):,} | {seconds['processor_seconds']:.2f} "
+        f"| {growth['partition'][size]['processor_seconds']:.2f} |"
+        for size, seconds in growth["clump"].items()
+    ]
+    ratios = [one["partition_to_clump"] for one in found["wide-nodes"].values()]
+    return [
+        "## Clump and Partition",
+        "",
+        f"`benchmarks/transactions.py`: random transactions of {head['mean_length']:g} WordNet nouns, k = 5, r = 10, "
+        "one core.",
+        f"Clump on {head['transactions']:,} of them: {head['processor_seconds']:.1f} s (the aim is 10), "
+        f"{head['peak_gb']:.2f} GB in all (the aim is 1).",
+        *table("| transactions | Clump, s | Partition, s |", rows),
+        f"Time grows with the power {growth['clump_exponent']:.2f} of their number (the aim is 1.1), Partition's with "
+        f"{growth['partition_exponent']:.2f}.",
+        f"On trees with wide nodes Partition takes {min(ratios):.2f} to {max(ratios):.2f} of Clump's time.",
+        "[What they keep of a log](../studies/clump-quality.md).",
+        "",
+    ]
+
+
+def study_section(name: str, found: dict[str, Any]) -> list[str]:
+    """A study: its figures point by point, and whether the expected shapes are there."""
+    lines = [
+        f"## Study: {name}",
+        "",
+        f"{found['rows']:,} rows, {found['users']:,} users, generated with seed 1.",
+    ]
+    lines += [
+        f"[What the paper found, and why it differs](../studies/{name}.md).",
+        "'expected' is exact, over the noise; 'released' is a mean of real releases.",
+    ]
+    columns = [*found["axes"], *(key for key in found["points"][0] if key not in found["axes"])]
+    points = [" | ".join(_cell(point.get(column)) for column in columns) for point in found["points"]]
+    lines += table(f"| {' | '.join(columns)} |", [f"| {point} |" for point in points])
+    lines += [
+        f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+        for check in found["checks"]
+    ]
+    return [*lines, ""]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value.partition(":")[0]
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else f"{value:,}"
 
 
 def main() -> None:

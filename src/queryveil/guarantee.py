@@ -24,6 +24,14 @@ NONE = "none"
 REPLACE = "replace-one-user"
 ADD_REMOVE = "add-remove-one-user"
 
+_EQUAL = f"{REPLACE}-equal-"
+_DISCLOSED = {
+    "shape": "how many queries there are and how many phrases each has",
+    "topics": "the topic of every phrase",
+    "words": "the words that were kept",
+}
+"""What neighbours may have to agree on, because it is published as it is."""
+
 PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, PURE)
 
 _WORDS = {
@@ -33,6 +41,11 @@ _WORDS = {
     K_ANONYMITY: "k-anonymity",
     NONE: "no guarantee",
 }
+
+
+def replace_if_equal(*what: str) -> str:
+    """One history replaced by another that has the same 'shape', 'topics' or 'words': weaker than any history."""
+    return _EQUAL + "-and-".join(what) if what else REPLACE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +79,28 @@ class Guarantee:
     def private(self) -> bool:
         return self.kind in PRIVATE_KINDS
 
+    @property
+    def replaces(self) -> bool:
+        """Whether logs are compared in which one history is replaced, by any or by one that is equal in part."""
+        return (self.neighbours or "").startswith(REPLACE)
+
+    @property
+    def disclosed(self) -> tuple[str, ...]:
+        """What is published as it is, and must be equal in the histories that are compared."""
+        parts = (self.neighbours or "").partition(_EQUAL)[2]
+        return tuple(_DISCLOSED[one] for one in parts.split("-and-") if one)
+
+    @property
+    def composable(self) -> bool:
+        """Whether it has a sum with others: everything that one user did is compared, and nothing is disclosed."""
+        return self.private and not self.disclosed
+
     def __add__(self, other: Guarantee) -> Guarantee:
         """Both releases together, of one log: epsilons and deltas add, the weaker kind remains."""
-        if not (self.private and other.private):
+        if not (self.composable and other.composable):
             raise CannotCompose(
                 f"there is no sum of '{self.headline}' and '{other.headline}'",
-                "account for them separately: only differentially private releases add up",
+                "account for them separately: only differentially private releases of whole histories add up",
             )
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise CannotCompose(
@@ -133,7 +162,8 @@ class Guarantee:
         if self.kind == K_ANONYMITY:
             return f"k = {self.k} (k-anonymity)"
         delta = f", delta {rounded_up(self.delta)}" if self.delta else ""
-        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({_WORDS[self.kind]})"
+        among = ", given " + " and ".join(self.disclosed) if self.disclosed else ""
+        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({_WORDS[self.kind]}{among})"
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
@@ -149,14 +179,22 @@ class Guarantee:
                 "poses as them, learns what the last one did, and what all of a group have in common is learnt about "
                 "each of them."
             )
+        beyond = f", beyond {' and '.join(self.disclosed)}" if self.disclosed else ""
+        if self.unit != "user":
+            return (
+                f"Whoever reads this release learns {self._amount()} about any single {self.unit} of one person's "
+                f"searches{beyond}: {self._example()} Epsilon counts once for every {self.unit}: a person with a "
+                f"hundred of them is protected by epsilon {rounded_up(100 * float(self.epsilon or 0))} only, which for most "
+                "purposes is not at all."
+            )
         return (
-            f"Whoever reads this release learns {self._amount()} about one person's searches: {self._example()} "
-            "It does not hide what many people share."
+            f"Whoever reads this release learns {self._amount()} about one person's searches{beyond}: "
+            f"{self._example()} It does not hide what many people share."
         )
 
     def _amount(self) -> str:
         """How strong the bound is between two histories of one person, in words."""
-        epsilon = float(self.epsilon or 0) * (1 if self.neighbours == REPLACE else 2)
+        epsilon = float(self.epsilon or 0) * (1 if self.replaces else 2)
         # Guessing right which of two histories it was: up to 55, 75 and 90 times in 100.
         for most, words in ((0.2, "almost nothing"), (1.1, "little"), (2.2, "a limited amount")):
             if epsilon <= most:
@@ -174,7 +212,7 @@ class Guarantee:
     def _example(self) -> str:
         """The bound as an example; between two histories, both in the log, add/remove counts twice."""
         epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
-        if self.neighbours != REPLACE:
+        if not self.replaces:
             epsilon, delta = 2 * epsilon, _doubled_delta(epsilon, delta)
         if self.kind == APPROXIMATE:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
@@ -184,7 +222,8 @@ class Guarantee:
                 f"the release, guesses right at most {_of_hundred(right)} times in 100."
             )
         after = odds(before_to_after(1 / 100, epsilon))
-        rise = f"a suspicion of 1 in 100 about that person's searches can rise to at most {after}."
+        what = "that person's searches" if self.unit == "user" else f"that {self.unit}"
+        rise = f"a suspicion of 1 in 100 about {what} can rise to at most {after}."
         if self.kind == PROBABILISTIC:
             return f"except with probability {rounded_up(delta)} over the noise, {rise}"
         return rise

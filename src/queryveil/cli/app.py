@@ -11,7 +11,20 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from queryveil.cli import console, demo, generate, inspect, ledger, plan, publish, release
+from queryveil.cli import (
+    attack,
+    compare,
+    console,
+    demo,
+    evaluate,
+    generate,
+    inspect,
+    ledger,
+    plan,
+    publish,
+    release,
+    synthesize,
+)
 from queryveil.errors import QueryveilError
 
 INTERRUPTED = 130
@@ -25,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for part in (demo, generate, inspect, plan, publish, release, ledger):
+for part in (demo, generate, inspect, plan, publish, evaluate, compare, attack, release, synthesize, ledger):
     part.add_to(app)
 
 
@@ -59,7 +72,8 @@ def run() -> NoReturn:
     # Typer too hands back an interrupt as this code, without a word.
     if code == INTERRUPTED:
         charged = ", a charge to the ledger stands" if "--ledger" in sys.argv else ""
-        console.fail_with("interrupted", "interrupted", f"nothing half-written is left{charged}")
+        kept = ", finished cells are kept: run it again to go on" if sys.argv[1:2] == ["compare"] else ""
+        console.fail_with("interrupted", "interrupted", f"nothing half-written is left{charged}{kept}")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, REPLACE, Guarantee, rounded_up
+from queryveil.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, rounded_up
 
 _LIMITS_OF_PRIVACY = (
     "What many people searched for is published on purpose, whatever it is.",
@@ -41,18 +41,29 @@ def promises(guarantee: Guarantee) -> list[str]:
     """What holds, in sentences."""
     listed = [guarantee.plain_words()]
     if guarantee.private:
-        change = (
-            "replaced by another history"
-            if guarantee.neighbours == REPLACE
-            else "added to or taken out of the log"
-        )
-        listed.append(
-            f"Protected is everything that one user ever did in the log: the comparison is with the same log in "
-            f"which that user's whole history is {change}."
-        )
+        listed.append(_compared(guarantee))
     if guarantee.kind == PROBABILISTIC:
         listed.append(guarantee.after_processing())
     return listed
+
+
+def _compared(guarantee: Guarantee) -> str:
+    """Which two logs the promise is about."""
+    if guarantee.unit != "user":
+        return (
+            f"Protected is one {guarantee.unit} at a time: the comparison is with the same log in which one "
+            f"{guarantee.unit} of one user is another one."
+        )
+    change = "replaced by another history" if guarantee.replaces else "added to or taken out of the log"
+    if guarantee.disclosed:
+        return (
+            "Protected is what one user searched for, not the form that it had: the comparison is with the same log "
+            f"in which that user's whole history is {change} that agrees on {' and on '.join(guarantee.disclosed)}."
+        )
+    return (
+        "Protected is everything that one user ever did in the log: the comparison is with the same log in which "
+        f"that user's whole history is {change}."
+    )
 
 
 def limits(guarantee: Guarantee) -> list[str]:

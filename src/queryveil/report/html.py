@@ -162,7 +162,8 @@ def _distribution(name: str, counts: np.ndarray, unit: str) -> list[str]:
         bars.append(f'<text x="{middle:.1f}" y="{base + 14}" text-anchor="middle">{edges[index]:,.0f}</text>')
     most = int(np.argmax(heights))
     of = unit.partition(",")[0]
-    title = f"Most {name} have {edges[most]:,.0f} to {edges[most + 1]:,.0f} {of}"
+    verb = "were counted" if of == "times" else "have"
+    title = f"Most {name} {verb} {edges[most]:,.0f} to {edges[most + 1]:,.0f} {of}"
     return [
         f"<h2>{_e(title)}</h2>",
         f'<svg viewBox="0 0 640 185" role="img" aria-label="{_e(title)}">{"".join(bars)}'

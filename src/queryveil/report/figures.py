@@ -1,0 +1,310 @@
+"""Figures: PNG, SVG, and an interactive page that needs no network. One look for all, readable in print.
+
+No meaning by colour alone: series differ in dashes and shapes too. Figures may show queries, so everything that
+goes into a page is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import UsageError
+
+FORMATS = ("png", "svg", "html")
+
+_PNG_SCALE = 2.0
+_WIDTH, _HEIGHT = 520, 320
+_TITLE_LINE, _SUBTITLE_LINE = 64, 92
+"""Characters of a line above the figure."""
+
+# Okabe and Ito's colours, told apart by colour-blind readers; the order also steps in lightness for grey print.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
+_DASHES: tuple[list[int], ...] = (
+    [1, 0],
+    [8, 3],
+    [2, 2],
+    [10, 3, 2, 3],
+    [12, 3, 2, 3, 2, 3],
+    [16, 4],
+    [4, 6],
+    [6, 2, 2, 2, 2, 2],
+)
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "wedge")
+MOST_SERIES = len(_COLOURS)
+_DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
+
+_LOOK: dict[str, Any] = {
+    "background": "white",
+    "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+    "padding": 12,
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 13,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+        "labelColor": "#222",
+        "titleColor": "#222",
+        "domainColor": "#444",
+        "tickColor": "#444",
+        "gridColor": "#e3e3e3",
+        "labelOverlap": "greedy",
+        "labelFlush": False,
+    },
+    "title": {
+        "anchor": "start",
+        "frame": "group",
+        "fontSize": 16,
+        "fontWeight": "bold",
+        "subtitleFontSize": 12.5,
+        "subtitleColor": "#444",
+        "subtitlePadding": 6,
+        "offset": 14,
+    },
+    "legend": {
+        "labelFontSize": 12,
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
+        "symbolSize": 90,
+        "symbolStrokeWidth": 2,
+        "labelLimit": 260,
+        "titleLimit": 260,
+        "orient": "bottom",
+        "direction": "horizontal",
+    },
+    "header": {"labelFontSize": 13, "labelFontWeight": "bold", "titleFontSize": 12.5},
+}
+
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; base-uri 'none'; form-action 'none'"
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis of a figure: its column, what it is called (with the unit), and how it is spaced."""
+
+    column: str
+    title: str
+    log: bool = False
+    ticks: tuple[float, ...] = ()
+    format: str = ""
+    top: float | None = None
+    zero: bool = True
+    """Whether the axis starts at 0."""
+    steps: bool = False
+    """Whether its values are steps, equally far apart."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The title says the answer; the subtitle says what was measured."""
+
+    title: str
+    subtitle: str = ""
+
+
+def altair() -> Any:
+    """The drawing library, or the way to get it."""
+    try:
+        import altair as alt
+        import vl_convert  # noqa: F401 (needed to write what is drawn)
+    except ImportError:
+        raise UsageError("figures need altair and vl-convert", "install queryveil[figures]") from None
+    return alt
+
+
+def curves(
+    lines: Sequence[Mapping[str, Any]],
+    points: Sequence[Mapping[str, Any]],
+    *,
+    x: Scale,
+    y: Scale,
+    by: str,
+    by_title: str,
+    words: Words,
+    panel: str | None = None,
+) -> Any:
+    """Lines (what is expected) and points (what was measured), one dash, shape and colour for each series.
+
+    With `panel`, one small chart for each value of that column, side by side.
+    """
+    alt = altair()
+    rows = [{**row, _DRAWN: "line"} for row in lines] + [{**row, _DRAWN: "point"} for row in points]
+    rows = [{**row, by: _printable(str(row[by]))} for row in rows]
+    series = list(dict.fromkeys(row[by] for row in rows))
+    if len(series) > MOST_SERIES:
+        raise UsageError(
+            f"a figure can tell {MOST_SERIES} series apart, not {len(series)}", "vary fewer values"
+        )
+    shown = [name for name in rows[0] if name != _DRAWN]
+    # Points carry their marks as plain values: the one legend is of the lines, along which they lie.
+    marks = {name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at]} for at, name in enumerate(series)}
+    rows = [{**row, **marks[row[by]]} for row in rows]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X(f"{_field(x.column)}:{_type(x)}", **_axis(alt, x, [row[x.column] for row in rows])),
+        y=alt.Y(f"{_field(y.column)}:{_type(y)}", **_axis(alt, y, [row[y.column] for row in rows])),
+        tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
+    )
+    legend = alt.Legend(title=by_title, columns=4, symbolSize=600, symbolType="stroke")
+
+    def told_apart(channel: Any, marks: Sequence[Any]) -> Any:
+        scale = alt.Scale(domain=series, range=list(marks[: len(series)]))
+        return channel(f"{_field(by)}:N", scale=scale, legend=legend, sort=series)
+
+    drawn = base.transform_filter(f"datum.{_DRAWN} === 'line'").mark_line(strokeWidth=2)
+    layers = [drawn.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.StrokeDash, _DASHES))]
+    if points:
+        marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
+        marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
+        plain = {"scale": None, "legend": None}
+        layers.append(
+            marked.encode(stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain))
+        )
+    chart = alt.layer(*layers)
+    if panel is None:
+        return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
+    number = max(1, len({row[panel] for row in rows}))
+    small = chart.properties(width=max(150, _WIDTH // number), height=_HEIGHT * 0.8)
+    order = list(dict.fromkeys(row[panel] for row in rows))
+    faceted = small.facet(column=alt.Column(f"{_field(panel)}:N", title=None, sort=order))
+    return faceted.properties(title=_title(words))
+
+
+def ranks(
+    rows: Sequence[Mapping[str, Any]], *, item: str, side: str, rank: str, words: Words, y_title: str
+) -> Any:
+    """Two rankings side by side: a line leads from an item's rank on the left to that on the right."""
+    alt = altair()
+    sides = list(dict.fromkeys(row[side] for row in rows))
+    base = alt.Chart(alt.InlineData(values=list(rows))).encode(
+        x=alt.X(
+            f"{_field(side)}:N",
+            sort=sides,
+            title=None,
+            scale=alt.Scale(padding=0.5),
+            axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=13, domain=False, ticks=False),
+        ),
+        y=alt.Y(
+            f"{_field(rank)}:Q",
+            title=y_title,
+            scale=alt.Scale(reverse=True, nice=False, zero=False, padding=16),
+            axis=alt.Axis(tickMinStep=1, grid=False, format="d"),
+        ),
+        tooltip=[alt.Tooltip(f"{_field(name)}:N", title=name) for name in rows[0]],
+    )
+    layers = [
+        base.mark_line(color=_COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
+        base.mark_point(color=_COLOURS[0], filled=True, size=55),
+    ]
+    for place, align, shift in ((0, "right", -10), (-1, "left", 10)):
+        ends = base.transform_filter(alt.FieldOneOfPredicate(field=_field(side), oneOf=[sides[place]]))
+        layers.append(
+            ends.mark_text(align=align, dx=shift, fontSize=12, limit=110).encode(text=f"{_field(item)}:N")
+        )
+    return alt.layer(*layers).properties(
+        width=_WIDTH, height=36 * max(row[rank] for row in rows), title=_title(words)
+    )
+
+
+def save(chart: Any, folder: Path, name: str) -> list[Path]:
+    """Write a chart as NAME.png, NAME.svg and NAME.html, and say where they are."""
+    altair()
+    import vl_convert
+
+    spec = chart.to_dict()
+    spec["config"] = _LOOK
+    files = [folder / f"{name}.{ending}" for ending in FORMATS]
+    files[0].write_bytes(vl_convert.vegalite_to_png(spec, scale=_PNG_SCALE))
+    files[1].write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    files[2].write_text(page(spec), encoding="utf-8")
+    return files
+
+
+def page(spec: Mapping[str, Any]) -> str:
+    """An interactive figure as one page, whatever text is in it: the browser may load nothing for it."""
+    text = html.escape(title_of(spec))
+    # A query may be '</script>'. No '<' is left for the browser to see, and JSON reads the same.
+    inside = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
+    options = json.dumps({"renderer": "svg", "ast": True, "mode": "vega-lite", "actions": {"export": True}})
+    hidden = '"source": false, "compiled": false, "editor": false'
+    options = options.replace('"export": true', f'"export": true, {hidden}')
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text}</title>\n<style>body {{ margin: 1rem; background: #fff; }} #figure {{ overflow-x: auto; }}"
+        f"</style>\n<script>{_program()}</script>\n</head>\n<body>\n"
+        f'<main id="figure" role="img" aria-label="{text}"></main>\n'
+        f'<script type="application/json" id="chart">{inside}</script>\n'
+        f"<script>vegaEmbed('#figure', JSON.parse(document.getElementById('chart').textContent), {options});"
+        "</script>\n</body>\n</html>\n"
+    )
+
+
+def title_of(spec: Mapping[str, Any]) -> str:
+    """The title of a chart as one line."""
+    title = spec.get("title", "Figure")
+    text = title.get("text", "Figure") if isinstance(title, Mapping) else title
+    return " ".join(text) if isinstance(text, list) else str(text)
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    """Vega and its parts as one script, from the installed package."""
+    import vl_convert
+
+    bundle: Any = vl_convert.javascript_bundle  # its type says that it needs an argument, which it does not
+    program: str = bundle()
+    return program.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _title(words: Words) -> dict[str, Any]:
+    """Title and subtitle, in lines that fit above the figure."""
+    made: dict[str, Any] = {"text": textwrap.wrap(words.title, _TITLE_LINE)}
+    return made | ({"subtitle": textwrap.wrap(words.subtitle, _SUBTITLE_LINE)} if words.subtitle else {})
+
+
+def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": scale.title, "grid": True}
+    if scale.steps:
+        return {"axis": alt.Axis(**axis, labelAngle=0), "title": scale.title}
+    if scale.ticks:
+        axis |= {"values": list(scale.ticks), "labelOverlap": False}
+    if scale.format:
+        axis["format"] = scale.format
+    made: dict[str, Any] = {"type": "log", "nice": False} if scale.log else {"nice": True, "zero": scale.zero}
+    if scale.log and scale.ticks:
+        made["domain"] = [min(*values, *scale.ticks), max(*values, *scale.ticks)]
+        made["padding"] = 8
+    elif scale.top is not None:
+        made["domain"] = [0, scale.top]
+    return {"axis": alt.Axis(**axis), "scale": alt.Scale(**made), "title": scale.title}
+
+
+def _type(scale: Scale) -> str:
+    return "O" if scale.steps else "Q"
+
+
+def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    return "Q" if isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool) else "N"
+
+
+def _printable(text: str) -> str:
+    """A name for a series: Vega writes it into a program, where a line separator is not allowed."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+def _field(name: str) -> str:
+    """A column's name where Vega would read dots and brackets as a path."""
+    for special in ("\\", ".", "[", "]", ":"):
+        name = name.replace(special, "\\" + special)
+    return name

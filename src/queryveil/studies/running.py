@@ -1,0 +1,261 @@
+"""compare(): run a study cell by cell, keep what is finished, and write the results all at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from queryveil import folder
+from queryveil.errors import OutputError, UsageError
+from queryveil.log import SearchLog
+from queryveil.report import figures
+from queryveil.studies import writing
+from queryveil.studies.frame import Cell, Check, Findings, Given, Progress, Row, Study
+from queryveil.studies.registry import STUDIES
+
+PARTIAL_SUFFIX = ".partial"
+_MOST_REPEATS = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a study found. Results against a raw log are for its curator alone."""
+
+    study: Study
+    given: Given = field(repr=False)
+    findings: Findings = field(repr=False)
+    checks: tuple[Check, ...]
+    seconds: float
+    resumed: int = 0
+    """Cells that an earlier, interrupted run had finished."""
+    path: Path | None = None
+
+    @property
+    def table(self) -> pa.Table:
+        """One row for each figure of each cell: study, mechanism, what varies, metric, unit, value, repeat."""
+        return writing.arrow(self.study, self.findings)
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    @property
+    def figures(self) -> list[Path]:
+        return sorted((self.path / "figures").glob("*.png")) if self.path else []
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "study": self.study.name,
+            "out": str(self.path) if self.path else None,
+            "rows": len(self.findings),
+            "checks": [check.as_dict() for check in self.checks],
+            "passes": self.passed,
+            "figures": [str(file) for file in self.figures],
+            "resumed": self.resumed,
+            "seconds": self.seconds,
+        }
+
+
+def compare(
+    log: SearchLog | None,
+    study: str | Study,
+    *,
+    out: str | Path | None = None,
+    repeats: int | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    results: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run a study on a log and, with `out`, write its table, figures and checks.
+
+    `vary` puts other values in the place of an axis's own. Finished cells are kept in `OUT.partial` until all are
+    done, so that the same call goes on after an interruption.
+    """
+    chosen = named(study)
+    _check_repeats(repeats)
+    axes = chosen.grid(vary)
+    chosen.check_log(log)
+    if out is not None:
+        figures.altair()  # missing libraries are told before the work, not after it
+        _refuse_existing(Path(out))
+    start = time.perf_counter()
+    given = Given(
+        log=log if chosen.needs_log else None,
+        axes=chosen.within(log, axes),
+        repeats=chosen.repeats if repeats is None else repeats,
+        results=Path(results) if results is not None else None,
+    )
+    kept = _Kept(Path(out), chosen, given) if out is not None else None
+    findings, resumed = _run(chosen, given, kept, progress)
+    made = Comparison(
+        study=chosen,
+        given=given,
+        findings=findings,
+        checks=tuple(chosen.checks(findings)),
+        seconds=round(time.perf_counter() - start, 1),
+        resumed=resumed,
+        path=Path(out) if out is not None else None,
+    )
+    if kept is not None:
+        _write(made, kept)
+    return made
+
+
+def named(study: str | Study) -> Study:
+    """The study of that name."""
+    if isinstance(study, Study):
+        return study
+    if study not in STUDIES:
+        raise UsageError(f"there is no study '{study}'", f"use one of {', '.join(STUDIES)}")
+    return STUDIES[study]
+
+
+def _check_repeats(repeats: int | None) -> None:
+    whole = isinstance(repeats, int) and not isinstance(repeats, bool)
+    if repeats is not None and not (whole and 1 <= repeats <= _MOST_REPEATS):
+        raise UsageError(
+            f"parameter 'repeats' must be an int from 1 to {_MOST_REPEATS}; got {repeats!r}",
+            "pass --repeats 1",
+        )
+
+
+def _run(study: Study, given: Given, kept: _Kept | None, progress: Progress | None) -> tuple[Findings, int]:
+    cells = study.cells(given)
+    found = {cell.name: rows for cell in cells if kept and (rows := kept.read(cell)) is not None}
+    resumed = len(found)
+    if progress:
+        progress(resumed, len(cells))
+    if resumed < len(cells):
+        prepared = study.prepare(given)
+        for cell in cells:
+            if cell.name in found:
+                continue
+            found[cell.name] = study.rows(prepared, given, cell)
+            if kept:
+                kept.write(cell, found[cell.name])
+            if progress:
+                progress(len(found), len(cells))
+    return Findings(tuple(row for cell in cells for row in found[cell.name])), resumed
+
+
+class _Kept:
+    """The finished cells of a run, in a folder of its own beside the output, for the curator alone."""
+
+    def __init__(self, out: Path, study: Study, given: Given) -> None:
+        self.out = out
+        self.folder = out.with_name(out.name + PARTIAL_SUFFIX)
+        about = _identity(study, given)
+        with _disk_errors(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            note = self.folder / "about.json"
+            if note.exists() and _json_of(note) != about:
+                raise UsageError(
+                    f"'{self.folder}' holds the finished cells of another study, log or setting",
+                    "remove that folder, or choose another --out",
+                )
+            _atomically(note, about)
+
+    def read(self, cell: Cell) -> list[Row] | None:
+        file = self.folder / f"{cell.name}.json"
+        with _disk_errors(self.out):
+            rows: list[Row] | None = _json_of(file) if file.exists() else None
+        return rows
+
+    def write(self, cell: Cell, rows: list[Row]) -> None:
+        with _disk_errors(self.out):
+            _atomically(self.folder / f"{cell.name}.json", rows)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _identity(study: Study, given: Given) -> dict[str, Any]:
+    """What must be the same for finished cells to be of use."""
+    made = {
+        "study": study.name,
+        "axes": {name: list(values) for name, values in given.axes.items()},
+        "repeats": given.repeats,
+        "results": folder.digest(given.results) if given.results and given.results.is_file() else None,
+        "log": _fingerprint(given.log) if given.log is not None else None,
+        "software": metadata.version("queryveil"),
+    }
+    # As it will be read back.
+    same: dict[str, Any] = json.loads(json.dumps(made))
+    return same
+
+
+def _fingerprint(log: SearchLog) -> dict[str, Any]:
+    """Tells one log from another, whatever the order of its rows."""
+    rows = log.source
+    texts = [rows[column].cast("string").fill_null("") for column in log.columns]
+    text = texts[0]
+    for one in texts[1:]:
+        text = text + ibis.literal("\x1f") + one
+    mixed = rows.select(part=log.engine.fast_hash(text) % 2**31)
+    total = log.engine.arrow(mixed.aggregate(rows=mixed.count(), sum=mixed["part"].cast("int64").sum()))
+    return {
+        "rows": total["rows"][0].as_py(),
+        "sum": int(total["sum"][0].as_py() or 0),
+        "engine": log.engine.name,
+    }
+
+
+def _refuse_existing(out: Path) -> None:
+    if out.exists() or out.is_symlink():
+        raise UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
+
+
+def _write(made: Comparison, kept: _Kept) -> None:
+    """The folder appears complete, or not at all; then the finished cells are no longer needed."""
+    out = kept.out
+    # Named before it is made, so that an interruption at any point finds it.
+    temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
+    private = made.given.log is not None
+    try:
+        with _disk_errors(out):
+            temporary.mkdir(mode=0o700 if private else 0o777)
+            writing.fill(temporary, made.study, made.given, made.findings, made.checks)
+            if private:
+                for file in temporary.rglob("*"):
+                    file.chmod(0o700 if file.is_dir() else 0o600)
+            _refuse_existing(out)
+            temporary.rename(out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    kept.remove()
+
+
+def _atomically(file: Path, content: Any) -> None:
+    temporary = file.with_suffix(f".{secrets.token_hex(4)}.tmp")
+    temporary.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+    temporary.replace(file)
+
+
+def _json_of(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+@contextlib.contextmanager
+def _disk_errors(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"output '{out}' cannot be written ({error.strerror or type(error).__name__})",
+            "choose a folder with room where you may write, with --out",
+        ) from None

@@ -1,0 +1,105 @@
+"""Every declared study runs on a small log, draws its figures, and finds the shapes that it expects."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import queryveil as qv
+from tests.conftest import at
+from tests.studies.test_figures import is_blank
+
+EASY = {"delta": [1e-3]}
+REDUCED: dict[str, dict[str, Any]] = {
+    "release-probability": {"vary": {"frequency": range(90, 170, 20)}, "repeats": 1},
+    "release-d": {"vary": {**EASY, "d": [1, 5, 20, 80, 160]}},
+    "release-epsilon-delta": {"vary": {"epsilon": [1.0, 2.0], "delta": [1e-4, 1e-3], "d": [5]}},
+    "release-span": {"vary": {**EASY, "days": [1, 7, 365], "d": [1, 5, 20, 80]}},
+    "keyword-generation": {
+        "vary": {**EASY, "seeds": ["travel:travelguide.example"], "threshold": [0.5, 0.9], "min_clicks": [5]},
+        "repeats": 1,
+    },
+    "common-fears": {"vary": {**EASY, "most": [30]}, "repeats": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def log(generated: Path) -> qv.SearchLog:
+    return qv.read(generated)
+
+
+@pytest.mark.parametrize("name", qv.STUDIES)
+def test_a_study_runs_draws_and_checks_itself(
+    name: str, log: qv.SearchLog, generated: Path, tmp_path: Path
+) -> None:
+    study = qv.STUDIES[name]
+    given = {"results": generated.parent / "results.tsv"} if name == "keyword-generation" else {}
+    made = qv.compare(log if study.needs_log else None, name, out=tmp_path / "out", **REDUCED[name], **given)
+    assert [check.name for check in made.checks if not check.passed] == []
+    assert made.figures
+    for file in made.figures:
+        assert not is_blank(file)
+    used = set(made.table["metric"].to_pylist())
+    assert used == {metric.name for metric in study.metrics}
+    assert study.question.endswith("?") and study.paper
+
+
+def test_released_shares_are_those_of_a_release(log: qv.SearchLog) -> None:
+    """One row by hand: noisy counts over all query events, and published over all different queries."""
+    made = qv.compare(log, "release-d", vary={**EASY, "d": [5], "analysis": ["tight"]})
+    found = qv.inspect(log)
+    one = made.findings.where(how="measured")
+    queries = one.where(metric="released-queries").value
+    distinct = one.where(metric="released-distinct").value
+    assert distinct == pytest.approx(100 * queries / found.items["queries"]["distinct"])
+    impressions = one.where(metric="released-impressions").value * found.queries / 100
+    assert impressions == pytest.approx(round(impressions)), "a sum of whole counts"
+
+
+def test_spans_stop_where_the_log_does(log: qv.SearchLog) -> None:
+    made = qv.compare(log, "release-span", vary={**EASY, "d": [5]})
+    assert made.findings.values("days") == [1, 2, 4, 7, 14, 30], "30 days of log"
+    whole = qv.compare(log, "release-d", vary={**EASY, "d": [5], "analysis": ["tight"]})
+    month = made.findings.where(days=30, how="expected", metric="released-impressions").value
+    assert month == whole.findings.where(how="expected", metric="released-impressions").value
+
+
+def test_shapes_that_are_missing_fail() -> None:
+    """Everybody poses one query once: more is never released under a larger bound, so there is no inner peak."""
+    users = [f"u{number}" for number in range(500)]
+    table = pa.table({"user": users, "time": [at(0)] * 500, "query": ["news"] * 500})
+    made = qv.compare(qv.read(table), "release-d", vary={**EASY, "d": [1, 5, 20]})
+    failed = {check.name for check in made.checks if not check.passed}
+    assert {"impressions peak at an inner d (tight)", "impressions peak at an inner d (paper)"} <= failed
+    assert not made.passed
+
+
+def test_keyword_generation_without_result_lists_keeps_urls_private(log: qv.SearchLog) -> None:
+    made = qv.compare(log, "keyword-generation", **REDUCED["keyword-generation"])
+    edges = made.findings.where(metric="graph-edges").value
+    assert 0 <= edges < 100
+
+
+def test_keyword_generation_needs_seeds_of_the_log(log: qv.SearchLog) -> None:
+    for seeds, error in (("shoes:www.shoes.example", qv.CannotBeMet), ("shoes", qv.UsageError)):
+        with pytest.raises(error, match="seed set") as refused:
+            qv.compare(log, "keyword-generation", vary={**EASY, "seeds": [seeds]}, repeats=1)
+        assert "--vary seeds=" in refused.value.hint
+
+
+def test_a_pattern_that_nothing_fits_is_refused(log: qv.SearchLog) -> None:
+    with pytest.raises(qv.CannotBeMet, match="fits the pattern"):
+        qv.compare(log, "common-fears", vary={"pattern": ["no such thing as *"]})
+
+
+def test_the_papers_parameters_are_the_defaults() -> None:
+    axes = {axis.name: axis.values for axis in qv.STUDIES["release-d"].axes}
+    assert axes["d"] == (1, 5, 10, 20, 40, 80, 160)
+    assert (axes["epsilon"], axes["delta"]) == ((math.log(10),), (1e-5,))
+    both = {axis.name: axis.values for axis in qv.STUDIES["release-epsilon-delta"].axes}
+    assert both["epsilon"] == tuple(math.log(power) for power in (2, 5, 10))
+    assert both["delta"] == (1e-6, 1e-5, 1e-4)
