@@ -155,6 +155,40 @@ def test_permutation_starts_over_on_a_tie() -> None:
     assert Noise(bits).permutation(3).tolist() == [2, 1, 0]
 
 
+# -- uniform and weighted draws --------------------------------------------------------------------------------
+
+
+def test_words_beyond_the_last_whole_multiple_are_drawn_again() -> None:
+    # 2^63 = 3 k + 2: the two last 63-bit words would favour the small values.
+    last = 2**64 - 1
+    bits = ScriptedBits([last, 5 << 1], [last - 2], [7 << 1])
+    assert Noise(bits).below(np.array([3, 3])).tolist() == [1, 2]
+    assert not bits.batches
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10, 2**62])
+def test_uniform_draws_stay_below_their_limit(limit: int) -> None:
+    found = Noise(SeededBits(6)).below(np.full(1000, limit))
+    assert found.min() >= 0 and found.max() < limit
+    assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "limits", [np.array([0]), np.array([3, -1]), np.array([2**62 + 1]), np.array([1.5]), np.array([[1]])]
+)
+def test_limits_that_cannot_be_are_refused(limits: NDArray[np.int64]) -> None:
+    with pytest.raises(UsageError, match="limits of uniform draws"):
+        Noise().below(limits)
+
+
+def test_weights_decide_by_their_running_sums() -> None:
+    # 63-bit words are taken modulo the total, 10: 0 1 2 | nothing | 3 ... 9.
+    words = [word << 1 for word in (0, 2, 3, 9, 13)]
+    for cumulative in ([[3, 3, 10]], [[3, 3, 10], [1, 2, 3]]):
+        chosen = Noise(ScriptedBits(words)).weighted(np.array(cumulative), np.zeros(5, dtype=np.int64))
+        assert chosen.tolist() == [0, 0, 2, 2, 2]
+
+
 # Packages that never touch a release: they invent logs, attack, or simulate.
 NOT_FOR_PRIVACY = {"generator", "attacks", "studies", "utility"}
 

@@ -184,8 +184,8 @@ class Guarantee:
             return (
                 f"Whoever reads this release learns {self._amount()} about any single {self.unit} of one person's "
                 f"searches{beyond}: {self._example()} Epsilon counts once for every {self.unit}: a person with a "
-                f"hundred of them is protected by epsilon {rounded_up(100 * float(self.epsilon or 0))} only, which for most "
-                "purposes is not at all."
+                f"hundred of them is protected by epsilon {rounded_up(100 * float(self.epsilon or 0))} only, which for "
+                "most purposes is not at all."
             )
         return (
             f"Whoever reads this release learns {self._amount()} about one person's searches{beyond}: "

@@ -86,7 +86,7 @@ class Account:
 
     @property
     def not_composable(self) -> int:
-        """How many releases are listed that no total covers (k-anonymity, or no guarantee)."""
+        """How many releases are listed that no total covers (k-anonymity, no guarantee, or one given the shape)."""
         return sum(not event.composable for event in self.events)
 
     def as_dict(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Ledger:
 
 def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Amount | None]:
     """Kind and cost of a release under the ledger's neighbour relation; None if it has no sum with others."""
-    if not guarantee.private:
+    if not guarantee.composable:
         return guarantee.kind, None
     if guarantee.unit != "user":
         raise CannotCompose(

@@ -1,4 +1,4 @@
-"""The only place randomness for privacy comes from: exact discrete Laplace noise, salts and shuffles.
+"""The only place randomness for privacy comes from: exact discrete Laplace noise, choices, salts and shuffles.
 
 Every draw is a function of uniform bits that follows its distribution exactly, with no floating-point
 number on the way; docs/proofs/noise.md has the statement and the proof. Nothing here takes a seed.
@@ -44,6 +44,8 @@ _LARGEST = 2**62
 
 # Draws made at once: bounds memory, and the intermediate arrays stay in cache.
 _CHUNK = 1 << 17
+
+_HALF, _ONE = np.uint64(1 << 63), np.uint64(1)
 
 _WORD_TYPES = {8: np.uint8, 16: np.uint16, 32: np.uint32}
 
@@ -246,6 +248,35 @@ class Noise:
             if not np.any(ranked[1:] == ranked[:-1]):
                 return order
 
+    def below(self, limits: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each limit, from 1 to 2^62, an independent uniform draw of 0, 1, ..., limit - 1."""
+        limits = _checked_limits(limits)
+        values = np.empty(limits.size, dtype=np.int64)
+        for start in range(0, limits.size, _CHUNK):
+            chunk = limits[start : start + _CHUNK].view(np.uint64)
+            # As many 63-bit words as fit evenly onto the limit; the few beyond are drawn again.
+            ends = _HALF // chunk * chunk
+            words = self._bits.words(chunk.size) >> _ONE
+            while (late := np.flatnonzero(words >= ends)).size:
+                words[late] = self._bits.words(late.size) >> _ONE
+            values[start : start + _CHUNK] = (words % chunk).view(np.int64)
+        return values
+
+    def weighted(self, cumulative: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each of `rows` an independent index, with probability exactly its weight over the row's total.
+
+        Rows of `cumulative` are running sums of integer weights, each at least 0, with a total from 1 to 2^62.
+        """
+        places = self.below(cumulative[rows, -1])
+        if len(cumulative) == 1:
+            return np.searchsorted(cumulative[0], places, side="right")
+        chosen = np.empty(len(rows), dtype=np.int64)
+        step = max(1, _CHUNK // cumulative.shape[1])
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            chosen[part] = (cumulative[rows[part]] <= places[part, np.newaxis]).sum(axis=1)
+        return chosen
+
     def key(self) -> bytes:
         """32 secret bytes, for a salt or a keyed hash."""
         return self._bits.words(4).tobytes()
@@ -270,3 +301,14 @@ def _checked_size(size: int) -> int:
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise UsageError(f"a number of draws must be an integer >= 0; got {size!r}", "pass a count")
     return int(size)
+
+
+def _checked_limits(limits: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = np.ascontiguousarray(limits)
+    if (
+        found.dtype != np.int64
+        or found.ndim != 1
+        or (found.size and not 1 <= found.min() <= found.max() <= _LARGEST)
+    ):
+        raise UsageError("limits of uniform draws must be integers from 1 to 2^62", "check the weights")
+    return found

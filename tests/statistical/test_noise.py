@@ -189,3 +189,33 @@ def test_permutations_are_uniform() -> None:
 
     assert fit(orders) > FALSE_ALARM
     assert fit(ties_ignored) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_weighted_draws_follow_their_weights(rows: int) -> None:
+    weights = np.array([[2**40, 0, 3 * 2**40, 2**39]] * rows)
+    weights[:, 0] += np.arange(rows) * 2**38
+    which = np.arange(50_000 * rows) % rows
+    chosen = Noise(SeededBits(13)).weighted(np.cumsum(weights, axis=1), which)
+
+    def fit(row: int, of: NDArray[np.int64]) -> float:
+        counts = np.bincount(chosen[which == row], minlength=4)
+        assert counts[1] == 0
+        hoped = of / of.sum() * counts.sum()
+        return float(chi2.sf(((counts - hoped)[hoped > 0] ** 2 / hoped[hoped > 0]).sum(), 2))
+
+    for row in range(rows):
+        assert fit(row, weights[row]) > FALSE_ALARM
+        assert fit(row, weights[row] + np.array([2**38, 0, 0, 0])) < FALSE_ALARM
+
+
+def test_uniform_draws_are_uniform() -> None:
+    # 2^63 words onto 3/8 as many values: without drawing again, two thirds of these would come 3 times, one third 2.
+    limit = 3 * 2**60
+    found = Noise(SeededBits(14)).below(np.full(200_000, limit)) // 2**60
+    counts = np.bincount(found, minlength=3)
+    hoped = 200_000 / 3
+    assert chi2.sf(((counts - hoped) ** 2 / hoped).sum(), 2) > FALSE_ALARM
+    words = (SeededBits(14).words(200_000) >> np.uint64(1)) % np.uint64(limit) // np.uint64(2**60)
+    counts = np.bincount(words.astype(np.int64), minlength=3)
+    assert chi2.sf(((counts - hoped) ** 2 / hoped).sum(), 2) < FALSE_ALARM

@@ -102,6 +102,18 @@ class Domain:
         found: Codes = self._coded[shared, sizes + sizes[place]]
         return found
 
+    def representatives(self, kinds: npt.NDArray[np.integer]) -> list[int]:
+        """Places such that every concept looks like one of them: equally many candidates at every distance.
+
+        Leaves with the same ancestors can be swapped without any other concept noticing, if they are of one kind.
+        """
+        leaves = self._descendants.counts == 1
+        alike: dict[tuple[int, ...], int] = {}
+        for place in np.flatnonzero(leaves).tolist():
+            above = self.ancestors(place)
+            alike.setdefault((int(kinds[place]), *above[above != place].tolist()), place)
+        return sorted([*alike.values(), *np.flatnonzero(~leaves).tolist()])
+
     @cached_property
     def least_code(self) -> int:
         """The code of the two least similar concepts of the domain."""

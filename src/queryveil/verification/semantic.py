@@ -25,8 +25,6 @@ from queryveil.verification.tables import Opened
 
 _LOG = {"user": pa.int64(), "number": pa.int64(), "query": pa.string()}
 _MOST = 10**6
-_SHAPE = "replace-one-user-equal-shape"
-_TOPICS = "replace-one-user-equal-shape-and-topics"
 _ASSUMPTIONS = {
     "parsed one by one": "how rows are parsed",
     "account": "what a user is",
@@ -55,6 +53,8 @@ _SEMANTIC: dict[str, Rule] = {
     "topics": _texts,
     "epsilon_per": one_of("user", "query"),
     "max_phrases": whole(1, _MOST),
+    "keep_words": one_of("none", "function", "modifiers"),
+    "tight": lambda value: isinstance(value, bool),
     "pad": lambda value: isinstance(value, bool),
 }
 _HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
@@ -103,8 +103,10 @@ def _parameters(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> Iterator
 
 def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
     yield from _parameters(given, _SEMANTIC)
-    if given.get("pad") and ("max_phrases" not in given or given.get("domain") == "per-topic"):
-        yield "rows cannot be padded without a number of phrases, or per topic"
+    if given.get("pad") and (
+        "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
+    ):
+        yield "rows cannot be padded without a number of phrases, per topic, or with words kept"
     if given.get("domain") == "per-topic" and "topics" not in given:
         yield "a domain per topic has no topics"
     if given.get("criterion") == "sqc2" and "topics" not in given:
@@ -121,12 +123,27 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
         if abs(one["sensitivity"] - spread) > 1e-12 or not 0 <= spread <= 1:
             yield "the sensitivity is not that of the criterion"
     each = figures.get("epsilon_per_phrase")
+    for one in domains:
+        yield from _certificate(one.get("certificate"), each if given["tight"] else None)
     if given["epsilon_per"] == "query" or "max_phrases" in given:
         most = given.get("max_phrases", 1)
         if type(each) is not float or Fraction(each) * most > _total(given) * (1 + Fraction(1, 10**12)):
             yield "the epsilon of a phrase is not a share of the whole"
     elif each is not None:
         yield "the epsilon of a phrase depends on the user and cannot be stated"
+
+
+def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
+    """Where the exponent was searched for: that the ratios stated are within epsilon. Sums are not added up anew."""
+    if epsilon is None or stated is None:
+        if epsilon is not None or stated is not None:
+            yield "there is a certificate without a search, or a search without a certificate"
+        return
+    loss = math.log(stated["ratio_of_weights"]) + math.log(stated["ratio_of_sums"])
+    if not (0 <= loss <= stated["log_ratio"] * (1 + 1e-9) <= epsilon * (1 + 2e-9)):
+        yield "the certificate does not show that epsilon holds"
+    if not math.log(stated["ratio_of_weights"]) <= stated["exponent"] * (1 + 1e-6) + 1e-9:
+        yield "the exponent is not that of the weights"
 
 
 def _histogram_figures(manifest: Manifest) -> Iterator[str]:
@@ -166,14 +183,18 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
     per_topic = given["domain"] == "per-topic"
     per_query = given["epsilon_per"] == "query"
     alone = per_query and "max_phrases" not in given
-    neighbours = "replace-one-user" if given["pad"] else _TOPICS if per_topic else _SHAPE
-    yield from _promise(guarantee, "query" if alone else "user", neighbours)
+    words_kept = given["keep_words"] != "none"
+    equal = [] if given["pad"] else ["shape"] + ["topics"] * per_topic + ["words"] * words_kept
+    neighbours = "replace-one-user" + ("-equal-" + "-and-".join(equal) if equal else "")
+    yield from _promise(guarantee, "phrase" if alone else "user", neighbours)
     if Fraction(guarantee["epsilon"]) < _total(given) * (1 - Fraction(1, 10**12)):
         yield "epsilon is below what the parameters cost"
     needed = {}
     if not given["pad"]:
         needed["how many queries a user has"] = "that the number of queries is disclosed"
         needed["not composable"] = "that it has no sum with others"
+    if words_kept:
+        needed["have no protection at all"] = "that kept words are not protected"
     if per_topic:
         needed["the topic of every phrase"] = "that topics are disclosed"
     if per_query:
@@ -191,18 +212,23 @@ def _histogram_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -
 
 
 def _row_checks(
-    manifest: Manifest, opened: Mapping[str, Opened], made: list[Check], most: int | None, *, padded: bool
+    manifest: Manifest, opened: Mapping[str, Opened], before: list[Check], most: int | None, *, padded: bool
 ) -> list[Check]:
     """What depends on figures or tables that another check has found wrong is left out, not passed."""
-    judgeable = all(check.passed for check in made if check.name in {"parameters", "columns"})
+    judgeable = all(check.passed for check in before if check.name in {"parameters", "columns"})
     if not judgeable or "log" not in opened:
         return []
     table = opened["log"].table
-    return [
+    made = [
         judge("numbers", "users and their queries are numbered from 0, in order", lambda: _numbered(table)),
         judge("labels", _labels_words(manifest), lambda: _labels(manifest, table)),
-        judge("phrases", _phrases_words(most, padded), lambda: _phrases(table, most, padded=padded)),
     ]
+    # Words that were kept may have commas of their own.
+    if manifest.section("parameters").get("keep_words", "none") == "none":
+        made.append(
+            judge("phrases", _phrases_words(most, padded), lambda: _phrases(table, most, padded=padded))
+        )
+    return made
 
 
 def _numbered(table: pa.Table) -> Iterator[str]:
@@ -220,6 +246,8 @@ def _numbered(table: pa.Table) -> Iterator[str]:
 
 
 def _labels_words(manifest: Manifest) -> str:
+    if manifest.section("parameters").get("keep_words", "none") != "none":
+        return "no text is empty; words of the log stand in them by choice, so that nothing else can be looked up"
     if _of_wordnet(manifest):
         return "every text is made of labels of concepts of the domain, and of nothing else"
     return "no label is empty; the taxonomy is a file that is not here, so that labels cannot be looked up"
@@ -231,6 +259,10 @@ def _of_wordnet(manifest: Manifest) -> bool:
 
 def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     given = manifest.section("parameters")
+    if given.get("keep_words", "none") != "none":
+        if pc.any(pc.equal(table["query"], "")).as_py():
+            yield "a text is empty"
+        return
     found = pc.unique(pc.list_flatten(pc.split_pattern(table["query"], ", "))).to_pylist()
     if any(not label for label in found):
         yield "a text is empty, or has an empty label"

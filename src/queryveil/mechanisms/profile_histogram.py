@@ -1,0 +1,158 @@
+"""HBDP: a noisy histogram of concepts for every user, and a log regenerated from it.
+
+The baseline that semantic perturbation is compared with. Each user has a count for every concept of the domain, and
+noise that hides her whole history lies on each of them. The proof is in docs/proofs/profile-histogram.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from queryveil import calibration
+from queryveil.errors import CannotBeMet, UsageError
+from queryveil.guarantee import PURE, REPLACE, Guarantee
+from queryveil.log import SearchLog
+from queryveil.mechanisms import semantic_words as words
+from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.semantic_domain import PER_TOPIC, Choice
+from queryveil.mechanisms.semantic_draws import NSQC
+from queryveil.mechanisms.semantic_rows import Phrases, Rows, Tally, windows
+from queryveil.noise import Noise
+from queryveil.parameters import param, validate
+
+_MOST_QUERIES = 10**6
+_LARGEST_SCALE = 2.0**30
+_LARGEST_COUNT = 1 << 39
+"""Sums over any domain stay below 2^62. A count beyond it has no chance at these scales."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileHistogram:
+    """Publish for every user queries drawn from a noisy histogram of her concepts; for comparisons."""
+
+    name: ClassVar[str] = "profile-histogram"
+    needs_users: ClassVar[bool] = False
+
+    epsilon: float = param("privacy loss per user", gt=0, le=1e6)
+    max_queries: int = param(
+        "phrases that count of each user, the first ones, and queries that each gets", ge=1, le=_MOST_QUERIES
+    )
+    domain: str | None = param(
+        "concept that all counted ones are a kind of; abstraction, or the file's root, if left out",
+        default=None,
+    )
+    taxonomy: str | None = param(
+        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.domain == PER_TOPIC:
+            raise UsageError("a histogram has one domain", "name a concept with --domain")
+        if self.scale > _LARGEST_SCALE:
+            raise UsageError(
+                f"noise of scale {self.scale:.3g} is more than can be drawn",
+                "raise --epsilon or lower --max-queries",
+            )
+
+    @property
+    def scale(self) -> float:
+        """Of two histories each can have all its phrases where the other has none."""
+        return calibration.scale_at_least(Fraction(2 * self.max_queries) / Fraction(self.epsilon))
+
+    def choice(self) -> Choice:
+        return Choice.of(self.taxonomy, self.domain, None, NSQC)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Noise and guarantee; they do not depend on the number of users."""
+        choice = self.choice()
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self) | {"domain": choice.labels[0]},
+            calibration={
+                "taxonomy": choice.taxonomy.identity,
+                "concepts": len(choice.domain),
+                "noise_scale": self.scale,
+            },
+            guarantee=Guarantee(
+                kind=PURE,
+                epsilon=self.epsilon,
+                delta=0.0,
+                neighbours=REPLACE,
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC),
+                caveats=(
+                    "nearly all of it is noise unless epsilon is large: every concept of the domain gets as much of it "
+                    "as would hide a whole history",
+                ),
+            ),
+            what="A search log made up from noisy histograms of concepts, one for each user under a random number",
+            how=(
+                f"Queries were cut into noun phrases, and each user's first {self.max_queries:,} phrases with a "
+                f"concept at or below {choice.labels[0]} were counted ({choice.taxonomy.identity}). Random noise was "
+                "added to the count of every concept, with and without phrases, and negative counts were set to zero. "
+                f"Each user was given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
+            ),
+            labels={"concepts": "concepts that are counted", "noise_scale": "noise scale"},
+            columns=words.COLUMNS
+            | {
+                "number": "numbers of the user's made-up queries, from 0",
+                "query": "label of a drawn concept",
+            },
+            assessment=(
+                "Singling out: every user has the same number of rows, and what they say is bounded by epsilon.",
+                "Linkability: the rows of a user are linked by a random number that no other release has.",
+                "Inference: bounded for each person by epsilon, in the sense said above.",
+            ),
+        )
+
+    def check(self, log: SearchLog) -> None:
+        """Any log with users and queries will do."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        choice, tally = self.choice(), Tally()
+        rows = Rows(choice.taxonomy)
+        with run.stage("protect") as say:
+            for found in windows(log, choice.taxonomy, tally):
+                inside = choice.locate(found.concepts)[0] >= 0
+                phrases = found.only(inside).first(self.max_queries)
+                tally.add("phrases outside the domain", int((~inside).sum()))
+                tally.add("phrases counted", len(phrases.owners))
+                rows.add(self._regenerated(phrases, choice, run.noise))
+            run.private["phrases"] = tally.table()
+            counted = tally.counts.get("phrases counted", 0)
+            say(
+                f"{counted:,} phrases counted; {tally.users:,} histograms of {len(choice.domain):,} concepts with noise"
+            )
+            if not counted:
+                raise CannotBeMet(
+                    "no query of this log has a phrase with a concept inside the domain",
+                    "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
+                )
+            return {"log": rows.table(run.noise)}
+
+    def _regenerated(self, phrases: Phrases, choice: Choice, noise: Noise) -> Phrases:
+        places = choice.locate(phrases.concepts)[1]
+        ends = np.cumsum(phrases.counts())
+        drawn = [
+            self._drawn(np.bincount(own, minlength=len(choice.domain)), noise)
+            for own in np.split(places, ends[:-1])
+        ]
+        slots = np.arange(phrases.users * self.max_queries)
+        concepts = choice.domain.concepts[np.concatenate(drawn)].astype(np.int64)
+        return Phrases(phrases.users, slots // self.max_queries, slots, concepts)
+
+    def _drawn(self, counts: Numbers, noise: Noise) -> Numbers:
+        """So many places by noisy counts; what is done after the noise costs nothing."""
+        noisy = counts + noise.discrete_laplace(self.scale, len(counts))
+        noisy = np.clip(noisy, 0, _LARGEST_COUNT)
+        if not noisy.any():
+            noisy[:] = 1
+        return noise.weighted(np.cumsum(noisy)[np.newaxis], np.zeros(self.max_queries, dtype=np.int64))

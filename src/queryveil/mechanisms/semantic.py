@@ -1,0 +1,218 @@
+"""Semantically perturbed logs: every phrase of every query is replaced by a concept close in meaning.
+
+The exponential mechanism draws the concept; users get random numbers, and times, urls and ranks are left out. What
+epsilon means here is in docs/decisions/0009-what-epsilon-means.md, the proof in docs/proofs/semantic.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet, UsageError
+from queryveil.guarantee import PURE, Guarantee, replace_if_equal
+from queryveil.log import SearchLog
+from queryveil.mechanisms import semantic_words as words
+from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.semantic_domain import PER_TOPIC, Choice
+from queryveil.mechanisms.semantic_draws import CRITERIA, NSQC, SQC1
+from queryveil.mechanisms.semantic_rows import Phrases, Rows, Tally, windows
+from queryveil.noise import Noise
+from queryveil.parameters import param, validate
+
+_MOST_EPSILON = 1e6
+_MOST_PHRASES = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Semantic:
+    """Replace every phrase of every query by a concept close in meaning, user by user."""
+
+    name: ClassVar[str] = "semantic"
+    needs_users: ClassVar[bool] = False
+
+    epsilon: float = param("privacy loss per user, or per query", gt=0, le=_MOST_EPSILON)
+    criterion: str = param(
+        "what is close: similar in meaning (sqc1), similar and of the same topic (sqc2), equal (nsqc)",
+        choices=CRITERIA,
+        default=SQC1,
+    )
+    domain: str | None = param(
+        "concept that all drawn ones are a kind of, or per-topic; abstraction, or the file's root, if left out",
+        default=None,
+    )
+    topics: tuple[str, ...] | None = param("concepts, none below another", many=True, default=None)
+    epsilon_per: str = param(
+        "spread epsilon over all phrases of a user, or spend it on each of them",
+        choices=("user", "query"),
+        default="user",
+    )
+    max_phrases: int | None = param(
+        "phrases that a user may have, later ones are dropped; spread epsilon over so many",
+        ge=1,
+        le=_MOST_PHRASES,
+        default=None,
+    )
+    pad: bool = param("give every user exactly max-phrases queries of one phrase", default=False)
+    tight: bool = param(
+        "draw with the largest exponent that the taxonomy allows, found by search, and state why",
+        default=False,
+    )
+    keep_words: str = param(
+        "put back words that were not replaced, which are then not protected: function words, or modifiers too",
+        choices=("none", "function", "modifiers"),
+        default="none",
+    )
+    taxonomy: str | None = param(
+        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.pad and self.max_phrases is None:
+            raise UsageError("padding needs to know up to how many phrases", "pass --max-phrases N too")
+        if self.pad and self.domain == PER_TOPIC:
+            raise UsageError(
+                "padding is drawn from one domain, and per-topic has several",
+                "drop --pad, or name one --domain",
+            )
+
+        if self.tight and (not self.fixed or self.criterion == NSQC):
+            raise UsageError(
+                "a search for the largest exponent needs one epsilon for all phrases, and a criterion of similarity",
+                "pass --max-phrases or --epsilon-per query, and sqc1 or sqc2; nsqc is tight already",
+            )
+        if self.pad and self.keep_words != "none":
+            raise UsageError("padding has no words to keep", "drop --pad or --keep-words")
+
+    # -- before data ---------------------------------------------------------------------------------------------
+
+    def choice(self) -> Choice:
+        """The domains, and how concepts are drawn from them."""
+        return Choice.of(self.taxonomy, self.domain, self.topics, self.criterion, tight=self.tight)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every phrase has the same epsilon, whoever's it is."""
+        return self.epsilon_per == "query" or self.max_phrases is not None
+
+    def total(self) -> float:
+        """The epsilon that is promised: per user, or per phrase where users may have any number of them."""
+        if self.epsilon_per == "query" and self.max_phrases is not None:
+            return float(Decimal(repr(self.epsilon)) * self.max_phrases)
+        return self.epsilon
+
+    def per_phrase(self, phrases: int) -> Fraction:
+        """The epsilon of one phrase of a user who has so many."""
+        if self.max_phrases is not None:
+            return Fraction(self.total()) / self.max_phrases
+        return Fraction(self.epsilon) / (phrases if self.epsilon_per == "user" else 1)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        choice = self.choice()
+        shown = public_parameters(self) | {"domain": self.domain if self.per_topic else choice.labels[0]}
+        if self.topics:
+            shown["topics"] = list(choice.topics)
+        return Plan(
+            method=self.name,
+            parameters=shown,
+            calibration=self._calibration(choice),
+            guarantee=self._guarantee(),
+            what=words.what(self),
+            how=words.how(self, choice.taxonomy.identity, choice.labels),
+            labels=words.LABELS,
+            columns=words.COLUMNS,
+            assessment=words.assessment(self),
+            warnings=words.warnings(self, choice),
+        )
+
+    @property
+    def per_topic(self) -> bool:
+        return self.domain == PER_TOPIC
+
+    def _calibration(self, choice: Choice) -> dict[str, Any]:
+        each = self.per_phrase(1) if self.fixed else None
+        shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
+        if each is None:
+            return shown
+        if any(not sampler.exponent(each) for sampler in choice.samplers):
+            raise UsageError(
+                f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too little to draw with",
+                "raise --epsilon or lower --max-phrases",
+            )
+        return shown | {"epsilon_per_phrase": float(each)}
+
+    def _guarantee(self) -> Guarantee:
+        equal = [] if self.pad else ["shape"]
+        equal += ["topics"] if self.per_topic else []
+        equal += ["words"] if self.keep_words != "none" else []
+        per_query = self.epsilon_per == "query" and self.max_phrases is None
+        return Guarantee(
+            kind=PURE,
+            epsilon=self.total(),
+            delta=0.0,
+            unit="phrase" if per_query else "user",
+            neighbours=replace_if_equal(*equal),
+            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC),
+            caveats=words.caveats(self),
+        )
+
+    # -- with data -----------------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        """Any log with users and queries will do."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        choice, tally = self.choice(), Tally()
+        rows = Rows(choice.taxonomy)
+        with run.stage("protect") as say:
+            for phrases in windows(log, choice.taxonomy, tally, keep=self.keep_words):
+                rows.add(self._replaced(phrases, choice, run.noise, tally))
+            run.private["phrases"] = tally.table()
+            replaced = tally.counts.get("phrases replaced", 0)
+            say(
+                f"{replaced:,} of {tally.counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
+                "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
+            )
+            if not replaced:
+                raise CannotBeMet(
+                    "no query of this log has a phrase with a concept inside the domain",
+                    "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
+                )
+            return {"log": rows.table(run.noise)}
+
+    def _replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
+        """The same phrases with drawn concepts; padded if asked for."""
+        inside = choice.locate(found.concepts)[0] >= 0
+        phrases = found.only(inside)
+        tally.add("phrases outside the domain", int((~inside).sum()))
+        if self.max_phrases is not None:
+            kept = phrases.first(self.max_phrases)
+            tally.add("phrases beyond max-phrases", len(phrases.owners) - len(kept.owners))
+            phrases = kept
+        tally.add("phrases replaced", len(phrases.owners))
+        numbers = np.zeros(1, dtype=np.int64) if self.fixed else np.unique(phrases.counts())
+        epsilons = [self.per_phrase(max(1, number)) for number in numbers.tolist()]
+        shares = np.zeros(len(phrases.owners), dtype=np.int64)
+        if not self.fixed:
+            shares = np.searchsorted(numbers, phrases.counts())[phrases.owners]
+        drawn = choice.draw(phrases.concepts, epsilons, shares, noise)
+        if self.pad and self.max_phrases is not None:
+            return self._padded(phrases, drawn, choice, noise, self.max_phrases)
+        return dataclasses.replace(phrases, concepts=drawn)
+
+    def _padded(
+        self, phrases: Phrases, drawn: np.ndarray, choice: Choice, noise: Noise, most: int
+    ) -> Phrases:
+        """Exactly so many queries of one phrase for every user, what she lacks drawn uniformly."""
+        slots = np.arange(phrases.users * most)
+        concepts = choice.uniform(len(slots), noise)
+        concepts[phrases.owners * most + phrases.ranks()] = drawn
+        return Phrases(phrases.users, slots // most, slots, concepts)

@@ -1,0 +1,140 @@
+"""What a semantically perturbed log is called, how it was made and what it gives away, in words for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.semantic import Semantic
+    from queryveil.mechanisms.semantic_domain import Choice
+
+TAXONOMY_IS_PUBLIC = "taxonomy, domain and topics were chosen without looking at the log"
+COLUMNS = {
+    "user": "a random number that stands for one user",
+    "number": "which of the user's published queries it is, from 0, in the order in which they were posed",
+    "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a blank between them",
+}
+LABELS = {
+    "concepts": "concepts to draw from",
+    "max_sim": "largest similarity of two of them",
+    "min_sim": "smallest similarity of two of them",
+    "sensitivity": "sensitivity of the criterion",
+    "epsilon_per_phrase": "epsilon per phrase",
+    "exponent": "largest exponent found (half of epsilon without search)",
+    "ratio_of_weights": "largest ratio of two weights",
+    "ratio_of_sums": "largest ratio of two concepts' sums of weights",
+    "log_ratio": "logarithm of their product, at most epsilon per phrase",
+}
+_CLOSE = {
+    "sqc1": "more probably the more similar it is in meaning",
+    "sqc2": "more probably the more similar it is in meaning, if it is of the same topic",
+    "nsqc": "the phrase's own concept with a higher probability than each of the others, which are all alike",
+}
+_KEPT = {
+    "function": "function words, such as 'of' and 'near', before and after a replaced phrase",
+    "modifiers": "function words and modifiers, such as 'of' and 'cheap', before and after a replaced phrase",
+}
+
+
+def what(method: Semantic) -> str:
+    where = " of its topic" if method.per_topic else ""
+    return f"A search log with a random concept{where} in place of every phrase, and random numbers for users"
+
+
+def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
+    """What is done, for readers of the release."""
+    place = (
+        f"the topic that it belongs to ({', '.join(labels)})"
+        if method.per_topic
+        else f"all concepts at or below {labels[0]}"
+    )
+    spent = {
+        (False, "user"): f"A user's epsilon of {method.epsilon:g} is spread evenly over all her phrases.",
+        (False, "query"): f"Each phrase has an epsilon of {method.epsilon:g} of its own.",
+    }.get(
+        (method.max_phrases is not None, method.epsilon_per),
+        f"Each user's first {method.max_phrases or 0:,} phrases count, later ones are dropped, and each has the same "
+        "share of epsilon.",
+    )
+    padded = (
+        f" Every user has exactly {method.max_phrases:,} queries of one phrase; what is missing was drawn uniformly."
+        if method.pad
+        else ""
+    )
+    kept = (
+        f" {_KEPT[method.keep_words].capitalize()} were put back as they were."
+        if method.keep_words != "none"
+        else ""
+    )
+    return (
+        f"Queries were cut into noun phrases, and each phrase was looked up in a taxonomy ({taxonomy}). It was "
+        f"replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} Phrases without a "
+        f"concept, and queries without a phrase, were left out.{padded}{kept} Users are in the order of "
+        "random numbers; times, urls and ranks were left out."
+    )
+
+
+def caveats(method: Semantic) -> tuple[str, ...]:
+    """What readers and curators must know."""
+    found = []
+    if not method.pad:
+        found.append(
+            "how many queries a user has, and how many phrases each of them, is published as it is: someone who knows "
+            "that a person posed exactly 412 queries finds that person's rows by counting, and then knows how many "
+            "phrases each query had; --max-phrases N --pad hides it"
+        )
+    if method.per_topic:
+        found.append(
+            "the topic of every phrase is published as it is, and only what is inside of a topic is hidden: a row "
+            "below 'disease' says that the person searched for a disease"
+        )
+    if method.keep_words != "none":
+        found.append(
+            f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as they "
+            "were typed, and a rare one, such as a name, says whose query it is"
+        )
+    if method.epsilon_per == "query":
+        found.append(
+            "epsilon is spent on every phrase: a user with m of them has m times epsilon"
+            + (
+                f", which is stated for the {method.max_phrases:,} that are allowed"
+                if method.max_phrases is not None
+                else "; with 100 phrases at epsilon 1 this is 100, and promises nothing about the user as a whole"
+            )
+        )
+    if not method.pad:
+        found.append("it has no sum with other releases of this log: a ledger lists it as not composable")
+    found.append(
+        "single rows say little: with a small epsilon most drawn concepts have nothing to do with what was searched for"
+    )
+    return tuple(found)
+
+
+def assessment(method: Semantic) -> tuple[str, ...]:
+    links = "The rows of a user are linked by a random number that no other release has."
+    if method.pad:
+        return (
+            "Singling out: every user has the same number of rows, and what they say is bounded by epsilon.",
+            f"Linkability: {links}",
+            "Inference: bounded for each person by epsilon, in the sense said above.",
+        )
+    return (
+        "Singling out: possible by the number of queries, and by the number of phrases in each of them, which are "
+        "published as they are.",
+        f"Linkability: {links} Someone who knows how many queries a person posed may find which number it is.",
+        "Inference: what a person searched for is bounded by epsilon, in the sense said above; how much and in what "
+        "form is not.",
+    )
+
+
+def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:
+    found = []
+    if method.epsilon_per == "user" and method.max_phrases is None:
+        found.append(
+            "epsilon is spread over all phrases of a user: with 100 of them at epsilon 1 each draw is nearly uniform; "
+            "--max-phrases spends it on the first ones"
+        )
+    if method.total() > 20:
+        found.append(f"epsilon {method.total():g} per user is too large to promise anything in practice")
+    return tuple(found)
