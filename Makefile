@@ -33,7 +33,7 @@ lint: setup-dev
 	$(BIN)/mypy
 
 test: setup-dev lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 bench: setup-dev
 	$(BIN)/python benchmarks/noise.py

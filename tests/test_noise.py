@@ -190,7 +190,7 @@ def test_weights_decide_by_their_running_sums() -> None:
 
 
 # Packages that never touch a release: they invent logs, attack, or simulate.
-NOT_FOR_PRIVACY = {"generator", "attacks", "studies", "utility"}
+NOT_FOR_PRIVACY = {"generator", "synthesis"}
 
 
 def test_no_other_source_of_randomness() -> None:

@@ -104,25 +104,27 @@ def column_map(text: str) -> dict[str, str | int]:
 
 def declared(classes: Iterable[type], *, required: bool, seen: Iterable[str] = ()) -> list[inspect.Parameter]:
     """Command-line options for the declared parameters of classes; one option for equal names."""
-    made: dict[str, inspect.Parameter] = {}
+    found: dict[str, list[tuple[str, Parameter]]] = {}
     for cls in classes:
         for one in parameters(cls):
-            if one.name not in made and one.name not in seen:
-                made[one.name] = _option(one, required=required)
-    return list(made.values())
+            if one.name not in seen:
+                found.setdefault(one.name, []).append((getattr(cls, "name", ""), one))
+    return [_option(same, required=required) for same in found.values()]
 
 
-def _option(one: Parameter, *, required: bool) -> inspect.Parameter:
-    kind: Any = str if one.declaration.many else one.type
-    shown = None if one.default is None or one.required else one.default
-    text = one.help
-    if shown not in (None, False):
-        text += f" (default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown})"
-    metavar = (
-        "|".join(one.declaration.choices)
-        if one.declaration.choices and len(one.declaration.choices) < 4
-        else None
-    )
+def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Parameter:
+    """One option for parameters of one name; where classes mean different things by it, the help says which."""
+    one = same[0][1]
+    kind: Any = str if any(other.declaration.many for _, other in same) else one.type
+    texts: dict[str, list[str]] = {}
+    for owner, other in same:
+        texts.setdefault(_help(other), []).append(owner)
+    text = next(iter(texts))
+    if len(texts) > 1:
+        text = "; ".join(f"{', '.join(owners)}: {words}" for words, owners in texts.items())
+    choices = {other.declaration.choices for _, other in same}
+    few = len(choices) == 1 and one.declaration.choices and len(one.declaration.choices) < 4
+    metavar = "|".join(one.declaration.choices or ()) if few else None
     return inspect.Parameter(
         one.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -131,6 +133,13 @@ def _option(one: Parameter, *, required: bool) -> inspect.Parameter:
         ],
         default=inspect.Parameter.empty if required and one.required else None,
     )
+
+
+def _help(one: Parameter) -> str:
+    shown = None if one.default is None or one.required else one.default
+    if shown in (None, False):
+        return one.help
+    return f"{one.help} (default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown})"
 
 
 def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
