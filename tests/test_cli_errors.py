@@ -127,7 +127,7 @@ PARAMETERS = [
     (f"{PUBLISH} --then-clicks", 2, "name the lists with --results"),
     (f"{PUBLISH} --then-clicks --results missing.tsv", 3, "cannot be read (FileNotFoundError)"),
     (f"{PUBLISH} --then-clicks --results binary.tsv", 3, "cannot be read (UnicodeDecodeError)"),
-    (f"{PUBLISH} --then-clicks --results urlless.tsv", 3, "line 1 of the result lists"),
+    (f"{PUBLISH} --then-clicks --results urlless.tsv", 3, "line 1 of the public lists"),
     ("plan zealous --epsilon 1 --delta 1e-3", 2, "depends on the number of users"),
     ("plan nothing", 2, "No such command 'nothing'"),
     ("nothing", 2, "No such command 'nothing'"),

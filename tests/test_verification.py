@@ -462,7 +462,7 @@ CONSISTENT = {
     "time of day": (single, put("created", value="2025-01-31T10:20:30"), {"keys"}),
     "other format": (single, put("format", value="another"), {"format"}),
     "later version": (single, put("format_version", value=2), {"format"}),
-    "later method": (single, put("method", value="clump"), {"method"}),
+    "later method": (single, put("method", value="later-method"), {"method"}),
     "method is no text": (single, put("method", value=["zealous"]), {"keys", "method"}),
     "empty data sheet": (single, lambda made: made.documents.update({"DATASHEET.md": b" \n"}), {"documents"}),
     "data sheet in another encoding": (

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from queryveil.attacks import ATTACKS, Attack, AttackResult, SybilAttack
     from queryveil.engine import connect
     from queryveil.errors import (
         BudgetError,
@@ -30,15 +31,44 @@ if TYPE_CHECKING:
         UsageError,
     )
     from queryveil.generator import SETTINGS, LogSettings, generate
+    from queryveil.graph import Graph
     from queryveil.guarantee import Guarantee
+    from queryveil.identifiers import Identifier, find_identifiers, scrub
     from queryveil.inspection import Inspection, inspect
     from queryveil.items import KINDS, ItemKind
+    from queryveil.language import Mapped, mapping
     from queryveil.ledger import Ledger
     from queryveil.log import SearchLog, read
-    from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, Zealous
+    from queryveil.mechanisms import (
+        MECHANISMS,
+        AdHoc,
+        ClickGraph,
+        Clump,
+        KKeyword,
+        KQuery,
+        KSession,
+        Mechanism,
+        Partition,
+        Plan,
+        ProfileHistogram,
+        Semantic,
+        TokenHash,
+        Zealous,
+    )
     from queryveil.noise import Noise
-    from queryveil.release import Release, publish
+    from queryveil.release import Release, load, publish
+    from queryveil.secret_sharing import QuerySharing, open_shared_queries
+    from queryveil.studies import STUDIES, Comparison, Study, compare
+    from queryveil.synthesis import Synthesized, synthesize
+    from queryveil.taxonomy import Taxonomy
     from queryveil.text import keywords, normalise
+    from queryveil.transactions import Bags, Tree, ggd, lcg, lm, ncp
+    from queryveil.utility import MEASURES, Figure, Measure
+    from queryveil.utility.evaluation import Evaluation, evaluate, measures
+    from queryveil.utility.keyword_generation import generate_keywords
+    from queryveil.utility.pattern_ranking import rank_pattern
+    from queryveil.utility.query_similarity import similar_queries
+    from queryveil.utility.query_suggestions import suggestions
     from queryveil.verification import Verification, verify
 
 # Where each public name lives; it is imported when first used, so that `queryveil --help` is quick.
@@ -56,16 +86,62 @@ _HOME = {
     "Mechanism": "mechanisms",
     "Plan": "mechanisms",
     "Zealous": "mechanisms",
+    "ClickGraph": "mechanisms",
+    "Clump": "mechanisms",
+    "Partition": "mechanisms",
+    "KQuery": "mechanisms",
+    "KSession": "mechanisms",
+    "AdHoc": "mechanisms",
+    "Identifier": "identifiers",
+    "find_identifiers": "identifiers",
+    "scrub": "identifiers",
+    "QuerySharing": "secret_sharing",
+    "open_shared_queries": "secret_sharing",
+    "KKeyword": "mechanisms",
+    "TokenHash": "mechanisms",
+    "Semantic": "mechanisms",
+    "ProfileHistogram": "mechanisms",
     "Guarantee": "guarantee",
     "Noise": "noise",
     "publish": "release",
     "Release": "release",
+    "load": "release",
     "verify": "verification",
     "Verification": "verification",
+    "ATTACKS": "attacks",
+    "Attack": "attacks",
+    "AttackResult": "attacks",
+    "SybilAttack": "attacks",
+    "Graph": "graph",
+    "evaluate": "utility.evaluation",
+    "Evaluation": "utility.evaluation",
+    "measures": "utility.evaluation",
+    "MEASURES": "utility",
+    "Measure": "utility",
+    "Figure": "utility",
+    "generate_keywords": "utility.keyword_generation",
+    "similar_queries": "utility.query_similarity",
+    "suggestions": "utility.query_suggestions",
+    "rank_pattern": "utility.pattern_ranking",
+    "compare": "studies",
+    "Comparison": "studies",
+    "STUDIES": "studies",
+    "Study": "studies",
     "Ledger": "ledger",
+    "Taxonomy": "taxonomy",
+    "mapping": "language",
+    "Mapped": "language",
+    "Tree": "transactions",
+    "Bags": "transactions",
+    "lcg": "transactions",
+    "lm": "transactions",
+    "ggd": "transactions",
+    "ncp": "transactions",
     "generate": "generator",
     "LogSettings": "generator",
     "SETTINGS": "generator",
+    "synthesize": "synthesis",
+    "Synthesized": "synthesis",
     "QueryveilError": "errors",
     "UsageError": "errors",
     "InputError": "errors",
@@ -77,36 +153,82 @@ _HOME = {
 }
 
 __all__ = [
+    "ATTACKS",
     "KINDS",
+    "MEASURES",
     "MECHANISMS",
     "SETTINGS",
+    "STUDIES",
+    "AdHoc",
+    "Attack",
+    "AttackResult",
+    "Bags",
     "BudgetError",
     "CannotBeMet",
     "CannotCompose",
     "CheckFailed",
+    "ClickGraph",
+    "Clump",
+    "Comparison",
+    "Evaluation",
+    "Figure",
+    "Graph",
     "Guarantee",
+    "Identifier",
     "InputError",
     "Inspection",
     "ItemKind",
+    "KKeyword",
+    "KQuery",
+    "KSession",
     "Ledger",
     "LogSettings",
+    "Mapped",
+    "Measure",
     "Mechanism",
     "Noise",
     "OutputError",
+    "Partition",
     "Plan",
+    "ProfileHistogram",
+    "QuerySharing",
     "QueryveilError",
     "Release",
     "SearchLog",
+    "Semantic",
+    "Study",
+    "SybilAttack",
+    "Synthesized",
+    "Taxonomy",
+    "TokenHash",
+    "Tree",
     "UsageError",
     "Verification",
     "Zealous",
+    "compare",
     "connect",
+    "evaluate",
+    "find_identifiers",
     "generate",
+    "generate_keywords",
+    "ggd",
     "inspect",
     "keywords",
+    "lcg",
+    "lm",
+    "load",
+    "mapping",
+    "measures",
+    "ncp",
     "normalise",
+    "open_shared_queries",
     "publish",
+    "rank_pattern",
     "read",
+    "scrub",
+    "similar_queries",
+    "suggestions",
+    "synthesize",
     "verify",
 ]
 

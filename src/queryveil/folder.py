@@ -24,6 +24,8 @@ COLUMN_HELP = {
     "next_query": "the query that followed it in the same session, or a public suggestion for it",
     "url": "a url for the query: clicked by someone, or on its public result list",
     "prefix": "a word of queries, or the beginning of words and a star",
+    "user": "a random number that stands for one user",
+    "number": "which of the user's queries it is, from 0",
     "session": "a random number that stands for one session of one user",
     "count": "number of users who kept the item, with noise (below 0 if noise makes it so)",
 }

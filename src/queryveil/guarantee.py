@@ -175,9 +175,9 @@ class Guarantee:
         if self.kind == K_ANONYMITY:
             return (
                 f"Every published {self.shared} is that of at least {self.k} users, so that it does not by itself say "
-                f"whose it is. It holds back nobody who knows more: whoever knows {(self.k or 2) - 1} of them, or "
-                "poses as them, learns what the last one did, and what all of a group have in common is learnt about "
-                "each of them."
+                f"whose it is. It holds back nobody who knows more: whoever knows what the others did, or poses "
+                "as some of them, can learn what the last one did, and what all of a group have in common is learnt "
+                "about each of them."
             )
         beyond = f", beyond {' and '.join(self.disclosed)}" if self.disclosed else ""
         if self.unit != "user":

@@ -22,8 +22,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "k-session": {"k": 3},
     "k-keyword": {"k": 3},
     "token-hash": {},
+    "ad-hoc": {"steps": ("scrub", "drop-infrequent", "hash-users"), "min_users": 2},
     "clump": {"k": 5},
     "partition": {"k": 5},
+    "semantic": {"epsilon": 4},
+    "profile-histogram": {"epsilon": 4, "max_queries": 3, "domain": "disease"},
 }
 """Working parameters of each mechanism; a new mechanism adds a line."""
 

@@ -8,6 +8,7 @@ and docs follow from the declaration.
 from __future__ import annotations
 
 from queryveil.errors import UsageError
+from queryveil.mechanisms.ad_hoc import AdHoc
 from queryveil.mechanisms.click_graph import ClickGraph
 from queryveil.mechanisms.clump import Clump
 from queryveil.mechanisms.frame import Mechanism, Plan, Run
@@ -15,15 +16,31 @@ from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session import KSession
 from queryveil.mechanisms.partition import Partition
+from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.semantic import Semantic
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.mechanisms.zealous import Zealous
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    cls.name: cls for cls in (Zealous, ClickGraph, KQuery, KSession, KKeyword, TokenHash, Clump, Partition)
+    cls.name: cls
+    for cls in (
+        Zealous,
+        ClickGraph,
+        KQuery,
+        KSession,
+        KKeyword,
+        TokenHash,
+        AdHoc,
+        Clump,
+        Partition,
+        Semantic,
+        ProfileHistogram,
+    )
 }
 
 __all__ = [
     "MECHANISMS",
+    "AdHoc",
     "ClickGraph",
     "Clump",
     "KKeyword",
@@ -32,7 +49,9 @@ __all__ = [
     "Mechanism",
     "Partition",
     "Plan",
+    "ProfileHistogram",
     "Run",
+    "Semantic",
     "TokenHash",
     "Zealous",
     "mechanism",

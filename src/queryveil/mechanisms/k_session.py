@@ -8,6 +8,7 @@ users have. What that promises and what it does not is in docs/proofs/k-session.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -170,8 +171,7 @@ def _transactions(found: Groups, names: pa.StringArray, run: Run) -> tuple[pa.Ta
     contents = found.items.tobytes()
     width, starts = found.items.itemsize, found.starts.tolist()
     same = [
-        known.setdefault(contents[width * first : width * end], len(known))
-        for first, end in zip(starts[:-1], starts[1:], strict=True)
+        known.setdefault(contents[width * first : width * end], len(known)) for first, end in pairwise(starts)
     ]
     numbers = run.noise.permutation(len(known))[np.array(same)]
     of_session = numbers[found.of_session]

@@ -123,7 +123,8 @@ def _digests(sets: KeywordSets) -> npt.NDArray[np.uint64]:
     mixed = (sets.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed ^ (mixed >> np.uint64(32)))))
-    return sums[sets.starts[1:]] - sums[sets.starts[:-1]]
+    digests: npt.NDArray[np.uint64] = sums[sets.starts[1:]] - sums[sets.starts[:-1]]
+    return digests
 
 
 def _starts(groups: npt.NDArray[np.integer], number: int) -> Ints:
@@ -160,6 +161,8 @@ class _Grouping:
         number = np.cumsum(new_set) - 1
         # The users of a set are cut into as many groups as they fill; the last one takes the remainder.
         parts = np.bincount(number[new_user]) // self.k
+        # Not those that have nothing left: they can stand in where others need one more user.
+        parts[number[self.sets.sizes == 0]] = 0
         place = np.cumsum(new_user)
         place -= place[new_set][number]
         before = np.concatenate(([0], np.cumsum(parts)))
@@ -172,12 +175,13 @@ class _Grouping:
         due = np.zeros(len(self.sets), dtype=np.int8)
         at = loops.bench(self.group != loops.NO_GROUP, self.people, self.sets.keywords, self.k)
         lists, patience, rounds = self._lists(), self.open.size // 2 + 1, 0
+        fillers = self._fillers()
         for level in range(1, LEVELS + 1):
             first = 0
             while first < len(self.group):
                 before, steps = self.groups, (level, LEVELS, self.candidates, patience)
                 first, self.groups, rounds = loops.form(
-                    self.coded, self.group, due, lists, at, first, before, rounds, *steps
+                    self.coded, self.group, due, lists, fillers, at, first, before, rounds, *steps
                 )
                 patience -= self.k * (self.groups - before)
                 if patience <= 0:  # half of the lists is out of date
@@ -191,6 +195,15 @@ class _Grouping:
         sizes, still = self.sets.sizes, self.open
         order = still[np.argsort(sizes[still], kind="stable")]
         return loops.listed(self.sets.starts, self.sets.items, order, self.sets.keywords)
+
+    def _fillers(self) -> loops.Fillers:
+        sizes, users, still = self.sets.sizes, self.sets.users, self.open
+        by_user = still[np.lexsort((users[still], sizes[still]))]
+        new = np.append(True, (np.diff(users[by_user]) != 0) | (np.diff(sizes[by_user]) != 0))[: by_user.size]
+        place = np.arange(by_user.size)
+        place -= place[new][np.cumsum(new) - 1]
+        order = by_user[np.lexsort((users[by_user], place, sizes[by_user]))]
+        return loops.Fillers(order.astype(np.int32), np.zeros(1, dtype=np.int64))
 
     def _join(self, allowed: float) -> Codes:
         """Let sessions join groups that have room, if they lose and gain at most this share of their keywords."""
@@ -259,7 +272,8 @@ def _distinct(keys: Ints, users: Codes) -> Ints:
     order = np.lexsort((users, keys))
     keys, users = keys[order], users[order]
     new = np.append(True, (keys[1:] != keys[:-1]) | (users[1:] != users[:-1]))[: keys.size]
-    return keys[new]
+    found: Ints = keys[new]
+    return found
 
 
 def _people(users: Codes, group: Codes, groups: int) -> Ints:

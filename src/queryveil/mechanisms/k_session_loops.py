@@ -17,6 +17,8 @@ NO_GROUP = -1
 TAKEN = -1
 _POOL = 6
 """A group of k is chosen among this many times k nearest candidates, if their users are different enough."""
+_FILLERS = 2
+"""Where too few share a keyword, up to this many times k of the smallest sets are candidates too."""
 _FARTHEST = 512
 """Set distances from here on count as one."""
 _LONGEST = 30_000
@@ -38,6 +40,14 @@ class Lists(NamedTuple):
     rows: Codes
     sizes: Shorts
     heads: Ints
+    """Where the rows that are not taken begin."""
+
+
+class Fillers(NamedTuple):
+    """The smallest rows first, and of each size those of different users first: they have little to lose."""
+
+    rows: Codes
+    head: Ints
     """Where the rows that are not taken begin."""
 
 
@@ -67,7 +77,7 @@ def bench(taken: npt.NDArray[np.bool_], people: int, keywords: int, k: int) -> B
         counts=np.zeros(keywords, dtype=np.int32),
         counted=np.zeros(keywords, dtype=np.int32),
         far=np.zeros(_FARTHEST + 1, dtype=np.int32),
-        pool=np.zeros(rows, dtype=np.int32),
+        pool=np.zeros(rows + _FILLERS * k, dtype=np.int32),
         members=np.zeros(k, dtype=np.int32),
     )
 
@@ -97,7 +107,7 @@ def listed(starts: Ints, items: Codes, order: Ints, keywords: int) -> Lists:
 def _look(own: Codes, lists: Lists, most: int, at: Bench) -> int:
     """Gather rows that share keywords with `own`, and how far apart they are; returns how many there are."""
     met = 0
-    for item in own:
+    for item in own[:_LONGEST]:
         place, end = lists.heads[item], lists.starts[item + 1]
         while place < end and at.overlap[lists.rows[place]] == TAKEN:
             place += 1
@@ -136,6 +146,22 @@ def _nearest(met: int, wanted: int, at: Bench) -> int:
             at.pool[place] = at.touched[one]
             at.far[at.apart[one]] = place + 1
     return min(wanted, met)
+
+
+@compiled
+def _fill(fillers: Fillers, pool: int, most: int, at: Bench) -> int:
+    """Add the smallest sets to the pool; returns how many there are then."""
+    place = fillers.head[0]
+    while place < len(fillers.rows) and at.overlap[fillers.rows[place]] == TAKEN:
+        place += 1
+    fillers.head[0] = place
+    end = min(len(fillers.rows), place + _FILLERS * most)
+    while place < end:
+        if at.overlap[fillers.rows[place]] != TAKEN:
+            at.pool[pool] = fillers.rows[place]
+            pool += 1
+        place += 1
+    return pool
 
 
 @compiled
@@ -188,6 +214,7 @@ def form(
     group: Codes,
     due: npt.NDArray[np.int8],
     lists: Lists,
+    fillers: Fillers,
     at: Bench,
     first: int,
     groups: int,
@@ -206,7 +233,7 @@ def form(
     for seed in range(first, len(group)):
         if patience <= 0:
             return seed, groups, round_
-        if group[seed] != NO_GROUP or due[seed] > level:
+        if group[seed] != NO_GROUP or due[seed] > level or sets.starts[seed] == sets.starts[seed + 1]:
             continue
         met = _look(sets.items[sets.starts[seed] : sets.starts[seed + 1]], lists, most, at)
         wanted, chosen, cost = _POOL * k, 0, 1.0
@@ -214,7 +241,11 @@ def form(
             pool = _nearest(met, wanted, at)
             round_ += 1
             chosen, cost = _choose(sets, seed, pool, k, round_, at)
-            if chosen == k or pool < wanted:
+            if chosen == k:
+                break
+            if pool < wanted:
+                round_ += 1
+                chosen, cost = _choose(sets, seed, _fill(fillers, pool, k, at), k, round_, at)
                 break
             wanted *= 16
         needed = levels + 1 if chosen < k else int(np.ceil(cost * levels))

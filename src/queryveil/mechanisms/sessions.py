@@ -7,6 +7,7 @@ stay in the order in which they were posed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,14 +53,18 @@ def events(log: SearchLog) -> ir.Table:
     return log.queries.select("user", "session", "query").distinct()
 
 
-def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise) -> pa.Table:
+def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequence[str] = ()) -> pa.Table:
     """Rows of events as a table (session, query): sessions under random numbers, in the order of these numbers.
 
-    `text` is the column to publish as the query. The order inside a session is by time, then by this text.
+    `text` is the column to publish as the query. The order inside a session is by time, then by this text. Further
+    columns of text to publish are named by `also`, and stand in front.
     """
-    order = [column for column in ("user", "session", "time", text) if column in rows.columns]
-    rows = rows.order_by(order).select("user", "session", published=text)
-    sessions, texts, last, reached = [], [], None, -1
+    order = [column for column in ("user", "session", "time", text, *also) if column in rows.columns]
+    shown = {**{name: rows[name] for name in also}, "query": rows[text]}
+    published = {f"published_{name}": column for name, column in shown.items()}
+    rows = rows.order_by(order).select("user", "session", **published)
+    sessions, last, reached = [], None, -1
+    texts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in shown}
     # One pass over rows in order, in a stream: who and when is seen here and not kept.
     for batch in log.engine.batches(rows):
         if batch.num_rows == 0:
@@ -67,13 +72,15 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise) -> pa.Tabl
         starts = _starts(batch, last)
         sessions.append(reached + np.cumsum(starts))
         reached, last = int(sessions[-1][-1]), batch.slice(batch.num_rows - 1)
-        texts.append(batch.column("published").cast(pa.string()).dictionary_encode())
-    if not texts:
-        return pa.table({"session": pa.array([], pa.int64()), "query": pa.array([], pa.string())})
-    numbers = noise.permutation(reached + 1)[np.concatenate(sessions)]
+        for name, parts in texts.items():
+            parts.append(batch.column(f"published_{name}").cast(pa.string()).dictionary_encode())
+    numbers = noise.permutation(reached + 1)[np.concatenate([np.zeros(0, dtype=np.int64), *sessions])]
     # Stable, so that the order inside a session stays.
     place = np.argsort(numbers, kind="stable")
-    return pa.table({"session": pa.array(numbers[place], pa.int64()), "query": _taken(texts, place)})
+    taken = {name: _taken(parts, place) for name, parts in texts.items()}
+    return pa.table(
+        {**{name: taken[name] for name in also}, "session": numbers[place], "query": taken["query"]}
+    )
 
 
 def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bool_]:
@@ -89,6 +96,8 @@ def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bo
 
 def _taken(texts: list[pa.DictionaryArray], place: NDArray[np.int64]) -> pa.ChunkedArray:
     """The texts in another order."""
+    if not texts:
+        return pa.chunked_array([], pa.string())
     unified = pa.chunked_array(texts).unify_dictionaries()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])[place]
     dictionary = unified.chunk(0).dictionary

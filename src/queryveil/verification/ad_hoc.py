@@ -44,8 +44,8 @@ _PSEUDONYM, _LABEL, _NUMBER, _SEALED = (
 def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     """What depends on parameters or tables that another check has found wrong is left out, not passed."""
     parameters = manifest.section("parameters")
-    steps = parameters.get("steps")
-    steps = steps if _known(steps) else []
+    given = parameters.get("steps")
+    steps: list[str] = given if isinstance(given, list) and _known(given) else []
     made = [
         *manifest_checks(manifest, _promised(parameters, steps)),
         columns_check(_columns(steps), set(manifest.section("tables")), opened),

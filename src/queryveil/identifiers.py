@@ -1,0 +1,249 @@
+"""Personal identifiers in a text: mail addresses, phone numbers, cards, national ids, accounts, IP addresses, logins.
+
+What has a check digit is checked, what has none must have its strict form, so that plain numbers are left alone. It
+finds forms, not meaning: a name, an address of a house, or a number written in words passes. Phone numbers are
+judged by the library phonenumbers, national ids and accounts by python-stdnum.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from queryveil.errors import UsageError
+
+KINDS = ("url-credentials", "email", "iban", "card", "national-id", "ip-address", "phone")
+"""In the order in which they are looked for; what one has taken, the next does not see."""
+
+REGIONS = ("US",)
+"""Where phone numbers without a country code are from."""
+
+CANDIDATE = r"@|::|=|(?:\p{Nd}[^\p{Nd}]*){6}|(?:\p{Nd}{1,3}\.){3}\p{Nd}|(?:[0-9A-Fa-f]{1,4}:){2}"
+"""Matches every text that can have an identifier, and few others; for engines (the syntax of RE2 and Java)."""
+
+
+@dataclass(frozen=True, order=True)
+class Identifier:
+    """Where an identifier is in a text, and of what kind. It does not hold the text itself."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def find_identifiers(text: str, regions: Sequence[str] = REGIONS) -> list[Identifier]:
+    """The identifiers of a text, from left to right, none inside another.
+
+    >>> find_identifiers("mail ann.lee@example.com or call 201-555-0123")
+    [Identifier(start=5, end=24, kind='email'), Identifier(start=33, end=45, kind='phone')]
+    """
+    found: list[Identifier] = []
+    left = text
+    for kind in KINDS:
+        if kind == "phone" and sum(one.isdecimal() for one in left) < _FEWEST_PHONE_DIGITS:
+            continue
+        for start, end in sorted(_FINDERS[kind](left, regions)):
+            if "\0" not in left[start:end]:
+                found.append(Identifier(start, end, kind))
+                # Nothing matches this character, and places stay what they are.
+                left = left[:start] + "\0" * (end - start) + left[end:]
+    return sorted(found)
+
+
+def scrub(text: str, regions: Sequence[str] = REGIONS) -> str:
+    """The text with the kind of each identifier in its place.
+
+    >>> scrub("mail ann.lee@example.com or call 201-555-0123")
+    'mail <email> or call <phone>'
+    """
+    for one in reversed(find_identifiers(text, regions)):
+        text = f"{text[: one.start]}<{one.kind}>{text[one.end :]}"
+    return text
+
+
+def check_regions(regions: Iterable[str]) -> None:
+    """Refuse a region that phone numbers cannot be from."""
+    known = _phonenumbers().SUPPORTED_REGIONS
+    for region in regions:
+        if region not in known:
+            raise UsageError(
+                f"there is no phone region '{region}'", "use two letters in capitals, such as US, GB or DE"
+            )
+
+
+# -- by their form -------------------------------------------------------------------------------------------
+
+Spans = Iterator[tuple[int, int]]
+
+_EMAIL = re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
+_LOGIN = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?[^\s:/@\0]+:[^\s/@\0]+@[\w-]+(?:\.[\w-]+)*(?:[:/?][^\s\0]*)?", re.IGNORECASE
+)
+_SECRET_PARAMETER = re.compile(
+    r"[?&;](?:password|passwd|pwd|pass|token|access_token|auth|api_?key|key|secret|session|sessionid|sid|jsessionid"
+    r"|phpsessid)=[^&;\s\0]+",
+    re.IGNORECASE,
+)
+_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)", re.ASCII)
+_IPV6 = re.compile(
+    r"(?<![\w:.])(?=[0-9a-f:]*:[0-9a-f:]*:)[0-9a-f:]{3,39}(?:\d+\.\d+\.\d+)?(?![\w:])", re.IGNORECASE
+)
+_NOT_BEFORE = r"(?<![\w@])(?<!\d[-./])"
+_NOT_AFTER = r"(?![\w@]|[-./]\d)"
+_CARD = re.compile(
+    _NOT_BEFORE + r"(?:\d{13,19}|\d{4}(?:[ -]\d{4}){3}(?:[ -]?\d{1,3})?|\d{4}[ -]\d{6}[ -]\d{5})" + _NOT_AFTER
+)
+_IBAN = re.compile(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]){11,30}", re.IGNORECASE)
+_NORTH_AMERICAN = re.compile(
+    rf"{_NOT_BEFORE}(?:\+?1[-. ]?)?(?:\(\d{{3}}\) ?|\d{{3}}[-. ])\d{{3}}[-. ]\d{{4}}{_NOT_AFTER}"
+)
+"""The shape alone is enough: numbers that are not given out yet, or kept for fiction, are meant as phone numbers."""
+_FEWEST_PHONE_DIGITS = 7
+
+
+def _emails(text: str, _: Sequence[str]) -> Spans:
+    return (one.span() for one in _EMAIL.finditer(text)) if "@" in text else iter(())
+
+
+def _logins(text: str, _: Sequence[str]) -> Spans:
+    if "@" in text:
+        yield from (one.span() for one in _LOGIN.finditer(text))
+    if "=" in text:
+        yield from (one.span() for one in _SECRET_PARAMETER.finditer(text))
+
+
+def _addresses(text: str, _: Sequence[str]) -> Spans:
+    for pattern in (_IPV4, _IPV6):
+        for one in pattern.finditer(text):
+            try:
+                ipaddress.ip_address(one.group())
+            except ValueError:
+                continue
+            yield one.span()
+
+
+# -- by their check digits -----------------------------------------------------------------------------------
+
+
+def _cards(text: str, _: Sequence[str]) -> Spans:
+    for one in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", one.group())
+        if 13 <= len(digits) <= 19 and len(set(digits)) > 1 and _valid("luhn", digits):
+            yield one.span()
+
+
+def _accounts(text: str, _: Sequence[str]) -> Spans:
+    for one in _IBAN.finditer(text):
+        # Words that follow look like a part of it: the length that fits is found by the check digits.
+        for end in range(one.end(), one.start() + 14, -1):
+            inside = text[one.start() : end]
+            if not text[end : end + 1].isalnum() and inside[-1] != " " and _valid("iban", inside):
+                yield one.start(), end
+                break
+
+
+def _phones(text: str, regions: Sequence[str]) -> Spans:
+    yield from (one.span() for one in _NORTH_AMERICAN.finditer(text))
+    library = _phonenumbers()
+    for region in regions:
+        for one in library.PhoneNumberMatcher(text, region, leniency=library.Leniency.VALID):
+            yield one.start, one.end
+
+
+@dataclass(frozen=True)
+class _NationalId:
+    """A national id: where its text can start and end, and the module of python-stdnum that checks it."""
+
+    pattern: re.Pattern[str]
+    module: str | None = None
+
+    def spans(self, text: str) -> Spans:
+        for one in self.pattern.finditer(text):
+            if self.module is None or _valid(self.module, one.group()):
+                yield one.span()
+
+
+def _id(shape: str, module: str | None = None) -> _NationalId:
+    return _NationalId(re.compile(f"{_NOT_BEFORE}(?:{shape}){_NOT_AFTER}", re.IGNORECASE | re.ASCII), module)
+
+
+# Ids whose check leaves one plain number in ten or so are only taken in their written form, with its separators.
+_NATIONAL_IDS = (
+    _id(r"\d{3}-\d{2}-\d{4}"),  # United States: social security, taxpayers
+    _id(r"(?<=ssn )\d{9}"),
+    _id(
+        r"(?!bg|gb|nk|kn|tn|nt|zz)[abceghj-prstw-z][abceghj-nprstw-z] ?\d{2} ?\d{2} ?\d{2} ?[a-d]"
+    ),  # United Kingdom
+    _id(r"\d{3}[- ]\d{3}[- ]\d{3}", "ca.sin"),
+    _id(r"\d{2} ?\d{3} ?\d{3} ?\d{3}", "de.idnr"),
+    _id(r"[123478] ?\d{2} ?[0-9]{2} ?(?:\d{2}|2[ab]) ?\d{3} ?\d{3} ?\d{2}", "fr.nir"),
+    _id(r"[a-z]{6}\d{2}[a-ehlmprst]\d{2}[a-z]\d{3}[a-z]", "it.codicefiscale"),
+    _id(r"\d{8}-?[a-z]", "es.dni"),
+    _id(r"[xyz]-?\d{7}-?[a-z]", "es.nie"),
+    _id(r"\d{2}\.\d{2}\.\d{2}[- ]\d{3}\.\d{2}|\d{11}", "be.nn"),
+    _id(r"756\.?\d{4}\.?\d{4}\.?\d{2}", "ch.ssn"),
+    _id(r"(?:\d{2})?\d{6}[-+]\d{4}", "se.personnummer"),
+    _id(r"\d{6}-\d{4}", "dk.cpr"),
+    _id(r"\d{6} ?\d{5}", "no.fodselsnummer"),
+    _id(r"\d{6}[-+a]\d{3}[0-9a-y]", "fi.hetu"),
+    _id(r"\d{11}", "pl.pesel"),
+    _id(r"\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}", "br.cpf"),
+    _id(r"[a-z]{4}\d{6}[hm][a-z]{5}[0-9a-z]\d", "mx.curp"),
+    _id(r"(?!20\d\d(?:[ -](?:19|20)\d\d){2})[2-9]\d{3}[ -]\d{4}[ -]\d{4}", "in_.aadhaar"),  # no three years
+    _id(r"\d{17}[0-9x]", "cn.ric"),
+    _id(r"\d{6}-\d{7}", "kr.rrn"),
+    _id(r"\d{13}", "za.idnr"),
+)
+
+
+def _national_ids(text: str, _: Sequence[str]) -> Spans:
+    for one in _NATIONAL_IDS:
+        yield from one.spans(text)
+
+
+_FINDERS: dict[str, Callable[[str, Sequence[str]], Spans]] = {
+    "url-credentials": _logins,
+    "email": _emails,
+    "iban": _accounts,
+    "card": _cards,
+    "national-id": _national_ids,
+    "ip-address": _addresses,
+    "phone": _phones,
+}
+
+
+# -- libraries -----------------------------------------------------------------------------------------------
+
+
+def _valid(module: str, text: str) -> bool:
+    """Whether a module of python-stdnum takes the text for what it is about."""
+    check = _stdnum(module).is_valid
+    try:
+        return bool(check(text))
+    except Exception:  # noqa: BLE001 (a check that stumbles, over a place that it does not know, has not passed)
+        return False
+
+
+@functools.cache
+def _stdnum(module: str) -> Any:
+    return _library(f"stdnum.{module}")
+
+
+@functools.cache
+def _phonenumbers() -> Any:
+    return _library("phonenumbers")
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise UsageError(
+            "finding personal identifiers needs the libraries phonenumbers and python-stdnum",
+            "install queryveil[language]",
+        ) from None

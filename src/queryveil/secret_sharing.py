@@ -1,0 +1,186 @@
+"""Queries that become readable once k users posed them: Adar's idea, with Shamir's secret sharing.
+
+Each query is sealed under a random key of its own. The key is the value at 0 of a random polynomial of degree k - 1
+over a prime field; whoever poses the query adds one point of it. k points give the polynomial, and fewer fit every
+key. All randomness comes from one master key, by HMAC-SHA-256 under names that keep its uses apart.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet, CheckFailed, UsageError
+
+PRIME = 2**255 - 19
+_NUMBER_BYTES = 32
+_TAG_BYTES = 16
+_LENGTH_BYTES = 4
+_PADDED_TO = 64
+"""Sealed texts have a length that is a multiple of this, so that it says little about the query."""
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class QuerySharing:
+    """Labels, sealed texts and shares of queries, under one master key of 32 random bytes that is then forgotten."""
+
+    master: bytes = field(repr=False)
+    k: int
+
+    def __post_init__(self) -> None:
+        if len(self.master) < 32:
+            raise UsageError(
+                "the master key has fewer than 32 bytes", "pass 32 random bytes, as Noise().key() has"
+            )
+        if not 2 <= self.k < PRIME:
+            raise UsageError(
+                f"parameter 'k' must be an int >= 2; got {self.k}", "one share would be the key itself"
+            )
+
+    def label(self, query: str) -> str:
+        """What stands for the query. Keyed: nobody can try a list of queries against it."""
+        return _prf(self.master, b"label", query.encode())[:16].hex()
+
+    def seal(self, query: str) -> str:
+        """The query, encrypted under its own key, in hexadecimal digits."""
+        return seal(query, self._coefficient(query, 0)).hex()
+
+    def share(self, user: str, query: str) -> Point:
+        """The user's share of the query's key. Posing it again gives the same point, and so no second share.
+
+        The point depends on the query too: one point for all of a user's queries would link them.
+        """
+        return self.shares([user], query)[0]
+
+    def shares(self, users: Iterable[str], query: str) -> list[Point]:
+        """The shares of several users of one query."""
+        polynomial = [self._coefficient(query, power) for power in range(self.k)]
+        points = [_number(self.master, b"point", _joined(user, query)) % (PRIME - 1) for user in users]
+        # Never at 0, where the key is.
+        return [(1 + point, share(polynomial, 1 + point)) for point in points]
+
+    def _coefficient(self, query: str, power: int) -> int:
+        return _number(self.master, b"coefficient", power.to_bytes(8) + query.encode()) % PRIME
+
+
+def share(coefficients: Iterable[int], x: int) -> int:
+    """The polynomial's value at x; the first coefficient is the secret."""
+    value = 0
+    for coefficient in reversed(list(coefficients)):
+        value = (value * x + coefficient) % PRIME
+    return value
+
+
+def recover(shares: Iterable[Point]) -> int:
+    """The secret: the value at 0 of the polynomial of least degree through these points (Lagrange).
+
+    With fewer points than the k that it was shared for, this is some number that says nothing about it.
+    """
+    points = list(dict(shares).items())
+    secret = 0
+    for at, value in points:
+        above, below = 1, 1
+        for other, _ in points:
+            if other != at:
+                above, below = above * other % PRIME, below * (other - at) % PRIME
+        secret += value * above * pow(below, -1, PRIME)
+    return secret % PRIME
+
+
+def open_query(sealed: str, shares: Iterable[Point], k: int) -> str:
+    """The query behind a sealed text, from the shares of at least k users."""
+    points = dict(shares)
+    if len(points) < k:
+        raise CannotBeMet(
+            f"{len(points)} different shares do not open what was shared among {k}",
+            "wait until more users have posed the query",
+        )
+    return unseal(bytes.fromhex(sealed), recover(list(points.items())[:k]))
+
+
+def open_shared_queries(tables: Mapping[str, pa.Table], k: int) -> pa.Table:
+    """The queries that a release of `ad-hoc` with secret sharing lets anyone read: label, query, users.
+
+    `tables` are those of the release: every label that k different users have a share of opens.
+    """
+    log = tables["log"].select(["label", "share_x", "share_y"])
+    points = log.group_by(["label", "share_x", "share_y"]).aggregate([]).to_pylist()
+    shares: dict[str, list[Point]] = {}
+    for row in points:
+        shares.setdefault(row["label"], []).append((int(row["share_x"], 16), int(row["share_y"], 16)))
+    sealed = dict(zip(*(tables["queries"][name].to_pylist() for name in ("label", "sealed")), strict=True))
+    opened = sorted(
+        (open_query(sealed[label], found, k), label, len(found))
+        for label, found in shares.items()
+        if len(found) >= k
+    )
+    return pa.table(
+        {
+            "label": pa.array([label for _, label, _ in opened], pa.string()),
+            "query": pa.array([query for query, _, _ in opened], pa.string()),
+            "users": pa.array([users for _, _, users in opened], pa.int64()),
+        }
+    )
+
+
+# -- sealing -------------------------------------------------------------------------------------------------
+
+
+def seal(text: str, key: int) -> bytes:
+    """Encrypt and authenticate one text under a key that is used for nothing else."""
+    content = text.encode()
+    content = len(content).to_bytes(_LENGTH_BYTES) + content
+    content += bytes(-len(content) % _PADDED_TO)
+    hidden = _xor(content, _stream(key, len(content)))
+    return hidden + _tag(key, hidden)
+
+
+def unseal(sealed: bytes, key: int) -> str:
+    """The text, if this is its key."""
+    hidden, tag = sealed[:-_TAG_BYTES], sealed[-_TAG_BYTES:]
+    if not hidden or not hmac.compare_digest(tag, _tag(key, hidden)):
+        raise CheckFailed(
+            "the shares do not open this text", "use k shares of its own label, from one release, unchanged"
+        )
+    content = _xor(hidden, _stream(key, len(hidden)))
+    length = int.from_bytes(content[:_LENGTH_BYTES])
+    return content[_LENGTH_BYTES : _LENGTH_BYTES + length].decode()
+
+
+def _stream(key: int, length: int) -> bytes:
+    """HMAC-SHA-256 of a counter: a stream cipher. Each key seals one text, so that no part of it is used twice."""
+    secret = key.to_bytes(_NUMBER_BYTES)
+    blocks = (_prf(secret, b"stream", number.to_bytes(8)) for number in range(-(-length // 32)))
+    return b"".join(blocks)[:length]
+
+
+def _tag(key: int, hidden: bytes) -> bytes:
+    return _prf(key.to_bytes(_NUMBER_BYTES), b"tag", hidden)[:_TAG_BYTES]
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(len(one))
+
+
+# -- numbers from a key --------------------------------------------------------------------------------------
+
+
+def _prf(key: bytes, use: bytes, content: bytes) -> bytes:
+    """32 bytes that look random to whoever lacks the key; no two uses meet, since none has a zero byte in its name."""
+    return hmac.digest(key, use + b"\0" + content, "sha256")
+
+
+def _number(key: bytes, use: bytes, content: bytes) -> int:
+    """A number of 512 bits: taken modulo the prime, no value is likelier than another by more than 2^-256."""
+    halves = (_prf(key, use, half + content) for half in (b"0", b"1"))
+    return int.from_bytes(b"".join(halves))
+
+
+def _joined(*texts: str) -> bytes:
+    """Texts as one, so that different ones never give the same."""
+    return b"".join(len(one.encode()).to_bytes(8) + one.encode() for one in texts)
