@@ -347,7 +347,7 @@ class ClickGraph:
             assumptions=total.assumptions,
             caveats=(
                 "the clicked urls are taken from the log itself and are not covered by any guarantee: a url that one "
-                "user alone clicked can appear with certainty; so nothing is promised, for this release or a part of it",
+                "user alone clicked can appear with certainty; so nothing is promised, not even for a part of it",
                 *total.caveats,
             ),
         )
