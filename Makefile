@@ -36,8 +36,8 @@ test: setup-dev lint
 	$(BIN)/pytest -n 2
 
 bench: setup-dev
-	$(BIN)/python benchmarks/noise.py
-	$(BIN)/python benchmarks/publish.py
+	for one in noise publish taxonomy transactions keyword_generation synthesize language semantic scrubbing k_session; do \
+	  echo "== $$one"; $(BIN)/python benchmarks/$$one.py || exit 1; done
 
 evidence: setup-dev
 	$(BIN)/python benchmarks/evidence.py

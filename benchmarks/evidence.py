@@ -91,8 +91,10 @@ def script(name: str, *options: str) -> Callable[[], Any]:
         done = subprocess.run(
             [sys.executable, HERE / name, *options], capture_output=True, text=True, check=True
         )
-        text = done.stdout[done.stdout.index("{") :] if "{" in done.stdout else ""
-        return json.loads(text) if text else done.stdout.splitlines()
+        try:
+            return json.loads(done.stdout[done.stdout.index("{") :])
+        except ValueError:  # no document: the lines that people read
+            return done.stdout.splitlines()
 
     return run
 
@@ -109,7 +111,22 @@ PARTS: dict[str, Callable[[], Any]] = {
         name: study_runs.evidence(name)
         for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
     },
+    "profiles": study_runs.profiles,
+    "keyword-speed": script("keyword_generation.py", "--json"),
+    "synthesize": script("synthesize.py"),
+    "taxonomy": script("taxonomy.py"),
+    "k-session": script("k_session.py", "--sessions", "1000000", "--k", "5"),
+    "scrubbing": script("scrubbing.py"),
 }
+
+PRINTED = {
+    "keyword-speed": "Keyword generation on a million edges",
+    "synthesize": "Synthetic logs",
+    "taxonomy": "The taxonomy",
+    "k-session": "A million sessions, k-anonymous",
+    "scrubbing": "Identifiers found and missed",
+}
+"""Parts whose benchmark's own output is shown."""
 
 
 def figures_of(part: str) -> Any:
@@ -182,9 +199,39 @@ def page() -> str:
     for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation"):
         if found := figures_of(name):
             lines += study_section(name, found)
+    if found := figures_of("profiles"):
+        lines += profiles_section(found)
     if found := figures_of("transactions"):
         lines += transactions_section(found)
+    for part, title in PRINTED.items():
+        if found := figures_of(part):
+            shown = found if isinstance(found, list) else json.dumps(found, indent=2).splitlines()
+            lines += [f"## {title}", "", *(f"    {line}".rstrip() for line in shown), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def profiles_section(found: dict[str, Any]) -> list[str]:
+    lines = [
+        "## Study: profiles",
+        "",
+        f"{found['users']:,} users of about {found['phrases']} phrases, means of {found['repeats']} runs, "
+        f"{found['seconds']:.0f} s. Losses in bits;",
+        f"their standard error is {found['largest_standard_error']:.3f} at most. [What the paper found, and why it "
+        "differs](../studies/profiles.md).",
+    ]
+    for per, settings in found["losses"].items():
+        rows = [
+            f"| {setting} | {criterion} | {' | '.join(f'{loss:.3f}' for loss in losses.values())} |"
+            for setting, criteria in settings.items()
+            for criterion, losses in criteria.items()
+        ]
+        epsilons = list(next(iter(next(iter(settings.values())).values())))
+        lines += table(f"| setting | criterion | epsilon per {per} {' | '.join(epsilons)} |", rows)
+    lines += [
+        f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+        for check in found["checks"]
+    ]
+    return [*lines, ""]
 
 
 def transactions_section(found: dict[str, Any]) -> list[str]:

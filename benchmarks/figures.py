@@ -17,8 +17,9 @@ DOCS = Path(__file__).parent.parent / "docs" / "studies"
 
 
 def main() -> None:
-    with study_runs.generated() as (log, results), TemporaryDirectory() as folder:
-        for name in sys.argv[1:] or qv.STUDIES:
+    names = sys.argv[1:] or list(qv.STUDIES)
+    with study_runs.generated(names) as (log, results), TemporaryDirectory() as folder:
+        for name in names:
             made = study_runs.run(name, log, results, Path(folder) / name)
             for file in made.figures:
                 target = DOCS / (f"{name}-{file.name}" if file.stem != name else file.name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +16,11 @@ SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
 
 
 @contextmanager
-def generated() -> Iterator[tuple[qv.SearchLog, Path]]:
-    """The log, and its public result lists."""
+def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
+    """The log, and its public result lists; nothing if none of the named studies needs a log."""
+    if names and not any(qv.STUDIES[name].needs_log for name in names):
+        yield None, None
+        return
     with TemporaryDirectory() as folder:
         results = Path(folder) / "results.parquet"
         qv.generate(Path(folder) / "log.parquet", SETTINGS)
@@ -24,7 +28,7 @@ def generated() -> Iterator[tuple[qv.SearchLog, Path]]:
         yield qv.read(Path(folder) / "log.parquet"), results
 
 
-def run(name: str, log: qv.SearchLog, results: Path, out: Path | None = None) -> qv.Comparison:
+def run(name: str, log: qv.SearchLog | None, results: Path | None, out: Path | None = None) -> qv.Comparison:
     return qv.compare(log if qv.STUDIES[name].needs_log else None, name, out=out, results=results)
 
 
@@ -53,3 +57,24 @@ def evidence(name: str) -> Any:
         return found
 
     return measured
+
+
+def profiles() -> dict[str, Any]:
+    """Study `profiles`: losses by what epsilon is for, setting, criterion and epsilon; it makes its own users."""
+    made = qv.compare(None, "profiles")
+    losses: dict[str, Any] = {}
+    for per, setting, criterion in itertools.product(
+        *(made.given.axes[axis] for axis in ("epsilon_per", "setting", "criterion"))
+    ):
+        chosen = made.findings.where(epsilon_per=per, setting=setting, criterion=criterion)
+        curve = chosen.where(metric="profile-divergence").along("epsilon")
+        found = losses.setdefault(per, {}).setdefault(setting, {})
+        found[criterion] = {f"{epsilon:g}": round(loss, 6) for epsilon, loss in curve.items()}
+    return {
+        **{axis: made.given.axes[axis][0] for axis in ("users", "phrases", "seed")},
+        "repeats": made.given.repeats,
+        "seconds": made.seconds,
+        "losses": losses,
+        "largest_standard_error": max(row["value"] for row in made.findings.where(metric="standard-error")),
+        "checks": [check.as_dict() for check in made.checks],
+    }
