@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "taxonomy": {"errors"},
     "language": BASE | {"taxonomy"},
     "transactions": {"errors"},
-    "studies": PROTECT | {"mechanisms", "release", "graph", "utility", "folder", "report"},
+    "studies": PROTECT | {"mechanisms", "release", "graph", "utility", "folder", "report", "taxonomy"},
     "synthesis": {"errors", "parameters", "release", "generator"},
 }
 PUBLIC_ONLY = {"cli"}

@@ -687,7 +687,12 @@ def test_extreme_settings_have_figures(scale: float, top: int) -> None:
 
 def test_verifier_shares_only_the_schema_with_the_writer() -> None:
     # WordNet is public data that anyone can look labels up in; nothing that writes a release is imported.
-    allowed = ("queryveil.folder", "queryveil.errors", "queryveil.verification", "queryveil.taxonomy.Taxonomy")
+    allowed = (
+        "queryveil.folder",
+        "queryveil.errors",
+        "queryveil.verification",
+        "queryveil.taxonomy.Taxonomy",
+    )
     for file in Path(sys.modules[verify.__module__].__file__ or "").parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "queryveil":

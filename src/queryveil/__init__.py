@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from queryveil.utility.evaluation import Evaluation, evaluate, measures
     from queryveil.utility.keyword_generation import generate_keywords
     from queryveil.utility.pattern_ranking import rank_pattern
+    from queryveil.utility.profiles import profile_counts, profile_divergences, profile_loss
     from queryveil.utility.query_similarity import similar_queries
     from queryveil.utility.query_suggestions import suggestions
     from queryveil.verification import Verification, verify
@@ -123,6 +124,9 @@ _HOME = {
     "similar_queries": "utility.query_similarity",
     "suggestions": "utility.query_suggestions",
     "rank_pattern": "utility.pattern_ranking",
+    "profile_counts": "utility.profiles",
+    "profile_divergences": "utility.profiles",
+    "profile_loss": "utility.profiles",
     "compare": "studies",
     "Comparison": "studies",
     "STUDIES": "studies",
@@ -222,6 +226,9 @@ __all__ = [
     "ncp",
     "normalise",
     "open_shared_queries",
+    "profile_counts",
+    "profile_divergences",
+    "profile_loss",
     "publish",
     "rank_pattern",
     "read",

@@ -14,16 +14,33 @@ from tests.conftest import at
 from tests.studies.test_figures import is_blank
 
 EASY = {"delta": [1e-3]}
+# Where a check is about a random release: so little noise that it cannot fail by chance.
+QUIET = {**EASY, "epsilon": [20.0]}
 REDUCED: dict[str, dict[str, Any]] = {
     "release-probability": {"vary": {"frequency": range(90, 170, 20)}, "repeats": 1},
     "release-d": {"vary": {**EASY, "d": [1, 5, 20, 80, 160]}},
     "release-epsilon-delta": {"vary": {"epsilon": [1.0, 2.0], "delta": [1e-4, 1e-3], "d": [5]}},
     "release-span": {"vary": {**EASY, "days": [1, 7, 365], "d": [1, 5, 20, 80]}},
     "keyword-generation": {
-        "vary": {**EASY, "seeds": ["travel:travelguide.example"], "threshold": [0.5, 0.9], "min_clicks": [5]},
+        "vary": {
+            **QUIET,
+            "epsilon_clicks": [20.0],
+            "seeds": ["travel:travelguide.example"],
+            "threshold": [0.5, 0.9],
+            "min_clicks": [5],
+        },
         "repeats": 1,
     },
-    "common-fears": {"vary": {**EASY, "most": [30]}, "repeats": 2},
+    "common-fears": {"vary": {**QUIET, "most": [100]}, "repeats": 2},
+    "profiles": {
+        "vary": {
+            "setting": ["D=P", "A"],
+            "criterion": ["sqc2"],
+            "epsilon": [0.1, 1.0, 20.0],
+            "users": [60],
+        },
+        "repeats": 3,
+    },
 }
 
 

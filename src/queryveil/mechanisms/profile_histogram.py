@@ -142,14 +142,14 @@ class ProfileHistogram:
         places = choice.locate(phrases.concepts)[1]
         ends = np.cumsum(phrases.counts())
         drawn = [
-            self._drawn(np.bincount(own, minlength=len(choice.domain)), noise)
+            self.drawn(np.bincount(own, minlength=len(choice.domain)), noise)
             for own in np.split(places, ends[:-1])
         ]
         slots = np.arange(phrases.users * self.max_queries)
         concepts = choice.domain.concepts[np.concatenate(drawn)].astype(np.int64)
         return Phrases(phrases.users, slots // self.max_queries, slots, concepts)
 
-    def _drawn(self, counts: Numbers, noise: Noise) -> Numbers:
+    def drawn(self, counts: Numbers, noise: Noise) -> Numbers:
         """So many places by noisy counts; what is done after the noise costs nothing."""
         noisy = counts + noise.discrete_laplace(self.scale, len(counts))
         noisy = np.clip(noisy, 0, _LARGEST_COUNT)
