@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,8 @@ def script(name: str, *options: str) -> Callable[[], Any]:
             [sys.executable, HERE / name, *options], capture_output=True, text=True, check=True
         )
         try:
-            return json.loads(done.stdout[done.stdout.index("{") :])
+            start = re.search(r"[{\[]", done.stdout)
+            return json.loads(done.stdout[start.start() :] if start else "")
         except ValueError:  # no document: the lines that people read
             return done.stdout.splitlines()
 
@@ -205,7 +207,8 @@ def page() -> str:
         lines += transactions_section(found)
     for part, title in PRINTED.items():
         if found := figures_of(part):
-            shown = found if isinstance(found, list) else json.dumps(found, indent=2).splitlines()
+            printed = isinstance(found, list) and all(isinstance(one, str) for one in found)
+            shown = found if printed else json.dumps(found, indent=2).splitlines()
             lines += [f"## {title}", "", *(f"    {line}".rstrip() for line in shown), ""]
     return "\n".join(lines).rstrip() + "\n"
 

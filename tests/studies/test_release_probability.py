@@ -13,7 +13,7 @@ import pytest
 import queryveil as qv
 from queryveil.studies.release_probability import agrees
 
-# Page 02: epsilon ln 10, delta 1e-5, d = 20. The paper's K is 140.00, which discrete noise meets at 140.
+# The paper: epsilon ln 10, delta 1e-5, d = 20. The paper's K is 140.00, which discrete noise meets at 140.
 D, SCALE, THRESHOLDS = 20, 20 / math.log(10), {"tight": 121, "paper": 140}
 FREQUENCIES = (90, 105, 115, 122, 130, 140, 150, 165)
 

@@ -77,7 +77,7 @@ def test_the_comparison_sees_a_wrong_leak_and_wrong_weights() -> None:
 
 
 def iterated(weights: Weights, absorbing: set[int], leak: float, floor: float) -> np.ndarray:
-    """Page 02 to the letter: step by step, values below the floor set to 0 each time, until nothing changes."""
+    """The definition to the letter: step by step, values below the floor set to 0 each time, until nothing changes."""
     seeds = np.isin(np.arange(weights.shape[1]), list(absorbing))
     per_query = weights / np.maximum(weights.sum(axis=1), 1)[:, None]
     per_url = (weights / np.maximum(weights.sum(axis=0), 1)).T
