@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from queryveil.attacks import ATTACKS, Attack, AttackResult, SybilAttack
+    from queryveil.attacks import ATTACKS, Attack, AttackInput, AttackResult, SybilAttack
     from queryveil.engine import connect
     from queryveil.errors import (
         BudgetError,
@@ -111,6 +111,7 @@ _HOME = {
     "Verification": "verification",
     "ATTACKS": "attacks",
     "Attack": "attacks",
+    "AttackInput": "attacks",
     "AttackResult": "attacks",
     "SybilAttack": "attacks",
     "Graph": "graph",
@@ -165,6 +166,7 @@ __all__ = [
     "STUDIES",
     "AdHoc",
     "Attack",
+    "AttackInput",
     "AttackResult",
     "Bags",
     "BudgetError",

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +17,13 @@ from queryveil.attacks.frame import clopper_pearson, difference
 from queryveil.parameters import parameters
 from tests.command import command
 
-EXAMPLES: dict[str, dict[str, Any]] = {"sybil": {"epsilon": 2, "delta": 1e-2, "max_queries": 2, "trials": 50}}
-"""Working parameters of each attack, without a subject where it needs none; a new attack adds a line."""
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "sybil": {"epsilon": 2, "delta": 1e-2, "max_queries": 2, "trials": 50},
+}
+"""Working parameters of each attack; a new attack adds a line."""
+
+INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {}
+"""What each attack is let loose on, unless it needs nothing."""
 
 
 @pytest.fixture(params=list(qv.ATTACKS))
@@ -27,6 +33,7 @@ def attack(request: pytest.FixtureRequest) -> qv.Attack:
 
 def test_every_attack_has_an_example() -> None:
     assert set(EXAMPLES) == set(qv.ATTACKS)
+    assert set(INPUTS) >= {name for name, cls in qv.ATTACKS.items() if any(one.needed for one in cls.inputs)}
     assert all(name == cls.name for name, cls in qv.ATTACKS.items())
 
 
@@ -37,7 +44,8 @@ def test_it_is_a_frozen_value_with_declared_fields(attack: qv.Attack) -> None:
     declared = {one.name: one for one in parameters(type(attack))}
     assert set(declared) == {one.name for one in dataclasses.fields(attack)}
     assert all(len(one.declaration.help) > 10 for one in declared.values())
-    assert (inspect.getdoc(type(attack)) or "").endswith(".") and attack.subject.help.endswith(".")
+    assert (inspect.getdoc(type(attack)) or "").endswith(".")
+    assert attack.inputs and all(one.help.endswith(".") for one in attack.inputs)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf, -1, "many", True])
@@ -50,7 +58,7 @@ def test_wrong_numbers_are_refused_by_name(attack: qv.Attack, wrong: Any) -> Non
 
 
 def test_it_reports_success_over_control_with_an_interval(attack: qv.Attack) -> None:
-    result = attack.run()
+    result = attack.run(*INPUTS.get(attack.name, tuple)())
     assert isinstance(result, qv.AttackResult)
     found = json.loads(json.dumps(result.as_dict(), allow_nan=False))
     assert found["attack"] == attack.name

@@ -6,7 +6,7 @@ much more often it succeeds; the command line follows from the declaration.
 
 from __future__ import annotations
 
-from queryveil.attacks.frame import Attack, AttackResult
+from queryveil.attacks.frame import Attack, AttackInput, AttackResult
 from queryveil.attacks.sybil import SybilAttack
 
 ATTACKS: dict[str, type[Attack]] = {
@@ -16,4 +16,4 @@ ATTACKS: dict[str, type[Attack]] = {
     )
 }  # fmt: skip
 
-__all__ = ["ATTACKS", "Attack", "AttackResult", "SybilAttack"]
+__all__ = ["ATTACKS", "Attack", "AttackInput", "AttackResult", "SybilAttack"]

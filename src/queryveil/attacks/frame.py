@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -21,18 +21,32 @@ INTERVAL = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """What an attack is let loose on: the argument of its command."""
+Progress = Callable[[int, int], None]
+Table = tuple[tuple[str, ...], ...]
+"""A heading and rows, as texts."""
 
-    kind: Literal["release"]
+
+@dataclass(frozen=True, kw_only=True)
+class AttackInput:
+    """What an attack is let loose on: an argument of its command, or an option if it has several."""
+
+    name: str
+    kind: Literal["release", "log", "log-or-release", "file"]
+    """What `run` receives: a Release, a SearchLog, either of them, or the path of a file."""
     help: str
     needed: bool = True
+    option: bool = False
+    """Given as `--name`, not by its place."""
+    many: bool = False
+    """Any number of them, as one list; then the last one that has a place."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackResult:
-    """How often an attack succeeded, how often its control did, and what that means. Holds no text of a log."""
+    """How often an attack succeeded, how often its control did, and what that means.
+
+    No text of a log is in it but in `examples`, which are empty unless somebody asked for them.
+    """
 
     attack: str
     success: float
@@ -43,10 +57,14 @@ class AttackResult:
     trials: int
     figures: Mapping[str, Any] = field(default_factory=dict)
     """What only this attack finds; the keys stand beside `success` in JSON."""
-    table: tuple[tuple[str, ...], ...] = ()
-    """A heading and rows, for people."""
+    table: Table = ()
+    """The main table, for people."""
+    more: tuple[tuple[str, Table], ...] = ()
+    """Further tables, each with a title."""
     words: tuple[tuple[str, str], ...] = ()
     """Labels and sentences, for people."""
+    examples: tuple[tuple[str, str], ...] = ()
+    """What was found and where, in the log's own words: only if asked for."""
 
     @property
     def advantage(self) -> float:
@@ -63,6 +81,7 @@ class AttackResult:
             "trials": self.trials,
             **self.figures,
             "words": {label: sentence for label, sentence in self.words if label},
+            **({"examples": [list(one) for one in self.examples]} if self.examples else {}),
         }
 
 
@@ -70,10 +89,11 @@ class Attack(Protocol):
     """A way to break a release or a log. Implementations are frozen dataclasses with declared parameters."""
 
     name: ClassVar[str]
-    subject: ClassVar[Subject]
+    inputs: ClassVar[tuple[AttackInput, ...]]
 
-    def run(self, subject: Any = None, /) -> AttackResult:
-        """Attack, run the control, and compare."""
+    @property
+    def run(self) -> Callable[..., AttackResult]:
+        """Called with what `inputs` declares, in that order, and `progress`: attack, run the control, compare."""
 
 
 def simulate(table: pa.Table, method: Mechanism, noise: Noise | None = None) -> Release:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from queryveil.attacks.frame import AttackResult, Subject, difference, simulate
+from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference, simulate
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms import ClickGraph
 from queryveil.mechanisms.click_graph_theory import Setting
@@ -42,8 +42,13 @@ class SybilAttack:
     """Fake accounts pose a private query until a click-graph release publishes it."""
 
     name: ClassVar[str] = "sybil"
-    subject: ClassVar[Subject] = Subject(
-        kind="release", help="A click-graph release, whose parameters are public.", needed=False
+    inputs: ClassVar[tuple[AttackInput, ...]] = (
+        AttackInput(
+            name="release",
+            kind="release",
+            help="A click-graph release, whose parameters are public.",
+            needed=False,
+        ),
     )
 
     epsilon: float | None = param("privacy loss per user of the selection", gt=0, default=None)
@@ -74,7 +79,14 @@ class SybilAttack:
     def __post_init__(self) -> None:
         validate(self)
 
-    def run(self, release: Release | None = None, /, *, noise: Noise | None = None) -> AttackResult:
+    def run(
+        self,
+        release: Release | None = None,
+        /,
+        *,
+        progress: Progress | None = None,
+        noise: Noise | None = None,
+    ) -> AttackResult:
         """Attack a release, or one that these parameters would give."""
         chances = self.chances(release)
         needed = chances.accounts_for(self.probability)
@@ -316,9 +328,7 @@ def _what_helps(chances: Chances, probability: float) -> list[dict[str, Any]]:
     return found
 
 
-def _table(
-    chances: Chances, points: Iterable[int], hits: Mapping[int, int], trials: int
-) -> tuple[tuple[str, ...], ...]:
+def _table(chances: Chances, points: Iterable[int], hits: Mapping[int, int], trials: int) -> Table:
     head = ("fake accounts", "chance to be published", *((f"measured, {trials:,} trials",) if hits else ()))
     rows = [
         (f"{at:,}", _share(float(chances.published(at))), *((_share(hits[at] / trials),) if hits else ()))

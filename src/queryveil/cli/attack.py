@@ -1,4 +1,4 @@
-"""`queryveil attack NAME ...`: break a release, beside a control."""
+"""`queryveil attack NAME ...`: break a release or a log, beside a control."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ import typer
 import queryveil as qv
 from queryveil.cli import console, options
 
+_LOGS = ("log", "log-or-release")
+
 
 def add_to(app: typer.Typer) -> None:
-    attacks = typer.Typer(help="Attack a release, beside a control.", no_args_is_help=True)
+    attacks = typer.Typer(help="Attack a release or a log, beside a control.", no_args_is_help=True)
 
     @attacks.callback()
     def group() -> None:
-        """Attack a release, beside a control, and say what that means."""
+        """Attack a release or a log, beside a control, and say what that means."""
 
     for name, cls in qv.ATTACKS.items():
-        made = [_argument(cls), *options.declared([cls], required=True)]
+        made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
+        if any(one.kind in _LOGS for one in cls.inputs):
+            made += options.reading_parameters()
         made.append(
             inspect.Parameter(
                 "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
@@ -30,25 +34,31 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(attacks, name="attack")
 
 
-def _argument(cls: type[qv.Attack]) -> inspect.Parameter:
-    subject = cls.subject
-    kind = Path if subject.needed else Path | None
+def _parameter(one: qv.AttackInput) -> inspect.Parameter:
+    kind: Any = str if one.kind in _LOGS else Path
+    kind = list[kind] if one.many else kind
+    metavar = one.name.upper().replace("_", "-") + ("..." if one.many else "")
+    shown = (
+        typer.Option(f"--{one.name.replace('_', '-')}", metavar=metavar, help=one.help, show_default=False)
+        if one.option
+        else typer.Argument(metavar=metavar, help=one.help, show_default=False)
+    )
     return inspect.Parameter(
-        "subject",
+        one.name,
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[
-            kind, typer.Argument(metavar=subject.kind.upper(), help=subject.help, show_default=False)
-        ],
-        default=inspect.Parameter.empty if subject.needed else None,
+        annotation=Annotated[kind if one.needed else kind | None, shown],
+        default=inspect.Parameter.empty if one.needed else None,
     )
 
 
 def _attacker(cls: type[qv.Attack]) -> Any:
     def attack(**given: Any) -> None:
-        as_json, path = given.pop("as_json"), given.pop("subject")
+        as_json = given.pop("as_json")
+        how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
-        with console.waiting("attacking"):
-            found = made.run(None if path is None else qv.load(path))
+        inputs = [_loaded(one, given[one.name], how) for one in cls.inputs]
+        with console.progress("attacking") as progress:
+            found = made.run(*inputs, progress=progress)
         if as_json:
             console.as_json(found.as_dict())
         else:
@@ -57,11 +67,31 @@ def _attacker(cls: type[qv.Attack]) -> Any:
     return attack
 
 
+def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any]) -> Any:
+    """What the attack receives for what was typed."""
+    if one.many:
+        return [_load(one.kind, each, how) for each in value or ()]
+    return None if value is None else _load(one.kind, value, how)
+
+
+def _load(kind: str, value: Any, how: dict[str, Any]) -> Any:
+    if kind == "file":
+        return Path(value)
+    if kind == "release" or (kind == "log-or-release" and (Path(value) / "manifest.json").is_file()):
+        return qv.load(value)
+    with console.progress("reading") as progress:
+        return qv.read(value, progress=progress, **how)
+
+
 def show(cls: type[qv.Attack], found: qv.AttackResult) -> None:
     console.line(f"{found.attack}: {cls.__doc__}")
     console.line()
-    if found.table:
-        console.table(found.table, right=tuple(range(len(found.table[0]))))
+    for title, rows in (("", found.table), *found.more):
+        if not rows:
+            continue
+        if title:
+            console.line(f"  {title}")
+        console.table(rows, right=tuple(range(1, len(rows[0]))))
         console.line()
-    for label, sentence in found.words:
+    for label, sentence in (*found.words, *found.examples):
         console.labelled(label, sentence)
