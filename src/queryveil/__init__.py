@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from queryveil.noise import Noise
     from queryveil.release import Release, load, publish
     from queryveil.secret_sharing import QuerySharing, open_shared_queries
-    from queryveil.studies import STUDIES, Comparison, Study, compare
+    from queryveil.studies import STUDIES, Comparison, Study, compare, find_study
     from queryveil.synthesis import Synthesized, synthesize
     from queryveil.taxonomy import Taxonomy
     from queryveil.text import keywords, normalise
@@ -129,6 +129,7 @@ _HOME = {
     "profile_divergences": "utility.profiles",
     "profile_loss": "utility.profiles",
     "compare": "studies",
+    "find_study": "studies",
     "Comparison": "studies",
     "STUDIES": "studies",
     "Study": "studies",
@@ -215,6 +216,7 @@ __all__ = [
     "connect",
     "evaluate",
     "find_identifiers",
+    "find_study",
     "generate",
     "generate_keywords",
     "ggd",

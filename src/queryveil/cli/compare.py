@@ -1,4 +1,4 @@
-"""`queryveil compare LOG --study NAME --out DIR`: one of the papers' experiments on a log."""
+"""`queryveil compare LOG --study NAME --out DIR`: an experiment on a log, one of the papers' or one's own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ Log = Annotated[
         show_default=False,
     ),
 ]
-StudyName = Annotated[str | None, typer.Option("--study", help="Which study; --list names them.")]
+StudyName = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="NAME or FILE", help="Which study (--list names them), or a YAML file of your own."
+    ),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)
 ]
@@ -34,6 +39,15 @@ Vary = Annotated[
 Results = Annotated[
     Path | None,
     typer.Option("--results", help="File of public result lists (query, url), for studies of clicks."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that share the work; all cores for large logs if left out.",
+        show_default=False,
+    ),
 ]
 
 
@@ -64,6 +78,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("repeats", Repeats, None),
     ("vary", Vary, None),
     ("results", Results, None),
+    ("workers", Workers, None),
     ("listing", Listing, False),
     ("as_json", options.Json, False),
 )
@@ -93,6 +108,7 @@ def compare(**given: Any) -> None:
             repeats=given["repeats"],
             vary=vary,
             results=given["results"],
+            workers=given["workers"],
             progress=progress,
         )
     if given["as_json"]:
@@ -105,9 +121,7 @@ def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]
     """What can be refused is refused before a long log is read."""
     if given["study"] is None:
         raise qv.UsageError("which study is to be run is not said", "pass --study NAME; --list names them")
-    if given["study"] not in qv.STUDIES:
-        raise qv.UsageError(f"there is no study '{given['study']}'", f"use one of {', '.join(qv.STUDIES)}")
-    study = qv.STUDIES[given["study"]]
+    study = qv.find_study(given["study"])
     if given["out"] is None:
         raise qv.UsageError("where the results go is not said", "pass --out DIR")
     options.new_folder(given["out"])

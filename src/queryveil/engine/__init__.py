@@ -21,10 +21,13 @@ from queryveil.errors import UsageError
 __all__ = ["DuckDB", "Engine", "Spark", "connect", "of_backend"]
 
 
-def connect(url: str = "duckdb", *, spill: Path | None = None) -> Engine:
-    """An engine by name or URL: `duckdb`, `spark`, `spark://host:port`, or any URL that Ibis knows."""
+def connect(url: str = "duckdb", *, spill: Path | None = None, share: int = 1) -> Engine:
+    """An engine by name or URL: `duckdb`, `spark`, `spark://host:port`, or any URL that Ibis knows.
+
+    `share` processes on one machine divide DuckDB's memory between them.
+    """
     if url == "duckdb":
-        return duckdb.start(spill)
+        return duckdb.start(spill, share)
     if url == "spark" or url.startswith(("spark://", "local")):
         return spark.start(url)
     try:

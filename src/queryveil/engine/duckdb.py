@@ -181,10 +181,12 @@ def _packed(columns: Sequence[str]) -> str:
     return "struct_pack(" + ", ".join(f'"{column}" := "{column}"' for column in columns) + ")"
 
 
-def start(spill: Path | None) -> DuckDB:
-    """DuckDB with our settings; what does not fit into memory goes to `spill`."""
+def start(spill: Path | None, share: int = 1) -> DuckDB:
+    """DuckDB with our settings; what does not fit into memory goes to `spill`. `share` of them use it together."""
     memory = os.environ.get("QUERYVEIL_MEMORY", DUCKDB_MEMORY)
-    _bytes(memory)
+    size = _bytes(memory)
+    if share > 1:
+        memory = f"{max(1, size // share // 10**6)}MB"
     con = ibis.duckdb.connect()
     settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
     if spill is not None:

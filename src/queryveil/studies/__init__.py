@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from queryveil.studies.frame import Axis, Cell, Check, Findings, Given, Metric, Study
 from queryveil.studies.registry import STUDIES
-from queryveil.studies.running import Comparison, compare
+from queryveil.studies.running import Comparison, compare, find_study
 
 __all__ = [
     "STUDIES",
@@ -21,4 +21,5 @@ __all__ = [
     "Metric",
     "Study",
     "compare",
+    "find_study",
 ]

@@ -151,6 +151,10 @@ def _as_asked(_: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Map
     return axes
 
 
+def _every(_: Given, __: Cell) -> bool:
+    return True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """An experiment, declared: adding one is a module with such a value and a line in the registry."""
@@ -167,10 +171,12 @@ class Study:
     prepare: Callable[[Given], Prepared]
     """Work that all cells share; done once, and only if a cell is left to do."""
     measure: Callable[[Prepared, Given, Cell], Iterable[Row]]
-    """What one cell finds: rows with `how`, `repeat`, `metric`, `value` and the labels."""
+    """What one cell finds: rows with `how`, `repeat`, `metric`, `value`, the labels, and `mechanism` if it varies."""
     figures: Callable[[Findings], Mapping[str, Any]]
     checks: Callable[[Findings], Sequence[Check]]
     needs_log: bool = True
+    quick: bool = False
+    """Its cells take no time, so that one process is enough where no log is read."""
     needs: tuple[str, ...] = ("time",)
     """Columns of the log that it cannot do without."""
     labels: tuple[str, ...] = ()
@@ -179,6 +185,10 @@ class Study:
         _as_asked
     )
     """Leaves out points of the grid that a log cannot reach."""
+    only: Callable[[Given, Cell], bool] = _every
+    """Leaves out cells that would repeat another one."""
+    version: str = ""
+    """Tells studies of one name apart; finished cells of one are no use to the other."""
 
     def grid(self, vary: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Value, ...]]:
         """The values of each axis, with those that were asked for in their place."""
@@ -195,10 +205,9 @@ class Study:
         return {name: axis.values for name, axis in made.items()}
 
     def cells(self, given: Given) -> list[Cell]:
-        return [
-            Cell(dict(zip(given.axes, point, strict=True)))
-            for point in itertools.product(*given.axes.values())
-        ]
+        points = itertools.product(*given.axes.values())
+        cells = (Cell(dict(zip(given.axes, point, strict=True))) for point in points)
+        return [cell for cell in cells if self.only(given, cell)]
 
     def check_log(self, log: SearchLog | None) -> None:
         """Refuse a log that lacks what the study needs."""
@@ -226,7 +235,7 @@ class Study:
         made = []
         for found in self.measure(prepared, given, cell):
             row: Row = {**always, **dict.fromkeys(self.labels), "repeat": None, **found}
-            row["unit"] = self.units[row["metric"]]
+            row.setdefault("unit", self.units.get(row["metric"]))
             made.append({column: row[column] for column in self.columns()})
         return made
 

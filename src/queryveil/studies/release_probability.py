@@ -206,5 +206,6 @@ RELEASE_PROBABILITY = Study(
     figures=_figures,
     checks=_checks,
     needs_log=False,
+    quick=True,
     needs=(),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import secrets
 import shutil
@@ -20,8 +21,9 @@ from queryveil import folder
 from queryveil.errors import OutputError, UsageError
 from queryveil.log import SearchLog
 from queryveil.report import figures
-from queryveil.studies import writing
+from queryveil.studies import processes, writing
 from queryveil.studies.frame import Cell, Check, Findings, Given, Progress, Row, Study
+from queryveil.studies.own import read_study
 from queryveil.studies.registry import STUDIES
 
 PARTIAL_SUFFIX = ".partial"
@@ -69,20 +71,24 @@ class Comparison:
 
 def compare(
     log: SearchLog | None,
-    study: str | Study,
+    study: str | Path | Study,
     *,
     out: str | Path | None = None,
     repeats: int | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     results: str | Path | None = None,
+    workers: int | None = 1,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a study on a log and, with `out`, write its table, figures and checks.
 
     `vary` puts other values in the place of an axis's own. Finished cells are kept in `OUT.partial` until all are
-    done, so that the same call goes on after an interruption.
+    done, so that the same call goes on after an interruption. `workers` processes share the cells; None takes as
+    many as there are cores if the log is large (a script that asks for more than one needs the usual
+    `if __name__ == "__main__"`).
     """
-    chosen = named(study)
+    chosen = find_study(study)
+    processes.check(workers)
     _check_repeats(repeats)
     axes = chosen.grid(vary)
     chosen.check_log(log)
@@ -97,7 +103,7 @@ def compare(
         results=Path(results) if results is not None else None,
     )
     kept = _Kept(Path(out), chosen, given) if out is not None else None
-    findings, resumed = _run(chosen, given, kept, progress)
+    findings, resumed = _run(chosen, given, kept, progress, workers)
     made = Comparison(
         study=chosen,
         given=given,
@@ -112,13 +118,19 @@ def compare(
     return made
 
 
-def named(study: str | Study) -> Study:
-    """The study of that name."""
-    if isinstance(study, Study):
-        return study
-    if study not in STUDIES:
-        raise UsageError(f"there is no study '{study}'", f"use one of {', '.join(STUDIES)}")
-    return STUDIES[study]
+def find_study(name: str | Path | Study) -> Study:
+    """The study of that name, or the one that a YAML file describes."""
+    if isinstance(name, Study):
+        return name
+    if str(name) in STUDIES:
+        return STUDIES[str(name)]
+    if Path(name).suffix in (".yaml", ".yml") or Path(name).is_file():
+        return read_study(name)
+    near = difflib.get_close_matches(str(name), STUDIES, n=1)
+    raise UsageError(
+        f"there is no study '{name}'",
+        f"did you mean {near[0]}" if near else f"use one of {', '.join(STUDIES)}, or a YAML file",
+    )
 
 
 def _check_repeats(repeats: int | None) -> None:
@@ -130,22 +142,24 @@ def _check_repeats(repeats: int | None) -> None:
         )
 
 
-def _run(study: Study, given: Given, kept: _Kept | None, progress: Progress | None) -> tuple[Findings, int]:
+def _run(
+    study: Study, given: Given, kept: _Kept | None, progress: Progress | None, wanted: int | None
+) -> tuple[Findings, int]:
     cells = study.cells(given)
     found = {cell.name: rows for cell in cells if kept and (rows := kept.read(cell)) is not None}
     resumed = len(found)
     if progress:
         progress(resumed, len(cells))
     if resumed < len(cells):
-        prepared = study.prepare(given)
-        for cell in cells:
-            if cell.name in found:
-                continue
-            found[cell.name] = study.rows(prepared, given, cell)
-            if kept:
-                kept.write(cell, found[cell.name])
-            if progress:
-                progress(len(found), len(cells))
+        left = [cell for cell in cells if cell.name not in found]
+        number = processes.sensible(study, given, len(left), wanted)
+        with contextlib.closing(processes.finished(study, given, left, number)) as done:
+            for cell, rows in done:
+                found[cell.name] = rows
+                if kept:
+                    kept.write(cell, rows)
+                if progress:
+                    progress(len(found), len(cells))
     return Findings(tuple(row for cell in cells for row in found[cell.name])), resumed
 
 
@@ -185,6 +199,7 @@ def _identity(study: Study, given: Given) -> dict[str, Any]:
     """What must be the same for finished cells to be of use."""
     made = {
         "study": study.name,
+        "version": study.version,
         "axes": {name: list(values) for name, values in given.axes.items()},
         "repeats": given.repeats,
         "results": folder.digest(given.results) if given.results and given.results.is_file() else None,

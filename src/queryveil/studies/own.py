@@ -1,0 +1,207 @@
+"""A study of one's own, from a YAML file: methods, what varies, which measures.
+
+question: How many queries per user?
+methods:
+  - {method: zealous, epsilon: 1, delta: 1e-6, items: queries}
+  - {method: k-query, k: 10, label: k-query of 10}
+vary:
+  max_items: [1, 2, 5, 10]
+measures: [coverage@100]
+repeats: 3
+expect:
+  - {measure: coverage@100, along: max_items, shape: rising}
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import InputError, UsageError
+from queryveil.mechanisms import MECHANISMS
+from queryveil.parameters import Parameter, parameters
+from queryveil.studies import grid
+from queryveil.studies.frame import Axis, Study
+from queryveil.studies.grid import Entry, Expected, Grid
+from queryveil.utility.evaluation import measures
+
+_KEYS = (
+    "name",
+    "question",
+    "methods",
+    "vary",
+    "measures",
+    "repeats",
+    "expect",
+    "seeds",
+    "pattern",
+    "top",
+)
+_SHAPES = ("rising", "falling", "flat")
+_LARGEST = 1_000_000
+
+
+def read_study(file: str | Path) -> Study:
+    """The study that a file describes. What is wrong with it is said before any log is read."""
+    path = Path(file)
+    text, said = _loaded(path)
+    about = _Reading(path.name)
+    document = about.mapping(said, "the file")
+    about.known(document, _KEYS, "the file")
+    entries = tuple(
+        _entry(about, one) for one in about.sequence(document.get("methods"), "methods", needed=True)
+    )
+    if len({entry.label for entry in entries}) < len(entries):
+        raise about.wrong("two methods have the same label", "give each a label of its own")
+    vary = tuple(
+        _axis(about, entries, str(name), values)
+        for name, values in about.mapping(document.get("vary") or {}, "vary").items()
+    )
+    chosen = measures(
+        [str(one) for one in about.sequence(document.get("measures"), "measures", needed=True)],
+        seeds=document.get("seeds"),
+        pattern=document.get("pattern"),
+        top=document.get("top"),
+    )
+    repeats = document.get("repeats", 1)
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+        raise about.wrong("'repeats' must be a whole number from 1", "write it like repeats: 3")
+    expected = tuple(
+        _expected(about, one, {axis.name for axis in vary})
+        for one in about.sequence(document.get("expect"), "expect")
+    )
+    made = Grid(entries, tuple(chosen), expected)
+    for entry in entries:
+        # Wrong parameters are refused here, by the method's own words.
+        for axis in vary or ():
+            for value in axis.values:
+                entry.made(
+                    {axis.name: value} | {other.name: other.values[0] for other in vary if other != axis}
+                )
+        if not vary:
+            entry.made({})
+    return grid.study(
+        made,
+        name=str(document.get("name", path.stem)),
+        question=str(document.get("question", f"What comes out of {path.name}?")),
+        paper="none: a study of one's own",
+        vary=vary,
+        repeats=repeats,
+        version=hashlib.sha256(text).hexdigest(),
+    )
+
+
+def _loaded(path: Path) -> tuple[bytes, Any]:
+    try:
+        import yaml
+    except ImportError:
+        raise UsageError("a study from a file needs PyYAML", "install queryveil[figures]") from None
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"study '{path}' cannot be read ({error.strerror})", "name a study, or a YAML file"
+        ) from None
+    if len(text) > _LARGEST:
+        raise InputError(f"study '{path}' is larger than a study can be", "name a YAML file")
+    try:
+        return text, yaml.safe_load(text.decode("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark is not None else ""
+        raise InputError(
+            f"study '{path}' is not YAML{line}", "see docs/studies/index.md for an example"
+        ) from None
+
+
+class _Reading:
+    """What is expected of the parts of a file, and how it is said that they are something else."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def wrong(self, what: str, way_out: str) -> InputError:
+        return InputError(f"study '{self.name}': {what}", way_out)
+
+    def mapping(self, value: Any, what: str) -> Mapping[Any, Any]:
+        if not isinstance(value, Mapping):
+            raise self.wrong(f"{what} is not a mapping of names to values", "write it like key: value")
+        return value
+
+    def sequence(self, value: Any, what: str, *, needed: bool = False) -> list[Any]:
+        if value is None and not needed:
+            return []
+        if not isinstance(value, list) or (needed and not value):
+            raise self.wrong(f"'{what}' is not a list", f"write it like {what}: [...]")
+        return value
+
+    def known(self, given: Iterable[Any], names: Iterable[str], what: str) -> None:
+        allowed = list(names)
+        for one in given:
+            if one not in allowed:
+                near = difflib.get_close_matches(str(one), allowed, n=1)
+                raise self.wrong(
+                    f"{what} has no '{one}'",
+                    f"did you mean {near[0]}" if near else f"use {', '.join(allowed)}",
+                )
+
+
+def _entry(about: _Reading, said: Any) -> Entry:
+    given = dict(about.mapping(said, "an entry of methods"))
+    method, label = given.pop("method", None), given.pop("label", None)
+    about.known([method], MECHANISMS, "the package")
+    declared = {one.name: one for one in parameters(MECHANISMS[str(method)])}
+    given = {str(name).replace("-", "_"): value for name, value in given.items()}
+    about.known(given, declared, str(method))
+    fixed = {name: _value(about, declared[name], value) for name, value in given.items()}
+    return Entry(str(label or method), str(method), fixed)
+
+
+def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -> Axis:
+    name = name.replace("-", "_")
+    takers = [entry for entry in entries if entry.takes(name)]
+    if not takers:
+        raise about.wrong(
+            f"'{name}' varies, and no method has it as a parameter that is left open",
+            "name a parameter of a method; queryveil plan METHOD --help lists them",
+        )
+    declared = next(one for one in parameters(MECHANISMS[takers[0].method]) if one.name == name)
+    if declared.declaration.many:
+        raise about.wrong(f"'{name}' is a list itself and cannot vary", "give it a value under methods")
+    made = tuple(_value(about, declared, value) for value in about.sequence(values, name, needed=True))
+    if len(set(made)) < len(made):
+        raise about.wrong(f"'{name}' has a value twice", "write each once")
+    return Axis(name, made, declared.help)
+
+
+def _value(about: _Reading, declared: Parameter, value: Any) -> Any:
+    """A value of the parameter's type: YAML takes 1e-6 for a text, and a list of one for what it is."""
+    if declared.declaration.many:
+        parts = value if isinstance(value, list) else str(value).split(",")
+        return tuple(_scalar(about, declared, part) for part in parts)
+    return _scalar(about, declared, value)
+
+
+def _scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
+    try:
+        if declared.type is float and not isinstance(value, bool):
+            return float(value)
+        if declared.type is str:
+            return str(value).strip()
+    except (TypeError, ValueError):
+        raise about.wrong(
+            f"'{declared.name}' is not a number", f"write it like {declared.name}: 1.5"
+        ) from None
+    return value
+
+
+def _expected(about: _Reading, said: Any, axes: set[str]) -> Expected:
+    given = about.mapping(said, "an entry of expect")
+    about.known(given, ("measure", "along", "shape"), "an entry of expect")
+    along, shape = str(given.get("along")).replace("-", "_"), str(given.get("shape"))
+    about.known([along], sorted(axes), "vary")
+    about.known([shape], _SHAPES, "the list of shapes")
+    return Expected(str(given.get("measure")), along, shape)
