@@ -32,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ).save(made / "full")
     release(queries=queries({"fear of cats": 9})).save(made / "plain")
+    release(queries=queries({"something else": 9})).save(made / "foreign")
     return made
 
 
@@ -55,7 +56,15 @@ def test_one_release_as_json(folder: Path) -> None:
         "direction": "lower is better",
         "help": qv.MEASURES["missing"].help,
     }
-    assert done.document["left_out"] == {"suggestions": "the release has no table of reformulations"}
+    assert done.document["left_out"]["suggestions"] == "the release has no table of reformulations"
+    assert set(done.document["left_out"]) == {
+        "inaccuracy",
+        "index-caching",
+        "query-substitution",
+        "suggestions",
+        "profile-divergence",
+    }
+    assert done.document["notes"] == {} and done.document["warnings"] == []
 
 
 def test_several_releases_as_json(folder: Path) -> None:
@@ -75,6 +84,63 @@ def test_the_table_says_units_directions_and_whom_it_is_for(folder: Path) -> Non
     assert "not protected: they are for the curator" in words
     assert "left out keyword-generation: needs --seeds" in words
     assert "fear" not in done.out, "figures name no query"
+
+
+@pytest.fixture(scope="module")
+def anonymous(folder: Path) -> list[str]:
+    """k-anonymous releases of the log: sessions of queries, keywords with prefixes, sets of keywords."""
+    original = qv.read(folder / "log.parquet")
+    for method in (qv.KQuery(k=2), qv.KKeyword(k=2), qv.KSession(k=2)):
+        qv.publish(original, method, out=folder / method.name)
+    return [str(folder / name) for name in ("k-query", "k-keyword", "k-session")]
+
+
+def test_k_anonymous_releases_are_compared_in_one_command(folder: Path, anonymous: list[str]) -> None:
+    done = command(*arguments(folder, *anonymous, "--json"))
+    assert done.code == 0
+    # Sessions are of queries first, but keywords are what all three have.
+    assert [one["items"] for one in done.document] == ["keywords"] * 3
+    sessions, words, sets = (one["measures"] for one in done.document)
+    assert sessions["coverage@100"] == sessions["coverage@100/queries"] == 1
+    assert words["coverage@100"] == 1 and words["inaccuracy@10/threshold"] == 2
+    assert sets["distinct"] >= 4
+    for one in done.document:
+        assert "clicked documents" in one["notes"]["index-caching"]
+    table = command(*arguments(folder, *anonymous, "--metric", "index-caching", "--memory", "64"))
+    shown = " ".join(table.out.split())
+    assert "note index-caching: document frequencies from the log's clicked documents; 64 bytes" in shown
+
+
+def test_figures_of_different_items_do_not_stand_side_by_side(folder: Path, anonymous: list[str]) -> None:
+    full, (sessions, words, _) = str(folder / "full"), anonymous
+    names = ["--metric", "distinct", "--json"]
+    one, other = command(*arguments(folder, full, words, *names)).document
+    assert one["measures"] == {"distinct/queries": 2, "distinct/clicks": 2} and one["items"] is None
+    assert other["measures"].keys() == {"distinct/keywords"}
+    one, other = command(*arguments(folder, full, sessions, *names)).document
+    assert one["items"] == other["items"] == "queries"
+    assert one["measures"].keys() == {"distinct", "distinct/clicks"}
+    shown = " ".join(command(*arguments(folder, sessions, words, "--metric", "distinct")).out.split())
+    assert "items keywords, where a name says nothing else" in shown
+
+
+def test_document_frequencies_from_a_file_and_thresholds(folder: Path, anonymous: list[str]) -> None:
+    file = folder / "df.tsv"
+    file.write_text("fear\t3\ndogs\t9\n")
+    sessions = anonymous[0]
+    done = command(
+        *arguments(
+            folder, sessions, "--metric", "index-caching", "--df", str(file), "--memory", "1kB", "--json"
+        )
+    )
+    assert done.document["notes"]["index-caching"] == (
+        "document frequencies from 'df.tsv' (TSV, 2 words); 1,000 bytes of memory"
+    )
+    done = command(*arguments(folder, sessions, "--metric", "inaccuracy@0", "--frequent", "15", "--json"))
+    assert done.document["measures"]["inaccuracy@0/published"] == 2
+    options = ["--min-ratio", "1", "--min-information", "0", "--min-together", "1", "--most-queries", "10"]
+    done = command(*arguments(folder, sessions, "--metric", "query-substitution@3", *options, "--json"))
+    assert done.document["measures"]["query-substitution@3/released"] == 0
 
 
 def test_seeds_from_a_file(folder: Path) -> None:
@@ -110,12 +176,23 @@ def test_the_list_of_measures() -> None:
         (["full", "--pattern", "love of *"], 5, "no query of the log fits the pattern"),
         (["plain", "--metric", "similar-queries"], 3, "there is no table of clicks in"),
         (["full", "--metric", "coverage", "--top", "0"], 2, "--top"),
+        (["plain", "--metric", "index-caching"], 3, "there is no table of keywords in"),
+        (["plain", "--metric", "inaccuracy"], 3, "say from how many users on with --frequent"),
+        (
+            ["plain", "--metric", "coverage", "--df", "none"],
+            2,
+            "no measure that was chosen takes the option 'df'",
+        ),
+        (["plain", "--df", "no-such-file"], 3, "cannot be read (FileNotFoundError)"),
+        (["plain", "--memory", "much"], 2, "the memory is not a size"),
+        (["plain", "--metric", "precision"], 2, "did you mean precision-l1 or precision-kl"),
+        (["foreign"], 3, "it is a release of another log"),
         (["none"], 3, "is not a release"),
         ([], 2, "RELEASE"),
     ],
 )
 def test_errors(folder: Path, rest: list[str], code: int, message: str) -> None:
-    named = [str(folder / one) if one in {"full", "plain", "none"} else one for one in rest]
+    named = [str(folder / one) if one in {"full", "plain", "foreign", "none"} else one for one in rest]
     done = command(*arguments(folder, *named))
     assert done.code == code and message in done.err and done.out == ""
     assert done.err.count("\n") == 1

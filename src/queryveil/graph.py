@@ -32,6 +32,7 @@ _HOW = {
     "queries": "publish queries, with click-graph or with --items queries",
     "clicks": "publish clicks too: --epsilon-clicks, or --items clicks",
     "reformulations": "publish reformulations too: --epsilon-reformulations, or --items query-pairs",
+    "keywords": "publish keywords, with zealous --items keywords or k-keyword, or a log with k-query",
     "items": "use a release that counts keywords, queries, clicks or query pairs",
 }
 

@@ -34,6 +34,8 @@ class Declaration:
     choices: tuple[str, ...] | None = None
     flag: str | None = None
     """Name of the command-line option where it is not the field's own."""
+    short: str | None = None
+    """A short form of the command-line option beside the long one, such as -n."""
     path: bool = False
     """The value is a file of the curator's: its path never enters a release."""
     function: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ Log = Annotated[
     str | None,
     typer.Argument(
         metavar="[LOG]",
-        help="A file, a folder or a glob; release-probability needs none.",
+        help="A file, a folder or a glob; release-probability and profiles need none.",
         show_default=False,
     ),
 ]
@@ -85,11 +84,8 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
 
 
 def add_to(app: typer.Typer) -> None:
-    made = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, kind, default in _OWN
-    ]
-    app.command("compare")(options.with_signature(compare, made + options.reading_parameters()))
+    made = options.own_parameters(_OWN) + options.reading_parameters()
+    app.command("compare")(options.with_signature(compare, made))
 
 
 def compare(**given: Any) -> None:
@@ -97,7 +93,7 @@ def compare(**given: Any) -> None:
     how = options.reading(given)
     study, vary = _refuse_early(given)
     log = None
-    if study.needs_log:
+    if given["log"] is not None:
         with console.progress("reading") as progress:
             log = qv.read(given["log"], progress=progress, **how)
     with console.progress("running") as progress:
@@ -129,7 +125,7 @@ def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]
         raise qv.UsageError(
             f"study {study.name} needs a log", f"name one: queryveil compare LOG --study {study.name}"
         )
-    if not study.needs_log and given["log"] is not None:
+    if not (study.needs_log or study.takes_log) and given["log"] is not None:
         raise qv.UsageError(f"study {study.name} reads no log", "leave LOG out")
     vary: dict[str, list[str]] = {}
     for text in given["vary"] or []:
@@ -165,6 +161,7 @@ def _described(study: qv.Study) -> dict[str, Any]:
         "question": study.question,
         "paper": study.paper,
         "needs_log": study.needs_log,
+        "takes_log": study.needs_log or study.takes_log,
         "varies": {axis.name: {"help": axis.help, "values": list(axis.values)} for axis in study.axes},
         "measures": {one.name: {"unit": one.unit, "help": one.help} for one in study.metrics},
         "repeats": study.repeats,

@@ -11,6 +11,7 @@ import typer
 
 import queryveil as qv
 from queryveil.cli import console, options
+from queryveil.parameters import parameters
 
 Releases = Annotated[
     list[Path],
@@ -44,6 +45,8 @@ def _list(wanted: bool) -> None:
             console.line(f"{name}{'@' + ',@'.join(about['defaults']) if about['defaults'] else ''}")
             needs = f"; needs --{about['needs']}" if about["needs"] else ""
             console.labelled("", f"{about['help']} ({about['unit']}, {about['direction']}){needs}")
+            for flag, help_text in about["options"].items():
+                console.labelled("", f"{flag}: {help_text}")
             for part, stated in about["parts"].items():
                 console.labelled("", f"/{part}: {stated['help']} ({stated['unit']}, {stated['direction']})")
     raise typer.Exit
@@ -66,18 +69,17 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
 
 
 def add_to(app: typer.Typer) -> None:
-    made = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, kind, default in _OWN
-    ]
-    app.command("evaluate")(options.with_signature(evaluate, made + options.reading_parameters()))
+    declared = options.declared(qv.MEASURES.values(), required=False)
+    made = options.own_parameters(_OWN) + declared + options.reading_parameters()
+    app.command("evaluate")(options.with_signature(evaluate, made))
 
 
 def evaluate(**given: Any) -> None:
     """Compare releases with the log that they were made from. The figures are for the curator."""
     how = options.reading(given)
     # What can be refused is refused before a long log is read.
-    chosen = {name: given[name] for name in ("seeds", "pattern", "top")}
+    declared = {one.name for cls in qv.MEASURES.values() for one in parameters(cls)}
+    chosen = {name: given[name] for name in ("seeds", "pattern", "top", *declared)}
     metrics = given["metrics"] or None
     qv.measures(metrics, **chosen)
     releases = [qv.load(path) for path in given["releases"]]
@@ -94,6 +96,9 @@ def evaluate(**given: Any) -> None:
 
 def show(found: list[qv.Evaluation]) -> None:
     names = list(dict.fromkeys(name for one in found for name in one.figures))
+    # What only some releases have stands beside the same measure of the others.
+    families = list(dict.fromkeys(name.partition("/")[0] for name in names))
+    names.sort(key=lambda name: families.index(name.partition("/")[0]))
     stated = {name: figure for one in reversed(found) for name, figure in one.figures.items()}
     rows = [("measure", *(one.release for one in found), "unit", "")]
     rows += [
@@ -107,8 +112,16 @@ def show(found: list[qv.Evaluation]) -> None:
     ]
     console.table(rows, right=tuple(range(1, 1 + len(found))))
     console.line()
+    kinds = {one.items for one in found if one.items}
+    if len(kinds) == 1:
+        console.labelled("items", f"{kinds.pop()}, where a name says nothing else")
     for name, reason in {name: reason for one in found for name, reason in one.left_out.items()}.items():
         console.labelled("left out", f"{name}: {reason}")
+    for text in dict.fromkeys(f"{name}: {note}" for one in found for name, note in one.notes.items()):
+        console.labelled("note", text)
+    for one in found:
+        for warning in one.warnings:
+            console.labelled("warning", f"{one.release}: {warning}")
     console.labelled(
         "For you",
         "These figures come from the raw log and are not protected: they are for the curator, and no part of a"
@@ -121,8 +134,11 @@ def _number(figure: qv.Figure | None) -> str:
         return ""
     if figure.value is None:
         return "none"
-    whole = figure.unit in {"items", "keywords", "matches"}
-    return f"{figure.value:,.0f}" if whole else f"{figure.value:.4f}"
+    whole = figure.unit in {"items", "keywords", "matches", "queries", "users"}
+    if whole or (figure.unit == "counts" and float(figure.value).is_integer()):
+        return f"{figure.value:,.0f}"
+    # A mean difference of shares can be far below what four places show.
+    return f"{figure.value:.2e}" if 0 < abs(figure.value) < 5e-4 else f"{figure.value:,.4f}"
 
 
 def _described(cls: type[qv.Measure]) -> dict[str, Any]:
@@ -133,6 +149,7 @@ def _described(cls: type[qv.Measure]) -> dict[str, Any]:
         "defaults": [f"{one:g}" for one in cls.defaults],
         "needs": cls.option,
         "table": cls.table,
+        "options": {one.flag: one.help for one in parameters(cls)},
         "parts": {
             name: {"help": one.help, "unit": one.unit, "direction": one.direction}
             for name, one in cls.parts.items()

@@ -55,12 +55,17 @@ _READING: dict[str, tuple[Any, Any]] = {
 }
 
 
-def reading_parameters() -> list[inspect.Parameter]:
-    """The options that say how a log is read."""
+def own_parameters(own: Iterable[tuple[str, Any, Any]]) -> list[inspect.Parameter]:
+    """A command's own arguments and options: name, annotation and default of each."""
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, (kind, default) in _READING.items()
+        for name, kind, default in own
     ]
+
+
+def reading_parameters() -> list[inspect.Parameter]:
+    """The options that say how a log is read."""
+    return own_parameters((name, kind, default) for name, (kind, default) in _READING.items())
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -129,10 +134,14 @@ def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Par
         one.name,
         inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[
-            kind | None, typer.Option(one.flag, help=text, metavar=metavar, show_default=False)
+            kind | None, typer.Option(*_flags(one), help=text, metavar=metavar, show_default=False)
         ],
         default=inspect.Parameter.empty if required and one.required else None,
     )
+
+
+def _flags(one: Parameter) -> tuple[str, ...]:
+    return (one.flag, one.declaration.short) if one.declaration.short else (one.flag,)
 
 
 def _help(one: Parameter) -> str:

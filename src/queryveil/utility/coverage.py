@@ -5,55 +5,49 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from queryveil.items import KINDS
-from queryveil.utility.frame import HIGHER, LOWER, Measure, Original, Released
+from queryveil.utility.frame import HIGHER, LOWER, OfItems, Original, Released
+from queryveil.utility.histograms import Histogram
 
 
-class _OfTop(Measure):
-    """What is said of the j most frequent items."""
+def missing(original: Histogram, released: Histogram, most: int) -> int:
+    """How many of the original's most frequent items the release lacks."""
+    return int((~original.top(most).found_in(released)).sum())
 
-    defaults: ClassVar[tuple[float, ...]] = (100,)
 
-    def lacks(self, release: Released) -> str | None:
-        return None if release.tables else "items"
-
-    def found(self, original: Original, release: Released) -> dict[str, tuple[int, int]]:
-        """Per table of the release: how many of the original's top items it has, and how many those are."""
-        found = {}
-        for place, (kind, table) in enumerate(release.tables.items()):
-            columns = KINDS[kind].columns
-            top = original.top(kind, release.unit, self.most)
-            held = top.select(columns).join(table.select(columns), list(columns), join_type="left semi")
-            found[str(self) if place == 0 else f"{self}/{kind}"] = (held.num_rows, top.num_rows)
-        return found
+def coverage(original: Histogram, released: Histogram, most: int) -> float | None:
+    """The share of the original's most frequent items that the release has; None if there is no item."""
+    top = original.top(most)
+    return float(top.found_in(released).mean()) if len(top) else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coverage(_OfTop):
+class Coverage(OfItems):
     """coverage@j: of the j most frequent items of the log, the share that the release has.
 
-    Items are what the release's main table holds; a further table has a figure of its own, `coverage@j/clicks`.
-    Frequency is in the unit of the release's counts, users or occurrences.
+    Frequency is in the unit of the release's counts: users, occurrences or sessions.
     """
 
     name: ClassVar[str] = "coverage"
     help: ClassVar[str] = "share of the log's j most frequent items that are in the release"
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER
+    defaults: ClassVar[tuple[float, ...]] = (100,)
 
-    def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        found = self.found(original, release)
-        return {name: held / of if of else None for name, (held, of) in found.items()}
+    def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
+        top = original.histogram(kind, release.unit, self.most)
+        return {"": coverage(top, release.histogram(kind), self.most)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missing(_OfTop):
+class Missing(OfItems):
     """missing@j: how many of the j most frequent items the release lacks."""
 
     name: ClassVar[str] = "missing"
     help: ClassVar[str] = "number of the log's j most frequent items that are not in the release"
     unit: ClassVar[str] = "items"
     direction: ClassVar[str] = LOWER
+    defaults: ClassVar[tuple[float, ...]] = (100,)
 
-    def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        return {name: of - held for name, (held, of) in self.found(original, release).items()}
+    def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
+        top = original.histogram(kind, release.unit, self.most)
+        return {"": missing(top, release.histogram(kind), self.most)}

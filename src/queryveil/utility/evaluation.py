@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from queryveil.errors import UsageError
+from queryveil.errors import InputError, UsageError
 from queryveil.graph import missing_table
 from queryveil.log import SearchLog
+from queryveil.parameters import parameters
 from queryveil.release import Release
 from queryveil.utility import MEASURES
-from queryveil.utility.frame import Figure, Measure, Original, Released
+from queryveil.utility.frame import Figure, Measure, OfItems, Original, Released
 from queryveil.utility.keyword_generation import domains
 from queryveil.utility.pattern_ranking import ends
 
@@ -26,6 +27,12 @@ class Evaluation:
     figures: dict[str, Figure]
     left_out: dict[str, str] = field(default_factory=dict)
     """Measures that were not asked for by name and do not apply, each with the reason."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """What one has to know beside the figures of a measure."""
+    items: str | None = None
+    """The kind of item that figures without a kind in their name are of; None if none are, or all have it there."""
+    warnings: tuple[str, ...] = ()
+    """What speaks against comparing this release with this log."""
 
     @property
     def measures(self) -> dict[str, float | None]:
@@ -35,17 +42,20 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         return {
             "release": self.release,
+            "items": self.items,
             "measures": self.measures,
             "stated": {
                 name: {"unit": figure.unit, "direction": figure.direction, "help": figure.help}
                 for name, figure in self.figures.items()
             },
             "left_out": self.left_out,
+            "notes": self.notes,
+            "warnings": list(self.warnings),
         }
 
 
 @overload
-def evaluate(  # type: ignore[overload-overlap] # a text is a sequence of texts too; it means one release
+def evaluate(
     log: SearchLog,
     releases: Release | str | Path,
     metrics: str | Iterable[str | Measure] | None = None,
@@ -53,6 +63,7 @@ def evaluate(  # type: ignore[overload-overlap] # a text is a sequence of texts 
     seeds: str | Path | Iterable[str] | None = None,
     pattern: str | None = None,
     top: int | None = None,
+    **options: Any,
 ) -> Evaluation: ...
 @overload
 def evaluate(
@@ -63,6 +74,7 @@ def evaluate(
     seeds: str | Path | Iterable[str] | None = None,
     pattern: str | None = None,
     top: int | None = None,
+    **options: Any,
 ) -> list[Evaluation]: ...
 def evaluate(
     log: SearchLog,
@@ -72,24 +84,39 @@ def evaluate(
     seeds: str | Path | Iterable[str] | None = None,
     pattern: str | None = None,
     top: int | None = None,
+    **options: Any,
 ) -> Evaluation | list[Evaluation]:
     """Compare a release, or each of several, with the log that it was made from.
 
     `metrics` are names such as 'coverage@100'; left out, all that apply. `seeds` are the domains of a concept, for
     keyword generation; `pattern` is one like 'fear of *'; `top` replaces the number after @ where none is given.
+    `options` are those that measures declare: df, memory, frequent, min_ratio, ...
     """
     if isinstance(releases, (Release, str, Path)):
-        return evaluate(log, [releases], metrics, seeds=seeds, pattern=pattern, top=top)[0]
-    chosen = measures(metrics, seeds=seeds, pattern=pattern, top=top)
-    sides = [Released.of(release) for release in releases]
+        return evaluate(log, [releases], metrics, seeds=seeds, pattern=pattern, top=top, **options)[0]
+    chosen = measures(metrics, seeds=seeds, pattern=pattern, top=top, **options)
+    sides = _comparable([Released.of(release) for release in releases])
     left_out: dict[str, str] = {}
     if metrics is None:
         used = {measure.name for measure in chosen}
         left_out = {name: f"needs --{cls.option}" for name, cls in MEASURES.items() if name not in used}
-    else:
-        _refuse(chosen, sides)
     original = Original(log)
+    if metrics is not None:
+        _refuse(chosen, original, sides)
     return [_evaluation(original, release, chosen, left_out) for release in sides]
+
+
+def _comparable(sides: list[Released]) -> list[Released]:
+    """One main kind of item for all, or a kind in every name: no figure may stand beside one of other items."""
+    counting = [side for side in sides if side.kinds]
+    shared = [
+        kind for kind in (counting[0].kinds if counting else ()) if all(kind in one.kinds for one in counting)
+    ]
+    mains = {side.main for side in counting}
+    if len(mains) > 1:
+        for side in counting:
+            side.main = shared[0] if shared else None
+    return sides
 
 
 def measures(
@@ -98,6 +125,7 @@ def measures(
     seeds: str | Path | Iterable[str] | None = None,
     pattern: str | None = None,
     top: int | None = None,
+    **options: Any,
 ) -> list[Measure]:
     """The measures that these names stand for; without names, all for which everything needed is given."""
     given: dict[str, Any] = {}
@@ -106,35 +134,92 @@ def measures(
     if pattern is not None:
         ends(pattern)
         given["pattern"] = pattern
+    given |= _declared(options)
     if isinstance(metrics, str):
         metrics = [metrics]
     elif metrics is None:
         metrics = [name for name, cls in MEASURES.items() if cls.option is None or cls.option in given]
-    return [one for name in metrics for one in _named(name, given, top)]
+    chosen = [one for name in metrics for one in _named(name, given, top)]
+    used = {one.name for measure in chosen for one in parameters(type(measure))}
+    for name, value in options.items():
+        if value is not None and name not in used:
+            raise UsageError(
+                f"no measure that was chosen takes the option '{name}'",
+                "leave it out, or name its measure too",
+            )
+    return chosen
 
 
-def _refuse(chosen: list[Measure], releases: list[Released]) -> None:
+def _declared(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, each of them one that some measure declares."""
+    known = {one.name for cls in MEASURES.values() for one in parameters(cls)}
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(
+                f"no measure takes an option '{name}'",
+                f"did you mean {near[0]}" if near else f"use some of {', '.join(sorted(known))}",
+            )
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in chosen.items()}
+
+
+def _refuse(chosen: list[Measure], original: Original, releases: list[Released]) -> None:
     """What a release lacks is said before anything is counted."""
     for measure in chosen:
         for release in releases:
             lacking = measure.lacks(release)
             if lacking is not None:
                 raise missing_table(lacking, f"in '{release.name}'", measure.name)
+            unmet = measure.unmet(original, release)
+            if unmet is not None:
+                raise InputError(f"{measure.name} cannot be had of '{release.name}': {unmet[0]}", unmet[1])
+
+
+def _warnings(original: Original, release: Released) -> tuple[str, ...]:
+    """Whether this can be a release of this log at all: what it publishes as it stood must stand there."""
+    if not release.kinds or not release.verbatim:
+        return ()
+    kind = release.kinds[0]
+    number = len(release.histogram(kind))
+    unknown = number - original.known(kind, release.unit, release.items(kind)) if number else 0
+    if unknown == 0:
+        return ()
+    noun = kind.replace("-", " ")
+    if unknown == number:
+        raise InputError(
+            f"none of the {number:,} {noun} in '{release.name}' is in the log: it is a release of another log",
+            "name the log that it was made from, read with the same options",
+        )
+    return (
+        f"{unknown:,} of the {number:,} published {noun} are not in this log: the release was made from another log,"
+        " or the log was read with other options",
+    )
 
 
 def _evaluation(
     original: Original, release: Released, chosen: list[Measure], left_out: dict[str, str]
 ) -> Evaluation:
     figures: dict[str, Figure] = {}
+    notes: dict[str, str] = {}
+    warnings = _warnings(original, release)
     for measure in chosen:
         lacking = measure.lacks(release)
         if lacking is not None:
             left_out = left_out | {measure.name: f"the release has no table of {lacking}"}
             continue
+        unmet = measure.unmet(original, release)
+        if unmet is not None:
+            left_out = left_out | {measure.name: f"{unmet[0]}; {unmet[1]}"}
+            continue
         for name, value in measure.figures(original, release).items():
             stated = measure.stated(name)
             figures[name] = Figure(stated.unit, stated.direction, stated.help, value)
-    return Evaluation(release.name, figures, left_out)
+        note = measure.note(original, release)
+        if note is not None:
+            notes[measure.name] = note
+    counted = any(isinstance(measure, OfItems) for measure in chosen)
+    return Evaluation(release.name, figures, left_out, notes, release.main if counted else None, warnings)
 
 
 def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[Measure]:
@@ -169,8 +254,10 @@ _EXAMPLES = {
 
 
 def _values(cls: type[Measure], at: float | None, given: dict[str, Any], top: int | None) -> list[Measure]:
-    own = {cls.option: given[cls.option]} if cls.option is not None else {}
-    if at is None and cls.defaults and cls.whole and top is not None:
+    own = {one.name: given[one.name] for one in parameters(cls) if one.name in given}
+    if cls.option is not None:
+        own[cls.option] = given[cls.option]
+    if at is None and cls.defaults and cls.whole and cls.topped and top is not None:
         at = top
     if at is not None or not cls.defaults:
         return [cls(at=at, **own)]

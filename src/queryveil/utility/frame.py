@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +20,19 @@ from queryveil import graph, items
 from queryveil.errors import UsageError
 from queryveil.graph import Graph
 from queryveil.log import SearchLog
+from queryveil.parameters import validate
 from queryveil.release import Release, load
+from queryveil.utility.histograms import Histogram
+from queryveil.utility.published import OCCURRENCES, SESSIONS, USERS, Published, published, session_counts
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
 T = TypeVar("T")
+
+_COLUMNS = {"clicks": "url", "query-pairs": "time"}
+"""What a log must have beside queries for these kinds of items."""
 
 HIGHER, LOWER, NEITHER = "higher is better", "lower is better", "neither"
 
@@ -47,8 +54,11 @@ class Figure(Stated):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
-    """One way to say how useful a release still is. Subclasses are frozen dataclasses, registered by one line."""
+class Measure(ABC):
+    """One way to say how useful a release still is. Subclasses are frozen dataclasses, registered by one line.
+
+    Fields declared with `param` are options: of the command line, of `evaluate`, and checked here.
+    """
 
     name: ClassVar[str]
     help: ClassVar[str]
@@ -59,7 +69,11 @@ class Measure:
     defaults: ClassVar[tuple[float, ...]] = ()
     """What follows the @ if nothing does; a measure without defaults takes none."""
     whole: ClassVar[bool] = True
-    """What follows the @ is a number of items; otherwise it is a probability."""
+    """What follows the @ is a whole number; otherwise it is a probability."""
+    least: ClassVar[int] = 1
+    """The smallest whole number that may follow the @."""
+    topped: ClassVar[bool] = True
+    """What follows the @ is a number of items to look at, so that `--top` can be it."""
     table: ClassVar[str | None] = None
     """The table that the release must have."""
     option: ClassVar[str | None] = None
@@ -68,10 +82,11 @@ class Measure:
     at: float | None = None
 
     def __post_init__(self) -> None:
+        validate(self)
         if self.defaults and self.at is None:
             object.__setattr__(self, "at", self.defaults[0])
         if self.at is not None and not self._fits(self.at):
-            rule = "a whole number from 1" if self.whole else "a number from 0 to below 1"
+            rule = f"a whole number from {self.least}" if self.whole else "a number from 0 to below 1"
             raise UsageError(
                 f"what follows the @ of '{self.name}' must be {rule}; got {self.at:g}"
                 if self.defaults
@@ -82,7 +97,7 @@ class Measure:
     def _fits(self, at: float) -> bool:
         if not self.defaults:
             return False
-        return (at >= 1 and math.isfinite(at) and at == int(at)) if self.whole else 0 <= at < 1
+        return (at >= self.least and math.isfinite(at) and at == int(at)) if self.whole else 0 <= at < 1
 
     def __str__(self) -> str:
         return self.name if self.at is None else f"{self.name}@{self.at:.12g}"
@@ -96,14 +111,53 @@ class Measure:
         """The table that this measure needs and the release has not."""
         return self.table if self.table is not None and not release.has(self.table) else None
 
+    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+        """Why this measure says nothing of this release, and the way out, if it is not a table that is missing."""
+        kind = graph.TABLES.get(self.table, self.table) if self.table is not None else "queries"
+        if original.has(kind):
+            return None
+        column = _COLUMNS[kind]
+        return f"the log has no '{column}' column", f"name it with --columns {column}=..."
+
+    def note(self, original: Original, release: Released) -> str | None:
+        """What one has to know beside the figures: where something was taken from."""
+        return None
+
+    @abstractmethod
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         """Figures by name: the measure's own text, or that and one of its parts after a slash."""
-        raise NotImplementedError
 
     def stated(self, figure: str) -> Stated:
         """Unit, direction and help of one of the figures."""
-        _, _, part = figure.partition("/")
-        return self.parts.get(part) or Stated(self.unit, self.direction, self.help)
+        _, *parts = figure.split("/")
+        own = Stated(self.unit, self.direction, self.help)
+        return next((self.parts[part] for part in parts if part in self.parts), own)
+
+
+class OfItems(Measure):
+    """A measure of every kind of item that a release counts: the main one first, others behind a slash of their own."""
+
+    def lacks(self, release: Released) -> str | None:
+        return None if release.kinds else "items"
+
+    def figures(self, original: Original, release: Released) -> dict[str, float | None]:
+        found: dict[str, float | None] = {}
+        for kind in release.kinds:
+            if kind == release.main:
+                found = self._named(original, release, kind, "") | found
+            elif original.has(kind):
+                found |= self._named(original, release, kind, f"/{kind}")
+        return found
+
+    def _named(
+        self, original: Original, release: Released, kind: str, ending: str
+    ) -> dict[str, float | None]:
+        found = self.of_kind(original, release, kind)
+        return {f"{self}{'/' if part else ''}{part}{ending}": value for part, value in found.items()}
+
+    @abstractmethod
+    def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
+        """Figures of one kind of item by part; the measure's own figure has an empty part."""
 
 
 @dataclass(eq=False)
@@ -128,18 +182,48 @@ class Original(_Side):
 
     def counts(self, kind: str, unit: str) -> ir.Table:
         """Items with their count in the whole log, as a table that the engine keeps."""
-        count = {"users": graph.user_counts, "occurrences": graph.occurrence_counts}[unit]
+        count = {
+            USERS: graph.user_counts,
+            OCCURRENCES: graph.occurrence_counts,
+            SESSIONS: session_counts,
+        }[unit]
         return self.once(
             ("counts", kind, unit), lambda: self.log.engine.keep(count(self.log, items.kind(kind)))
         )
 
+    def has(self, kind: str) -> bool:
+        """Whether the log has what items of this kind are made of."""
+        return _COLUMNS.get(kind, "query") in self.log.columns
+
     def top(self, kind: str, unit: str, most: int) -> pa.Table:
         """The most frequent items; ties go by item."""
+        return self.once(
+            ("top", kind, unit, most),
+            lambda: self.log.engine.arrow(self._ordered(kind, unit).limit(most)),
+        )
+
+    def _ordered(self, kind: str, unit: str) -> ir.Table:
         counts = self.counts(kind, unit)
         order = [counts["count"].desc(), *(counts[column] for column in items.kind(kind).columns)]
-        return self.once(
-            ("top", kind, unit, most), lambda: self.log.engine.arrow(counts.order_by(order).limit(most))
-        )
+        return counts.order_by(order).select(*items.kind(kind).columns, "count")
+
+    def histogram(self, kind: str, unit: str, most: int | None = None) -> Histogram:
+        """All items, or the most frequent ones, with the total of all."""
+
+        def made() -> Histogram:
+            if most is None:
+                return Histogram.of(self.log.engine.arrow(self._ordered(kind, unit)), ordered=True)
+            total = self.totals(kind, unit)[1]
+            return Histogram.of(self.top(kind, unit, most), ordered=True, total=total)
+
+        return self.once(("histogram", kind, unit, most), made)
+
+    def known(self, kind: str, unit: str, published: pa.Table) -> int:
+        """How many of these items are in the log."""
+        columns = list(items.kind(kind).columns)
+        asked = self.log.engine.register(published.select(columns))
+        found = asked.semi_join(self.counts(kind, unit), columns)
+        return int(self.log.engine.arrow(found.aggregate(n=found.count()))["n"][0].as_py())
 
     def totals(self, kind: str, unit: str) -> tuple[int, int]:
         """How many items there are, and their counts together."""
@@ -166,10 +250,14 @@ class Released(_Side):
     """A release as measures see it."""
 
     release: Release
+    main: str | None = None
+    """The kind of item that figures without a kind in their name are of."""
 
     @classmethod
     def of(cls, release: Release | str | Path) -> Released:
-        return cls(load(release) if isinstance(release, (str, Path)) else release)
+        made = cls(load(release) if isinstance(release, (str, Path)) else release)
+        made.main = made.kinds[0] if made.kinds else None
+        return made
 
     @property
     def name(self) -> str:
@@ -177,18 +265,36 @@ class Released(_Side):
         return str(self.release.path or self.release.plan.method)
 
     @functools.cached_property
-    def tables(self) -> dict[str, pa.Table]:
-        """Tables by the kind of their items, the main one first."""
-        return graph.item_tables(self.release)
+    def _published(self) -> Published:
+        return published(self.release)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of items that it counts, or that can be counted in it; the method's main one first."""
+        return self._published.kinds
 
     @property
     def unit(self) -> str:
-        """What its counts are numbers of: 'users' or 'occurrences'."""
-        return str(self.release.plan.parameters.get("count", "users"))
+        """What its counts are numbers of: 'users', 'occurrences' or 'sessions'."""
+        return self._published.unit
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether everything published stands so in the log that it was made from."""
+        return self._published.verbatim
+
+    def items(self, kind: str) -> pa.Table:
+        """The published items of a kind with their counts."""
+        return self.once(("items", kind), lambda: self._published.table(kind))
+
+    def histogram(self, kind: str) -> Histogram:
+        return self.once(("histogram", kind), lambda: Histogram.of(self.items(kind)))
 
     @functools.cached_property
     def graph(self) -> Graph:
-        return Graph.of_release(self.release)
+        known = {name: kind for name, kind in graph.TABLES.items() if kind in self.kinds}
+        return Graph(**{name: self.items(kind) for name, kind in known.items()})
 
     def has(self, table: str) -> bool:
-        return graph.TABLES[table] in self.tables
+        """Whether it has a table of a graph, or a kind of item."""
+        return graph.TABLES.get(table, table) in self.kinds

@@ -1,8 +1,7 @@
 """User profiles: over which topics a user's phrases spread, and how far a protected profile is from the original.
 
 A profile is a row of counts, one for each topic. What belongs to no topic is not part of it. In a semantic release
-users have random numbers that nobody can trace back, not even the curator: whoever compares user by user has to do so
-before these numbers are given, as the study `profiles` does.
+users have random numbers; which user a number stands for is in the curator's private folder.
 """
 
 from __future__ import annotations
@@ -14,6 +13,31 @@ from queryveil.errors import UsageError
 
 Counts = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
+
+TOPICS = ("disease", "scientific discipline", "sport", "social event")
+"""Concepts of WordNet, as the paper names them."""
+SUB_TOPICS = (
+    "natural_science.n.01",
+    "contest.n.01",
+    "communicable_disease.n.01",
+    "show.n.03",
+    "skin_disease.n.01",
+    "plant_disease.n.01",
+    "athletic_game.n.01",
+    "animal_disease.n.01",
+    "genetic_disease.n.01",
+    "malignancy.n.01",
+    "mathematics.n.01",
+    "affair.n.03",
+    "social_science.n.01",
+    "inflammatory_disease.n.01",
+    "respiratory_disease.n.01",
+    "linguistics.n.01",
+    "water_sport.n.01",
+    "contact_sport.n.01",
+    "eye_disease.n.01",
+)
+"""Of all direct specialisations of these those with most concepts below them, the largest first; ties by name."""
 
 
 def profile_counts(owners: npt.ArrayLike, topics: npt.ArrayLike, *, users: int, number: int) -> Counts:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pyarrow.compute as pc
-
 from queryveil.utility.frame import HIGHER, Measure, Original, Released, Stated
 
 
@@ -15,7 +13,8 @@ class ReleasedShare(Measure):
     """released-share: percent of impressions, and of distinct queries, that are released.
 
     Impressions are the published counts, noise included, over the queries of the whole log before any bound: query
-    events, or pairs of user and query if the release counts users.
+    events, or pairs of user and query if the release counts users. Of a method that may publish texts that nobody
+    typed, only what stands in the log counts.
     """
 
     name: ClassVar[str] = "released-share"
@@ -31,10 +30,11 @@ class ReleasedShare(Measure):
     table: ClassVar[str | None] = "queries"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        queries = release.graph.table("queries")
+        queries = release.histogram("queries")
+        if not release.verbatim:
+            queries = queries.kept(queries.found_in(original.histogram("queries", release.unit)))
         distinct, impressions = original.totals("queries", release.unit)
-        counted = pc.sum(release.graph.positive("queries")["count"]).as_py() or 0
         return {
-            f"{self}/impressions": 100 * counted / impressions if impressions else None,
-            f"{self}/distinct": 100 * queries.num_rows / distinct if distinct else None,
+            f"{self}/impressions": 100 * int(queries.counts.sum()) / impressions if impressions else None,
+            f"{self}/distinct": 100 * len(queries) / distinct if distinct else None,
         }

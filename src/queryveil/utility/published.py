@@ -1,0 +1,121 @@
+"""The histograms that a release holds, whatever it looks like: counted items, or rows to count.
+
+Releases that count items hold them as they are. From sessions of queries (k-query anonymity) and from queries under
+random users (semantic perturbation) keywords, queries and, where sessions are known, query pairs are counted by the
+same definitions as in a log. Sets of keywords (k-session anonymity) and words with their prefixes (k-keyword
+anonymity) give keywords; a prefix stands for words that were not published, and is none.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil import graph, items
+from queryveil.log import SearchLog, read
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from queryveil.release import Release
+
+USERS, OCCURRENCES, SESSIONS = "users", "occurrences", "sessions"
+
+_HASHED = frozenset({"token-hash"})
+"""Methods whose texts stand for nothing that a log has."""
+_REWRITTEN = frozenset({"semantic", "profile-histogram", "ad-hoc"})
+"""Methods that may publish texts that nobody typed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """Which items a release counts, in which unit, and the tables, each made when it is first asked for."""
+
+    kinds: tuple[str, ...]
+    """The main one first."""
+    unit: str
+    make: Callable[[str], pa.Table]
+    verbatim: bool
+    """Everything published stands so in the log that it was made from."""
+
+    def table(self, kind: str) -> pa.Table:
+        """The items of a kind with their counts."""
+        return self.make(kind)
+
+
+def published(release: Release) -> Published:
+    """What a release counts; no kind at all if it holds nothing of the sort."""
+    method = release.plan.method
+    verbatim = method not in _REWRITTEN
+    counted = graph.item_tables(release)
+    if counted:
+        unit = str(release.plan.parameters.get("count", USERS))
+        return Published(tuple(counted), unit, counted.__getitem__, verbatim)
+    for table in release.tables.values():
+        columns = set(table.column_names)
+        if columns == {"prefix", "count"}:
+            return Published(("keywords",), USERS, functools.partial(_whole_words, table), verbatim)
+        if columns == {"group", "items"} and method == "k-session":
+            return Published(("keywords",), SESSIONS, functools.partial(_in_sets, table), verbatim)
+        if {"query", "session"} <= columns and method not in _HASHED:
+            return _from_rows(table, "session", ("queries", "keywords", "query-pairs"), verbatim)
+        if {"query", "user"} <= columns and method not in _HASHED:
+            return _from_rows(table, "user", ("queries", "keywords"), verbatim)
+    return Published((), OCCURRENCES, counted.__getitem__, verbatim)
+
+
+def _whole_words(rows: pa.Table, _: str) -> pa.Table:
+    """The words that were published whole: a keyword never ends with a star."""
+    words = rows.filter(pc.invert(pc.ends_with(rows["prefix"], "*")))
+    return words.rename_columns(["keyword", "count"])
+
+
+def _in_sets(rows: pa.Table, _: str) -> pa.Table:
+    """In how many published sessions each keyword is."""
+    counted = pc.value_counts(pc.list_flatten(rows["items"]).combine_chunks())
+    return pa.table(
+        {
+            "keyword": counted.field("values").cast(pa.string()),
+            "count": counted.field("counts").cast(pa.int64()),
+        }
+    )
+
+
+def _from_rows(rows: pa.Table, owner: str, kinds: tuple[str, ...], verbatim: bool) -> Published:
+    @functools.cache
+    def log() -> SearchLog:
+        return read(_as_log(rows, owner))
+
+    def count(kind: str) -> pa.Table:
+        source = log()
+        return source.engine.arrow(graph.occurrence_counts(source, items.kind(kind)))
+
+    return Published(kinds, OCCURRENCES, count, verbatim)
+
+
+def _as_log(rows: pa.Table, owner: str) -> pa.Table:
+    """Published rows as a log: every row a moment of its own, in the order in which it was published.
+
+    Moments are microseconds, so that no session is ever cut, and every row is one event.
+    """
+    return pa.table(
+        {
+            "user": rows[owner].cast(pa.string()),
+            "time": pa.array(np.arange(rows.num_rows), pa.timestamp("us")),
+            "query": rows["query"],
+        }
+    )
+
+
+def session_counts(log: SearchLog, kind: items.ItemKind) -> ir.Table:
+    """In how many sessions each keyword is."""
+    rows = log.sessions() if "time" in log.columns else log.queries
+    words = items.with_keywords(rows.select("user", "session", "words"))
+    words = words.filter(words["keyword"] != "").select("user", "session", "keyword").distinct()
+    return words.group_by(list(kind.columns)).aggregate(count=words.count())
