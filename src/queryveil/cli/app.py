@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from queryveil.cli import (
+    advise,
     attack,
     compare,
     console,
@@ -23,6 +24,7 @@ from queryveil.cli import (
     plan,
     publish,
     release,
+    report,
     synthesize,
 )
 from queryveil.errors import QueryveilError
@@ -38,7 +40,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for part in (demo, generate, inspect, plan, publish, evaluate, compare, attack, release, synthesize, ledger):
+for part in (
+    demo,
+    generate,
+    inspect,
+    plan,
+    publish,
+    evaluate,
+    compare,
+    attack,
+    advise,
+    release,
+    report,
+    synthesize,
+    ledger,
+):
     part.add_to(app)
 
 

@@ -1,0 +1,28 @@
+"""Advice: which method and parameters fit a purpose, from a pilot on some of a log's users.
+
+A purpose is a frozen value, registered by one line below. It names the settings worth trying, tries them on the pilot
+and says what it recommends. Looking at a log to choose parameters is covered by no guarantee; the advice says so.
+"""
+
+from __future__ import annotations
+
+from queryveil.advice.asking import advise, find_purpose
+from queryveil.advice.frame import Advice, Option, Purpose
+from queryveil.advice.histograms import CACHING, COVERAGE, PRECISION, SUGGESTIONS
+from queryveil.advice.logs import KEYWORDS, RESEARCH
+from queryveil.advice.profiling import PROFILING
+
+PURPOSES: dict[str, Purpose] = {
+    purpose.name: purpose
+    for purpose in (
+        COVERAGE,
+        PRECISION,
+        CACHING,
+        SUGGESTIONS,
+        PROFILING,
+        KEYWORDS,
+        RESEARCH,
+    )
+}
+
+__all__ = ["PURPOSES", "Advice", "Option", "Purpose", "advise", "find_purpose"]

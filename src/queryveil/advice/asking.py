@@ -1,0 +1,60 @@
+"""advise(): a pilot for a purpose, and what follows from it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+
+from queryveil.advice.frame import Advice, Progress, Purpose, Wanted
+from queryveil.advice.pilot import Pilot
+from queryveil.errors import UsageError
+from queryveil.log import SearchLog
+
+MOST_USERS = 100_000
+
+
+def advise(
+    log: SearchLog,
+    purpose: str | Purpose,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    top: int | None = None,
+    most_users: int = MOST_USERS,
+    progress: Progress | None = None,
+) -> Advice:
+    """Recommend a method and parameters for a purpose, from at most `most_users` of the log's users.
+
+    The figures are for the curator alone, and choosing by them is covered by no guarantee: see `Advice.cost`.
+    """
+    chosen = find_purpose(purpose)
+    top = chosen.top if top is None else top
+    for name, value, low in (("epsilon", epsilon, 0), ("delta", delta, 0)):
+        if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= low:
+            raise UsageError(f"parameter '{name}' must be a number > 0; got {value!r}", f"pass --{name}")
+    for name, number in (("top", top), ("most_users", most_users)):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise UsageError(
+                f"parameter '{name}' must be an int >= 1; got {number!r}", f"pass --{name.replace('_', '-')}"
+            )
+    pilot = Pilot.of(log, min(most_users, chosen.most_users))
+    chosen.check(pilot)
+    wanted = Wanted(float(epsilon), float(delta), top)
+    options = tuple(chosen.options(pilot, wanted, progress))
+    facts = {f"{kind}_per_user": pilot.per_user(kind) for kind in ("queries", "keywords")}
+    return Advice(chosen, wanted, options, pilot.users, pilot.share, facts)
+
+
+def find_purpose(name: str | Purpose) -> Purpose:
+    """The purpose of that name."""
+    from queryveil.advice import PURPOSES
+
+    if not isinstance(name, str):
+        return name
+    if name not in PURPOSES:
+        near = difflib.get_close_matches(name, PURPOSES, n=1)
+        raise UsageError(
+            f"there is no purpose '{name}'",
+            f"did you mean {near[0]}" if near else f"use one of {', '.join(PURPOSES)}",
+        )
+    return PURPOSES[name]

@@ -1,0 +1,181 @@
+"""What a purpose is, what it tries, and what advice says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from queryveil.advice.pilot import Pilot
+from queryveil.mechanisms import Mechanism
+from queryveil.parameters import parameters
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the curator has decided already."""
+
+    epsilon: float
+    delta: float
+    top: int
+    """The most frequent items that matter (j)."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting that was tried, and what it gave."""
+
+    mechanism: Mechanism
+    varied: str
+    """The parameter in which settings differ."""
+    figures: Mapping[str, float | None]
+    label: str = ""
+    """What it is called in a table, if not by the value of what varies."""
+    weaker: str = ""
+    """How it promises less than the others; such a setting is shown, and never recommended."""
+
+    def found(self, figures: Mapping[str, float | None]) -> Option:
+        return replace(self, figures=figures)
+
+    @property
+    def method(self) -> str:
+        return self.mechanism.name
+
+    @property
+    def at(self) -> Any:
+        return getattr(self.mechanism, self.varied)
+
+    def command(self, log: str = "LOG") -> str:
+        """What to type; only parameters that are not their defaults."""
+        words = [f"queryveil publish {log} --method {self.method}"]
+        for one in parameters(type(self.mechanism)):
+            value = getattr(self.mechanism, one.name)
+            if value is None or value == one.default:
+                continue
+            shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+            shown = f"{shown:g}" if isinstance(shown, float) else shown
+            words.append(one.flag if value is True else f"{one.flag} {shown}")
+        return " ".join([*words, "--out DIR"])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            self.varied: self.at,
+            "weaker": self.weaker,
+            "figures": dict(self.figures),
+            "command": self.command(),
+        }
+
+
+class Purpose(Protocol):
+    """What a release is for. Implementations are frozen values."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def question(self) -> str:
+        """What is asked of a release, in a sentence."""
+
+    @property
+    def rule(self) -> str:
+        """What to do without looking at any log."""
+
+    @property
+    def score(self) -> str:
+        """The figure that decides."""
+
+    @property
+    def higher(self) -> bool:
+        """Whether a larger score is better."""
+
+    @property
+    def top(self) -> int:
+        """How many of the most frequent items matter, unless it is said."""
+
+    @property
+    def most_users(self) -> int:
+        """More users in a pilot tell no more."""
+
+    @property
+    def figures(self) -> Mapping[str, str]:
+        """What each figure says."""
+
+    def check(self, pilot: Pilot) -> None:
+        """Refuse a log that lacks what is needed."""
+
+    def options(self, pilot: Pilot, wanted: Wanted, progress: Progress | None) -> Sequence[Option]:
+        """Try settings."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to publish for a purpose. It comes from the raw log: for its curator alone."""
+
+    purpose: Purpose
+    wanted: Wanted
+    options: tuple[Option, ...]
+    users: int
+    """Users whose rows the pilot looked at."""
+    share: float
+    """Of all users."""
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Option | None:
+        """The best score; the first of equals, and none if no setting gives anything. Weaker promises do not count."""
+        scored = [(option, self.score_of(option)) for option in self.options]
+        usable = [
+            (option, score)
+            for option, score in scored
+            if score is not None
+            and math.isfinite(score)
+            and option.figures.get("published", 1) != 0
+            and not option.weaker
+        ]
+        if not usable:
+            return None
+        sign = 1 if self.purpose.higher else -1
+        return max(usable, key=lambda one: sign * one[1])[0]
+
+    def score_of(self, option: Option) -> float | None:
+        return option.figures.get(self.purpose.score)
+
+    @property
+    def bits(self) -> float:
+        """What the choice among the options can tell whoever sees it, at most."""
+        return math.log2(max(1, len(self.options)))
+
+    @property
+    def cost(self) -> str:
+        """What the pilot costs in privacy."""
+        return (
+            f"The pilot looked at the rows of {self.users:,} users ({100 * self.share:.3g} % of the log) without "
+            "protection, so its figures are for you alone. Publishing with parameters chosen by them tells which of "
+            f"{len(self.options)} settings did best: at most {self.bits:.1f} bits, which no guarantee covers. It costs "
+            "nothing to take the rule without looking, or to ask about an earlier or a public log."
+        )
+
+    def save(self, out: str | Path) -> None:
+        """Write the curves, the table and this advice into a new folder, mode 0700."""
+        from queryveil.advice.writing import save
+
+        save(self, Path(out))
+
+    def as_dict(self) -> dict[str, Any]:
+        best = self.best
+        return {
+            "purpose": self.purpose.name,
+            "question": self.purpose.question,
+            "recommended": best.as_dict() if best else None,
+            "options": [option.as_dict() for option in self.options],
+            "score": {"figure": self.purpose.score, "higher_is_better": self.purpose.higher},
+            "figures": dict(self.purpose.figures),
+            "rule": self.purpose.rule,
+            "pilot": {"users": self.users, "share": self.share, **self.facts},
+            "cost": self.cost,
+        }

@@ -1,0 +1,127 @@
+"""Purposes that private histograms serve: covering the head, true frequencies, caching, suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from queryveil import items
+from queryveil.advice.frame import Option, Progress, Wanted
+from queryveil.advice.pilot import Pilot
+from queryveil.mechanisms import Zealous
+from queryveil.utility.coverage import coverage
+from queryveil.utility.document_frequencies import DocumentFrequencies
+from queryveil.utility.histograms import Histogram
+from queryveil.utility.index_caching import Index
+from queryveil.utility.precision import kl_divergence
+
+BOUNDS = (1, 2, 4, 6, 8, 12, 20, 40)
+_DRAWS = 5
+"""Releases whose figures are averaged."""
+
+Judge = Callable[[Histogram, Histogram, int], float | None]
+
+
+@dataclass(frozen=True)
+class HistogramPurpose:
+    """A purpose that one private histogram serves; what is tried is how many items a user may add."""
+
+    name: str
+    question: str
+    rule: str
+    kind: str
+    score: str
+    higher: bool
+    top: int = 100
+    most_users: int = 10**9
+    caches: bool = False
+
+    @property
+    def figures(self) -> Mapping[str, str]:
+        said = {
+            "published": f"{items.kind(self.kind).name} that would be published",
+            "coverage": "share of the most frequent ones that would be published",
+            "kl": "relative entropy of their frequencies, 0 if the release has them in the same proportions",
+        }
+        return said | (
+            {"hit": "probability that a keyword's posting list is in memory"} if self.caches else {}
+        )
+
+    def check(self, pilot: Pilot) -> None:
+        items.kind(self.kind).rows(pilot.log)
+        if self.caches:
+            pilot.log.need("url", "counting documents by clicks")
+
+    def options(self, pilot: Pilot, wanted: Wanted, progress: Progress | None) -> Sequence[Option]:
+        original = pilot.histogram(self.kind)
+        judges: dict[str, Callable[[Histogram], float | None]] = {
+            "published": len,
+            "coverage": lambda made: coverage(original, made, wanted.top),
+            "kl": lambda made: kl_divergence(original, made, wanted.top),
+        }
+        if self.caches:
+            index = Index.of(pilot.histogram(self.kind, "occurrences"), DocumentFrequencies.of_log(pilot.log))
+            judges["hit"] = lambda made: index.cached(made).hit_probability
+        tried = []
+        for number, most in enumerate(BOUNDS, 1):
+            method = Zealous(
+                epsilon=wanted.epsilon,
+                delta=wanted.delta,
+                max_items=most,
+                items=(self.kind,),
+                promise="approximate",
+            )
+            plan = method.plan(users=pilot.all_users).calibration
+            counted = pilot.kept(self.kind, most)
+            made = [
+                pilot.released(counted, plan["noise_scale"], plan["threshold"], plan["second_threshold"])
+                for _ in range(_DRAWS)
+            ]
+            found = {name: mean([judge(one) for one in made]) for name, judge in judges.items()}
+            tried.append(Option(method, "max_items", found))
+            if progress:
+                progress(number, len(BOUNDS))
+        return tried
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+COVERAGE = HistogramPurpose(
+    name="coverage",
+    question="Which queries are frequent?",
+    rule="one item per user: thresholds grow faster than what more items bring",
+    kind="queries",
+    score="coverage",
+    higher=True,
+)
+PRECISION = HistogramPurpose(
+    name="precision",
+    question="How frequent are the most frequent queries, as truly as possible?",
+    rule="about as many items as an average user has",
+    kind="queries",
+    score="kl",
+    higher=False,
+    top=10,
+)
+CACHING = HistogramPurpose(
+    name="caching",
+    question="Which posting lists should be kept in memory?",
+    rule="about six keywords per user: popular ones must be counted well, rare ones need little memory",
+    kind="keywords",
+    score="hit",
+    higher=True,
+    caches=True,
+)
+SUGGESTIONS = HistogramPurpose(
+    name="suggestions",
+    question="Which query follows which?",
+    rule="one query pair per user: pairs are rarer than queries, and every one published counts",
+    kind="query-pairs",
+    score="published",
+    higher=True,
+)

@@ -1,0 +1,75 @@
+"""The purpose that semantically perturbed logs serve: what users are interested in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from queryveil.advice.frame import Option, Progress, Wanted
+from queryveil.advice.pilot import Pilot
+from queryveil.mechanisms import Semantic
+from queryveil.release import publish
+from queryveil.utility.evaluation import evaluate
+from queryveil.utility.profiles import TOPICS
+
+_MEASURE = "profile-divergence"
+
+
+@dataclass(frozen=True)
+class ProfilingPurpose:
+    """What is tried is over how many phrases a user's epsilon is spread, and what promising less would bring."""
+
+    name: str = "profiling"
+    question: str = "What are users interested in?"
+    rule: str = (
+        "epsilon per user leaves little of a profile; if topics may be known, --domain per-topic keeps them"
+    )
+    score: str = "loss"
+    higher: bool = False
+    top: int = 100
+    most_users: int = 1_000
+
+    @property
+    def figures(self) -> Mapping[str, str]:
+        return {
+            "loss": "mean Jensen-Shannon divergence of users' profiles over four topics: 0 is equal, 1 is lost",
+            "finer": "the same over 19 topics below them",
+        }
+
+    def check(self, pilot: Pilot) -> None:
+        """Any log with users and queries will do."""
+
+    def options(self, pilot: Pilot, wanted: Wanted, progress: Progress | None) -> Sequence[Option]:
+        epsilon = wanted.epsilon
+        tried = [
+            Option(Semantic(epsilon=epsilon, max_phrases=most), "max_phrases", {}, f"max-phrases {most}")
+            for most in (1, 5, 20, 50)
+        ]
+        tried += [
+            Option(
+                Semantic(epsilon=epsilon, epsilon_per="query"),
+                "epsilon_per",
+                {},
+                "epsilon-per query",
+                "epsilon is for each query: a user with many has many times as much",
+            ),
+            Option(
+                Semantic(epsilon=epsilon, domain="per-topic", topics=TOPICS),
+                "domain",
+                {},
+                "domain per-topic",
+                "the topic of every phrase is disclosed",
+            ),
+        ]
+        done = []
+        for number, option in enumerate(tried, 1):
+            # Every user is perturbed alone, so that a sample's loss is the log's.
+            release = publish(pilot.log, option.mechanism, i_understand=True, noise=pilot.noise)
+            found = evaluate(pilot.log, release, [_MEASURE]).measures
+            done.append(option.found({"loss": found[_MEASURE], "finer": found[f"{_MEASURE}/sub-topics"]}))
+            if progress:
+                progress(number, len(tried))
+        return done
+
+
+PROFILING = ProfilingPurpose()

@@ -1,0 +1,145 @@
+"""advise(): the known best setting is found, weaker promises are never recommended, and the cost is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import queryveil as qv
+from tests.command import command
+from tests.conftest import at
+
+EASY = {"epsilon": 20.0, "delta": 1e-2}
+
+
+@pytest.fixture(scope="module")
+def log() -> qv.SearchLog:
+    """600 users; everyone asks for the same six things and then for one of their own, and clicks."""
+    rows = [
+        (f"u{user}", at(minute), query, f"https://{query.split()[0]}.example/")
+        for user in range(600)
+        for minute, query in enumerate(
+            ["news", "maps", "rain today", "cats", "train", "disease", f"own {user}"]
+        )
+    ]
+    names = ("user", "time", "query", "url")
+    return qv.read(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
+
+
+@pytest.fixture(scope="module")
+def file(log: qv.SearchLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import pyarrow.parquet as pq
+
+    path = tmp_path_factory.mktemp("advice") / "log.parquet"
+    pq.write_table(log.engine.arrow(log.source), path)
+    return path
+
+
+@pytest.mark.parametrize("purpose", [name for name in qv.PURPOSES if name != "profiling"])
+def test_every_purpose_recommends_what_can_be_published(
+    log: qv.SearchLog, purpose: str, tmp_path: Path
+) -> None:
+    advice = qv.advise(log, purpose, **EASY)
+    best = advice.best
+    assert best is not None and best in advice.options
+    # The command is one: its parameters are those of the recommended value.
+    words = best.command().split()
+    assert words[:3] == ["queryveil", "publish", "LOG"] and words[-2:] == ["--out", "DIR"]
+    release = qv.publish(log, best.mechanism, allow_empty=True)
+    assert release.plan.method == best.method
+    said = json.loads(json.dumps(advice.as_dict(), allow_nan=False))
+    assert said["recommended"]["method"] == best.method and len(said["options"]) == len(advice.options)
+    assert set(said["figures"]) >= set(said["options"][0]["figures"])
+
+
+def test_with_all_users_alike_the_figures_are_known(log: qv.SearchLog) -> None:
+    """So little noise that nothing is left to chance: six queries of everybody, and 600 of one user each."""
+    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=1e-2)
+    figures = {option.at: option.figures for option in advice.options}
+    assert figures[8]["published"] == 6 and figures[8]["coverage"] == 1.0
+    assert figures[8]["kl"] == pytest.approx(0.0, abs=1e-6)
+    # One item of seven at random: each is kept by about 86 of 600 users, and still published.
+    assert figures[1]["published"] == 6 and figures[1]["kl"] > figures[8]["kl"]
+
+
+def test_a_sample_is_scaled_up(log: qv.SearchLog) -> None:
+    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=1e-2, most_users=300)
+    assert 0.3 < advice.share < 0.7 and advice.users == round(600 * advice.share)
+    figures = {option.at: option.figures for option in advice.options}
+    assert figures[8]["coverage"] == 1.0
+
+
+def test_nothing_is_recommended_where_nothing_would_be_published(log: qv.SearchLog) -> None:
+    advice = qv.advise(log, "coverage", epsilon=0.001, delta=1e-12)
+    assert advice.best is None and advice.as_dict()["recommended"] is None
+
+
+def test_weaker_promises_are_shown_and_not_recommended(log: qv.SearchLog) -> None:
+    advice = qv.advise(log, "profiling", epsilon=1.0, most_users=100)
+    weaker = [option for option in advice.options if option.weaker]
+    assert {option.label for option in weaker} == {"epsilon-per query", "domain per-topic"}
+    per_topic = next(option for option in weaker if option.at == "per-topic")
+    assert per_topic.figures["loss"] == 0.0, "profiles over disclosed topics stay as they are"
+    assert advice.best is not None and not advice.best.weaker
+    # A setting that is best by far and promises less is still not recommended.
+    only = dataclasses.replace(advice, options=tuple(weaker))
+    assert only.best is None
+
+
+def test_what_the_pilot_costs_is_said(log: qv.SearchLog) -> None:
+    advice = qv.advise(log, "research", **EASY)
+    assert advice.bits == pytest.approx(2.807, abs=1e-3)
+    for words in ("600 users", "100 %", "at most 2.8 bits", "no guarantee covers", "earlier or a public log"):
+        assert words in advice.cost
+    for text in ("own 17", "rain today"):
+        assert text not in json.dumps(advice.as_dict())
+
+
+def test_the_folder_is_the_curators(log: qv.SearchLog, tmp_path: Path) -> None:
+    advice = qv.advise(log, "coverage", **EASY)
+    advice.save(tmp_path / "deep" / "out")
+    out = tmp_path / "deep" / "out"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in out.iterdir()} == {0o600}
+    assert {"advice.json", "table.csv", "coverage.png", "kl.svg", "published.html"} <= {
+        file.name for file in out.iterdir()
+    }
+    with pytest.raises(qv.UsageError, match="exists already"):
+        advice.save(out)
+
+
+def test_the_command(file: Path, tmp_path: Path) -> None:
+    done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01")
+    assert done.code == 0 and "<- recommended" in done.out and "no guarantee covers" in done.out
+    done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "0.001", "--json")
+    assert done.code == 0 and json.loads(done.out)["recommended"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--purpose", "coverge"], 2, "did you mean coverage"),
+        (["--purpose", "coverage", "--epsilon", "nan"], 2, "'epsilon' must be a number"),
+        (["--purpose", "coverage", "--delta", "0"], 2, "'delta' must be a number"),
+        (["--purpose", "coverage", "--top", "0"], 2, "top"),
+        ([], 2, "purpose"),
+    ],
+)
+def test_wrong_requests(file: Path, options: list[str], code: int, said: str) -> None:
+    done = command("advise", str(file), *options)
+    assert done.code == code and said in done.err
+
+
+def test_logs_that_lack_something(tmp_path: Path) -> None:
+    bare = qv.read(pa.table({"user": ["a", "b"], "query": ["x", "y"]}))
+    for purpose, column in (("caching", "url"), ("research", "time"), ("suggestions", "time")):
+        with pytest.raises(qv.InputError, match=f"'{column}' column"):
+            qv.advise(bare, purpose)
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("")
+    assert command("advise", str(empty), "--purpose", "coverage").code == 3
