@@ -1,0 +1,99 @@
+"""One command per paper: its tables and figures on a generated log, with the expected shapes checked.
+
+    python benchmarks/papers.py zealous [--rows 10000000] [--users 500000] [--out DIR] [--json]
+    python benchmarks/papers.py --list
+
+Long runs go on where they stopped if the same --out is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import queryveil as qv
+from queryveil.generator import write_results
+
+PAPERS: dict[str, tuple[str, ...]] = {
+    "zealous": (
+        "zealous-m",
+        "zealous-j",
+        "count-distribution",
+        "count-difference",
+        "index-caching",
+        "query-substitution",
+    ),
+    "click-graph": (
+        "release-probability",
+        "release-d",
+        "release-span",
+        "release-epsilon-delta",
+        "keyword-generation",
+        "common-fears",
+    ),
+    "clump": ("clump-quality", "clump-r"),
+    "semantic": ("profiles",),
+    "hash-inversion": ("hash-inversion", "expansion", "gap", "exposure", "active-attack"),
+}
+SIZES = {
+    "zealous": (10_000_000, 500_000),
+    "clump": (1_417_000, 54_500),
+    "hash-inversion": (6_000_000, 200_000),
+}
+USUAL = (2_000_000, 64_516)
+
+
+def run(paper: str, rows: int, users: int, out: Path) -> dict[str, Any]:
+    """All studies of a paper on one log; what is finished in `out` is not run again."""
+    found: dict[str, Any] = {"paper": paper, "rows": rows, "users": users, "studies": {}}
+    out.mkdir(parents=True, exist_ok=True)
+    log_file, results = out / "log.parquet", out / "results.parquet"
+    settings = qv.LogSettings(rows=rows, users=users, seed=1)
+    needed = any(qv.STUDIES[name].needs_log for name in PAPERS[paper])
+    if needed and not log_file.exists():
+        qv.generate(log_file, settings)
+        write_results(results, settings)
+    for name in PAPERS[paper]:
+        folder = out / name
+        if not (folder / "checks.json").is_file():
+            log = qv.read(log_file) if qv.STUDIES[name].needs_log else None
+            given = {"results": results} if name == "keyword-generation" else {}
+            made = qv.compare(log, name, out=folder, workers=None, **given)
+            print(f"{name}: {made.seconds} s", file=sys.stderr)
+        checks = json.loads((folder / "checks.json").read_text())["checks"]
+        found["studies"][name] = checks
+        for check in checks:
+            print(
+                f"  {'pass' if check['passes'] else 'FAIL'}  {check['name']}: {check['detail']}",
+                file=sys.stderr,
+            )
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paper", nargs="?", choices=PAPERS)
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--users", type=int)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    given = parser.parse_args()
+    if given.list or given.paper is None:
+        for paper, studies in PAPERS.items():
+            print(f"{paper}: {', '.join(studies)}")
+        return
+    rows, users = SIZES.get(given.paper, USUAL)
+    rows, users = given.rows or rows, given.users or users
+    with TemporaryDirectory() as folder:
+        found = run(given.paper, rows, users, given.out or Path(folder))
+    if given.json:
+        print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

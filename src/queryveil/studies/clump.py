@@ -1,0 +1,234 @@
+"""What Clump and Partition keep of k-anonymous transactions: against k and the number of users, and against r.
+
+The transactions are users' merged words as WordNet concepts, as `publish --method clump` makes them. Smaller sets are
+every so many-th user of the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from queryveil.errors import CannotBeMet
+from queryveil.log import SearchLog
+from queryveil.mechanisms.generalised import Coded, Vocabulary, code
+from queryveil.report import figures
+from queryveil.report.figures import Scale, Words
+from queryveil.studies.frame import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study, Value
+
+OURS, PAPERS, PARTITION = "clump", "clump-paper", "partition"
+GGD, NCP, SECONDS = "ggd-per-item", "ncp-per-item", "seconds"
+_RULES: dict[str, dict[str, Any]] = {
+    OURS: {},
+    PAPERS: {"criterion": "total", "lcg": "paper", "order": "input"},
+}
+_NAMES = {OURS: "Clump", PAPERS: "Clump by the paper's rules", PARTITION: "Partition"}
+_QUALITY = {GGD: "ggd_per_item", NCP: "ncp_per_item"} | {
+    name: name.replace("-", "_") for name in ("mean-length", "mean-level", "density")
+}
+_METRICS = (
+    Metric(GGD, "loss", "what published items lose, and 1 for every suppressed one, per item"),
+    Metric(NCP, "loss", "what the lowest published concept above an item loses, per item"),
+    Metric("mean-length", "items", "items of a published transaction"),
+    Metric("mean-level", "level", "level of a published item, the root being 1"),
+    Metric("density", "share", "mean length over the taxonomy's leaves"),
+    Metric(SECONDS, "s", "processor time of grouping, compiled before"),
+)
+
+
+def _prepare(given: Given) -> Coded:
+    from queryveil.transactions import Bags, Tree, clump, partition
+
+    coded = code(given.the_log, Vocabulary.of(None), "users")
+    warm = Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]])
+    for rules in _RULES.values():
+        clump(*warm, 2, **rules)
+    partition(*warm, 2)
+    return coded
+
+
+def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
+    from queryveil.transactions import Bags, Tree, clump, partition
+
+    filled = np.flatnonzero(coded.bags.lengths)
+    size = min(int(cell["users"]), len(filled))
+    if size < cell["k"]:
+        raise CannotBeMet(
+            f"the log has {size:,} users with concepts, and a group needs {cell['k']:,}",
+            "use a log of more users, or lower k with --vary k=2,3",
+        )
+    some = coded.bags.take(filled[np.linspace(0, len(filled) - 1, size).astype(np.int64)])
+    # Over the concepts that occur in them, as a release of these users alone would be.
+    pruned = coded.taxonomy.pruned(np.unique(some.items))
+    before = np.arange(len(coded.taxonomy)) if coded.taxonomy.origin is None else coded.taxonomy.origin
+    tree = Tree(pruned.parents)
+    bags = Bags(pruned.renumbered(before[some.items]), some.offsets)
+    for repeat in range(given.repeats):
+        start = time.process_time()
+        if cell["method"] == PARTITION:
+            found = partition(tree, bags, cell["k"])
+        else:
+            found = clump(tree, bags, cell["k"], cell["r"], **_RULES[cell["method"]])
+        figures = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
+        figures[SECONDS] = time.process_time() - start
+        for metric, value in figures.items():
+            yield {"how": MEASURED, "repeat": repeat, "metric": metric, "value": value}
+
+
+def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
+    """Sizes up to the first that takes in everybody."""
+    if log is None:
+        return axes
+    sizes = sorted(int(size) for size in axes["users"])
+    inside = [size for at, size in enumerate(sizes) if at == 0 or sizes[at - 1] < log.users]
+    return {**axes, "users": tuple(inside)}
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------
+
+
+def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, dict[Any, float]]]:
+    largest = max(found.values("users"))
+    for method in found.values("method"):
+        yield method, found.where(metric=metric, method=method, users=largest).along(along)
+
+
+def _drawn(found: Findings, metric: str, along: str, title: str) -> Any:
+    points = [
+        {along: at, "method": _NAMES[method], "value": value}
+        for method, line in _lines(found, metric, along)
+        for at, value in line.items()
+    ]
+    ticks = tuple(sorted({point[along] for point in points}))
+    noun = {"k": "users that share a transaction (k)", "r": "open clusters (r)"}[along]
+    name = {GGD: "GGD per item", NCP: "NCP per item"}[metric]
+    users = f"{max(found.values('users')):,} users; 0: nothing lost, 1: everything"
+    return figures.curves(
+        points,
+        points,
+        x=Scale(along, noun, log=along == "r", ticks=ticks, format="d", zero=False),
+        y=Scale("value", name),
+        by="method",
+        by_title="method",
+        words=Words(title, users),
+    )
+
+
+def _by_k(found: Findings) -> dict[str, Any]:
+    return {
+        "ggd": _drawn(found, GGD, "k", "Clump keeps more of each item; a larger crowd costs more"),
+        "ncp": _drawn(found, NCP, "k", "Covered items cost less by NCP, which favours Partition"),
+    }
+
+
+def _by_r(found: Findings) -> dict[str, Any]:
+    return {"ggd": _drawn(found, GGD, "r", "More open clusters are not always better")}
+
+
+def _settings(found: Findings) -> list[dict[str, float]]:
+    """GGD of each method at each number of users and k."""
+    loss = found.where(metric=GGD)
+    return [
+        {method: loss.where(method=method, users=users, k=k).value for method in loss.values("method")}
+        for users in loss.values("users")
+        for k in loss.values("k")
+    ]
+
+
+def _quality_checks(found: Findings) -> list[Check]:
+    every = _settings(found)
+    made = []
+    if all({OURS, PARTITION} <= set(one) for one in every):
+        below = sum(one[OURS] < one[PARTITION] for one in every)
+        made.append(
+            Check(
+                "Clump's GGD is below Partition's",
+                below == len(every),
+                f"in {below} of {len(every)} settings",
+            )
+        )
+    if all({OURS, PAPERS} <= set(one) for one in every):
+        below = sum(one[OURS] <= one[PAPERS] for one in every)
+        made.append(
+            Check(
+                "our rules lose no more than the paper's",
+                below == len(every),
+                f"in {below} of {len(every)} settings",
+            )
+        )
+    most = max(max(one.values()) for one in every)
+    made.append(Check("no method loses more than everything", most <= 1, f"at most {most:.3f} per item"))
+    for method, line in _lines(found, GGD, "k"):
+        if method == OURS and len(line) > 1:
+            values = list(line.values())
+            made.append(
+                Check(
+                    "a larger crowd costs more (Clump)",
+                    values == sorted(values),
+                    f"{values[0]:.3f} at k = {min(line)} to {values[-1]:.3f} at k = {max(line)}",
+                )
+            )
+    return made
+
+
+def _r_checks(found: Findings) -> list[Check]:
+    made = []
+    for method, line in _lines(found, GGD, "r"):
+        usual = min(line, key=lambda r: (abs(r - 10), r))
+        best = min(line, key=lambda r: line[r])
+        made.append(
+            Check(
+                f"r = {usual} is within a tenth of the least loss ({_NAMES[method]})",
+                line[usual] <= 1.1 * line[best],
+                f"{line[usual]:.3f} there, least {line[best]:.3f} at r = {best}, {line[max(line)]:.3f} at "
+                f"r = {max(line)}",
+            )
+        )
+    return made
+
+
+# -- declarations ------------------------------------------------------------------------------------------------
+
+_K = Axis("k", (5, 7, 10, 15), "users that share every published transaction")
+_R = Axis("r", (10,), "clusters that are open at a time; Partition has none")
+_USERS = Axis("users", (1_000, 10_000, 53_058), "transactions, one per user; all if the log has fewer")
+
+CLUMP_QUALITY = Study(
+    name="clump-quality",
+    question="How much is left of k-anonymous transactions, by which method?",
+    paper="Clump loses less than Partition at every k and every size, and the loss grows with k",
+    mechanism="clump, partition",
+    axes=(Axis("method", (OURS, PAPERS, PARTITION), "who groups, and by which rules"), _USERS, _K, _R),
+    metrics=_METRICS,
+    repeats=1,
+    prepare=_prepare,
+    measure=_measure,
+    figures=_by_k,
+    checks=_quality_checks,
+    needs=(),
+    within=_within,
+)
+
+CLUMP_R = Study(
+    name="clump-r",
+    question="How many clusters should Clump keep open at a time?",
+    paper="a larger r takes longer and is not always better, for Clump is greedy; r = 10 is good",
+    mechanism="clump",
+    axes=(
+        Axis("method", (OURS, PAPERS), "by which rules"),
+        Axis("users", (53_058,), _USERS.help),
+        Axis("k", (5,), _K.help),
+        Axis("r", (5, 10, 30, 50, 100), _R.help),
+    ),
+    metrics=_METRICS,
+    repeats=1,
+    prepare=_prepare,
+    measure=_measure,
+    figures=_by_r,
+    checks=_r_checks,
+    needs=(),
+    within=_within,
+)
