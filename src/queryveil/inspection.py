@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 from scipy.special import betaincinv
 
-from queryveil import items
+from queryveil import items, spotting
 from queryveil.log import SearchLog
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SAMPLED_USERS = 2_000
 _KNOWN = (1, 2, 3)
+_SAMPLED_QUERIES = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,11 @@ class Inspection:
     uniqueness: dict[str, float]
     intervals: dict[str, tuple[float, float]]
     """95 % intervals where a share was measured on sampled users."""
+    exposure: dict[str, Any] | None
+    """What different queries give away: how many were looked at, and the share with each kind of thing.
+
+    None where the packages that it needs are not installed.
+    """
     format: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -59,6 +65,7 @@ class Inspection:
             "items": self.items,
             "uniqueness": self.uniqueness,
             "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
+            "exposure": self.exposure,
             "format": self.format,
         }
 
@@ -88,6 +95,7 @@ def inspect(log: SearchLog) -> Inspection:
         items={kind.name: _per_kind(log, kind) for kind in items.KINDS.values() if _possible(log, kind)},
         uniqueness=uniqueness,
         intervals=intervals,
+        exposure=_exposure(log) if spotting.installed() else None,
         format=staged.format if staged else None,
     )
 
@@ -189,6 +197,21 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     matched = matched.filter(matched["shared"] == matched["drawn"])
     hidden = int(_row(log, matched.aggregate(n=matched.count()))["n"])
     return sampled - hidden, sampled
+
+
+def _exposure(log: SearchLog) -> dict[str, Any]:
+    """What the log's different queries give away, or 200,000 of them, drawn by a hash."""
+    rows = log.queries.select("query").distinct()
+    drawn = rows.mutate(place=log.engine.fast_hash(rows["query"])).order_by(["place", "query"])
+    texts = log.engine.arrow(drawn.limit(_SAMPLED_QUERIES).select("query"))["query"].combine_chunks()
+    masks = spotting.Spotter().spot(texts.cast("string")).masks()
+    return {
+        "queries": len(texts),
+        "shares": {
+            kind.name.lower(): round(float(((masks >> kind) & 1).mean()), 6) if len(texts) else 0.0
+            for kind in spotting.Kind
+        },
+    }
 
 
 def _clopper_pearson(hits: int, trials: int, outside: float = 0.05) -> tuple[float, float]:

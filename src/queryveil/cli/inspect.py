@@ -63,6 +63,14 @@ def show(found: qv.Inspection) -> None:
         console.labelled(
             "", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}"
         )
+    if found.exposure is not None:
+        shares = {kind: f"{share:.1%}" for kind, share in found.exposure["shares"].items()}
+        console.labelled(
+            "Exposure",
+            f"of {found.exposure['queries']:,} different queries, {shares['person']} name a person, {shares['place']} "
+            f"a place, {shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} "
+            f"an adult one, {shares['identifier']} a mail address or number (queryveil attack exposure LOG)",
+        )
     console.line()
     console.labelled(
         "Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate"

@@ -215,6 +215,35 @@ def ranks(
     )
 
 
+def bars(
+    rows: Sequence[Mapping[str, Any]], *, item: str, value: str, panel: str, words: Words, x_title: str
+) -> Any:
+    """One bar with its number for each item, in one small chart for each value of `panel`.
+
+    Numbers may be far apart and may be 0: their axis is linear up to 10 and logarithmic beyond.
+    """
+    alt = altair()
+    items, panels = (list(dict.fromkeys(row[name] for row in rows)) for name in (item, panel))
+    base = alt.Chart(alt.InlineData(values=list(rows))).encode(
+        y=alt.Y(f"{_field(item)}:N", sort=items, title=None),
+        x=alt.X(
+            f"{_field(value)}:Q",
+            title=x_title,
+            scale=alt.Scale(type="symlog", constant=10),
+            axis=alt.Axis(values=[0, 100, 10_000, 1_000_000], format=",d"),
+        ),
+        tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in rows[0]],
+    )
+    numbers = base.mark_text(align="left", dx=3, fontSize=10).encode(
+        text=alt.Text(f"{_field(value)}:Q", format=",d")
+    )
+    small = alt.layer(base.mark_bar(color=_COLOURS[0]), numbers).properties(
+        width=_WIDTH // 3, height=13 * len(items)
+    )
+    chart = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=panels), columns=3)
+    return chart.properties(title=_title(words))
+
+
 def save(chart: Any, folder: Path, name: str) -> list[Path]:
     """Write a chart as NAME.png, NAME.svg and NAME.html, and say where they are."""
     altair()
@@ -243,7 +272,7 @@ def page(spec: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text}</title>\n<style>body {{ margin: 1rem; background: #fff; }} #figure {{ overflow-x: auto; }}"
         f"</style>\n<script>{_program()}</script>\n</head>\n<body>\n"
-        f'<main id="figure" role="img" aria-label="{text}"></main>\n'
+        f'<main><div id="figure" role="img" aria-label="{text}"></div></main>\n'
         f'<script type="application/json" id="chart">{inside}</script>\n'
         f"<script>vegaEmbed('#figure', JSON.parse(document.getElementById('chart').textContent), {options});"
         "</script>\n</body>\n</html>\n"

@@ -1,0 +1,393 @@
+"""What can be read in a log or a release: persons, and what else stands beside their names.
+
+Nothing is broken here: the attacker reads. A name that few people search for, beside a town, a company or an
+illness, in one query or in one session, is somebody's secret. Success is a text that names a person; the
+control has the same words, shuffled between texts: how often two of them make a name by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from queryveil.attacks import exposed
+from queryveil.attacks.exposed import Subject
+from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
+from queryveil.attacks.token_map import read_map
+from queryveil.errors import InputError, UsageError
+from queryveil.parameters import param, validate
+from queryveil.spotting import Reading, Spotter
+from queryveil.spotting.counting import (
+    CATEGORIES,
+    DANGEROUS,
+    STAR,
+    Collected,
+    by_chance,
+    collect,
+    tally,
+)
+
+if TYPE_CHECKING:
+    from queryveil.log import SearchLog
+    from queryveil.release import Release
+
+Ints = npt.NDArray[np.int64]
+
+LABELS: Final[Mapping[str, str]] = {
+    "person": "person",
+    "non-star": "non-star person",
+    "company": "company",
+    "place": "place",
+    "adult": "adult term",
+    "revealing": "revealing term",
+    "identifier": "identifier",
+    "non-star+place": "non-star and place",
+    "non-star+company": "non-star and company",
+    "non-star+adult": "non-star and adult term",
+    "non-star+revealing": "non-star and revealing term",
+    "person+place": "person and place",
+}
+_HASHED: Final = "token-hash"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """What one log or release gives away. Numbers only."""
+
+    name: str
+    what: str
+    ordered: bool
+    linked_by: str | None
+    """What a unit is: sessions, users, transactions, pairs of queries; None where nothing links texts."""
+    texts: int
+    occurrences: int
+    units: int | None
+    queries: Mapping[str, int]
+    """Different texts by category and dangerous pair."""
+    by_occurrence: Mapping[str, int]
+    within: Mapping[str, int] | None
+    """Units by category and dangerous pair."""
+    names: int
+    """Different names."""
+    by_chance: int
+    """Texts that name a person once words are shuffled between texts."""
+    correct: Mapping[str, Mapping[str, int] | None] | None = None
+    """Of hashed texts: the same counts of what was read correctly."""
+
+    @property
+    def hits(self) -> int:
+        """Texts that name a person; only what is truly so, where that is known."""
+        queries = self.correct["queries"] if self.correct else self.queries
+        return (queries or {})["person"]
+
+    @property
+    def success(self) -> float:
+        return self.hits / self.texts if self.texts else 0.0
+
+    @property
+    def control(self) -> float:
+        return self.by_chance / self.texts if self.texts else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        if not self.texts:
+            return 0.0, 0.0
+        return difference((self.hits, self.texts), (self.by_chance, self.texts))
+
+    def as_dict(self) -> dict[str, Any]:
+        found = {
+            "name": self.name,
+            "what": self.what,
+            "ordered": self.ordered,
+            "linked_by": self.linked_by,
+            "texts": self.texts,
+            "occurrences": self.occurrences,
+            "units": self.units,
+            "names": self.names,
+            "success": self.success,
+            "control": self.control,
+            "advantage": self.success - self.control,
+            "interval": list(self.interval),
+            "counts": {
+                "sessions": self.within,
+                "queries": self.queries,
+                "occurrences": self.by_occurrence,
+            },
+        }
+        return found | ({"correct": self.correct} if self.correct else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureAttack:
+    """Count the persons, places, companies, terms and identifiers that can be read in logs and releases."""
+
+    name: ClassVar[str] = "exposure"
+    inputs: ClassVar[tuple[AttackInput, ...]] = (
+        AttackInput(
+            name="log_or_release",
+            kind="log-or-release",
+            many=True,
+            help="What to look at: a raw log first, then any number of its releases.",
+        ),
+        AttackInput(
+            name="reference",
+            kind="log",
+            needed=False,
+            option=True,
+            help="Raw log that says who is a star; by default the first log that is named.",
+        ),
+        AttackInput(
+            name="mapping",
+            kind="file",
+            needed=False,
+            option=True,
+            help="What hashes are taken for: a file with the columns hash and token.",
+        ),
+        AttackInput(
+            name="truth",
+            kind="file",
+            needed=False,
+            option=True,
+            help="What hashes truly are: a file with the columns hash and token.",
+        ),
+    )
+
+    star: int = param("occurrences that make a name a star's", ge=1, le=10**9, default=STAR)
+    rare_names: str = param(
+        "whether two English words are a name because one of them is a rare one",
+        choices=("keep", "drop"),
+        default="keep",
+    )
+    show_examples: int = param("texts to show of each category; none if left out", ge=0, le=1000, default=0)
+    seed: int = param("which shuffle the control is", ge=0, le=2**63 - 1, default=0)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def run(
+        self,
+        given: SearchLog | Release | Sequence[SearchLog | Release],
+        reference: SearchLog | None = None,
+        mapping: Path | Mapping[str, str] | None = None,
+        truth: Path | Mapping[str, str] | None = None,
+        /,
+        *,
+        progress: Progress | None = None,
+    ) -> AttackResult:
+        """Look at logs and releases, and count. Maps of hashes to words are files, or are handed over."""
+        many: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
+        looked_at = _read(exposed.subjects(many), mapping, truth)
+        spotter = Spotter(rare=self.rare_names == "keep")
+        known_by = exposed.of_log(reference, "reference") if reference is not None else _first_log(looked_at)
+        sources = [known_by, *looked_at] if reference is not None and known_by is not None else looked_at
+        step = _steps(progress, sum(len(one.texts) for one in sources))
+        collected = {id(one): collect(spotter, one.texts, step) for one in sources}
+        stars = collected[id(known_by)].name_counts() if known_by is not None else None
+        found = []
+        examples: list[tuple[str, str]] = []
+        for subject in looked_at:
+            there = collected[id(subject)]
+            names = stars if stars is not None else there.name_counts()
+            masks = there.with_stars(names, self.star)
+            found.append(self._exposure(spotter, subject, there, masks))
+            examples += self._examples(subject, masks, alone=len(looked_at) == 1)
+        return _result(self, found, known_by.name if known_by is not None else None, spotter, examples)
+
+    def _exposure(self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints) -> Exposure:
+        texts = subject.texts
+        units = subject.linked.masks(masks) if subject.linked else None
+        generator = np.random.default_rng(self.seed)
+
+        def counts(right: bool) -> dict[str, dict[str, int] | None]:
+            return {
+                "sessions": tally(*units, right=right) if units else None,
+                "queries": tally(masks, right=right),
+                "occurrences": tally(masks, texts.times, right=right),
+            }
+
+        believed = counts(right=False)
+        hashed = texts.reading is not None and texts.reading.truth is not None
+        return Exposure(
+            name=subject.name,
+            what=subject.what,
+            ordered=texts.ordered,
+            linked_by=subject.linked.what if subject.linked else None,
+            texts=len(texts),
+            occurrences=int(texts.times.sum()),
+            units=int(units[1].sum()) if units else None,
+            queries=believed["queries"] or {},
+            by_occurrence=believed["occurrences"] or {},
+            within=believed["sessions"],
+            names=len(np.unique(there.person_name)),
+            by_chance=by_chance(spotter, texts, generator),
+            correct=counts(right=True) if hashed else None,
+        )
+
+    def _examples(self, subject: Subject, masks: Ints, *, alone: bool) -> Iterator[tuple[str, str]]:
+        if not self.show_examples:
+            return
+        before = "" if alone else f"{subject.name}: "
+        order = np.argsort(-subject.texts.times, kind="stable")
+        for category, bits in {**CATEGORIES, **DANGEROUS}.items():
+            fit = order[(masks[order] & bits) == bits][: self.show_examples]
+            for place in fit.tolist():
+                text = subject.texts.texts[place].as_py()
+                reading = subject.texts.reading
+                if reading is not None:
+                    text = " ".join(reading.tokens.get(part, "?") for part in text.split(" "))
+                pair = "+" in category
+                label = "pair" if pair else "id" if category == "identifier" else category
+                yield label, f"{before}{category + ': ' if pair else ''}{text}"
+
+
+def _first_log(given: Sequence[Subject]) -> Subject | None:
+    return next((one for one in given if one.what == "log" and one.texts.reading is None), None)
+
+
+Map = Path | Mapping[str, str] | None
+
+
+def _words_of(given: Path | Mapping[str, str]) -> Mapping[str, str]:
+    return given if isinstance(given, Mapping) else read_map(Path(given))
+
+
+def _read(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
+    """The subjects, hashed ones with what their hashes are taken for."""
+    if truth is not None and mapping is None:
+        raise UsageError(
+            "--truth says whether a mapping is right, and there is none", "pass --mapping FILE too"
+        )
+    if mapping is not None:
+        reading = Reading(_words_of(mapping), _words_of(truth) if truth is not None else None)
+        hashed = [exposed.reads(one, reading.tokens) for one in given]
+        if not any(hashed):
+            raise InputError(
+                f"no hash of {_called(mapping)} is in what was named",
+                "name the hashed log or release that the mapping belongs to",
+            )
+        given = [one.read_as(reading) if hit else one for one, hit in zip(given, hashed, strict=True)]
+    for one in given:
+        if one.what == _HASHED and one.texts.reading is None:
+            raise InputError(
+                f"'{one.name}' holds hashes and no words", "say what they are taken for with --mapping FILE"
+            )
+    return given
+
+
+def _called(mapping: Path | Mapping[str, str]) -> str:
+    return "the mapping" if isinstance(mapping, Mapping) else f"'{Path(mapping).name}'"
+
+
+def _steps(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    done = 0
+
+    def step(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(done, max(1, total))
+
+    return step
+
+
+# -- for people ----------------------------------------------------------------------------------------------
+
+
+def _result(
+    attack: ExposureAttack,
+    found: list[Exposure],
+    reference: str | None,
+    spotter: Spotter,
+    examples: list[tuple[str, str]],
+) -> AttackResult:
+    # The figures beside `success` are those of the most exposed release, or of the log if there is none.
+    worst = max(
+        [one for one in found if one.what != "log"] or found, key=lambda one: one.success - one.control
+    )
+    first, *others = _tables(found)
+    return AttackResult(
+        attack=attack.name,
+        success=worst.success,
+        control=worst.control,
+        interval=worst.interval,
+        trials=worst.texts,
+        figures={
+            "of": worst.name,
+            "star": attack.star,
+            "reference": reference,
+            "subjects": [one.as_dict() for one in found],
+        },
+        table=first[1],
+        more=tuple(others),
+        words=tuple(_words(attack, found, worst, reference, spotter)),
+        examples=tuple(examples),
+    )
+
+
+def _tables(found: list[Exposure]) -> list[tuple[str, Table]]:
+    """Within sessions, different queries, occurrences: a column for each subject, two if its truth is known."""
+    made = []
+    for title, key, total in (
+        ("within sessions", "sessions", "units"),
+        ("different queries", "queries", "texts"),
+        ("occurrences", "occurrences", "occurrences"),
+    ):
+        columns: list[tuple[str, Mapping[str, int] | None, int | None]] = []
+        for one in found:
+            counts: Mapping[str, Any] = one.as_dict()["counts"]
+            believed = ", believed" if one.correct else ""
+            columns.append((one.name + believed, counts[key], getattr(one, total)))
+            if one.correct:
+                columns.append((f"{one.name}, correct", one.correct[key], getattr(one, total)))
+        rows: list[tuple[str, ...]] = [(title, *(name for name, _, _ in columns))]
+        rows.append(("all", *(_number(number) for _, _, number in columns)))
+        for category, label in LABELS.items():
+            rows.append((label, *(_number(part[category] if part else None) for _, part, _ in columns)))
+        made.append(("", tuple(rows)))
+    return made
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _words(
+    attack: ExposureAttack, found: list[Exposure], worst: Exposure, reference: str | None, spotter: Spotter
+) -> Iterator[tuple[str, str]]:
+    low, high = worst.interval
+    yield (
+        "Found",
+        f"{worst.hits:,} of {worst.texts:,} different queries of {worst.name} name a person: "
+        f"{worst.success:.2%}. With words shuffled between queries it is {worst.control:.2%}; the advantage is "
+        f"{100 * (worst.success - worst.control):.2f} percentage points, with a 95 % interval of {100 * low:.2f} to "
+        f"{100 * high:.2f}."
+        if worst.texts
+        else f"Nothing: {worst.name} has no text.",
+    )
+    yield (
+        "Linked",
+        "; ".join(
+            f"{one.name}: "
+            + (f"{one.units:,} {one.linked_by}" if one.linked_by else "nothing links one query to another")
+            + ("" if one.ordered else ", words without order")
+            for one in found
+        )
+        + ".",
+    )
+    counted = f"in {reference}" if reference else "in each release itself, for want of a raw log"
+    yield (
+        "Star",
+        f"A name that occurs {attack.star:,} times or more {counted} is a star's. The raw log tells best: "
+        "a name that is rare in a release may be famous.",
+    )
+    yield (
+        "Spotter",
+        f"Words and their neighbours alone: {spotter.about}. It misses names beyond the census and takes some words "
+        "for names; the control tells how many come about by chance.",
+    )

@@ -1,0 +1,26 @@
+"""What a text gives away: persons, companies, places, adult and revealing terms, personal identifiers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from queryveil.spotting.cutting import Reading
+from queryveil.spotting.lists import installed
+from queryveil.spotting.spotter import Entity, Kind, Spotted, Spotter
+from queryveil.text import normalise
+
+__all__ = ["Entity", "Kind", "Reading", "Spotted", "Spotter", "installed", "spot"]
+
+
+def spot(text: str) -> list[Entity]:
+    """What a query gives away, from left to right.
+
+    >>> spot("Karen Walsh Houston TX")
+    [Entity(first=0, last=1, kind='person'), Entity(first=2, last=3, kind='place')]
+    """
+    return _spotter().entities(normalise(text))
+
+
+@cache
+def _spotter() -> Spotter:
+    return Spotter()

@@ -1,0 +1,466 @@
+"""The exposure attack: counts by hand and by plain loops, on logs, on every kind of release, and on hashes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+from queryveil.attacks.token_map import read_map
+from queryveil.spotting import Kind, Spotter
+from tests.command import command
+from tests.conftest import at, many
+
+NAMES = ("person", "non-star", "company", "place", "adult", "revealing", "identifier")
+PAIRS = ("non-star+place", "non-star+company", "non-star+adult", "non-star+revealing", "person+place")
+
+
+def table(rows: list[tuple[str, float, str]]) -> pa.Table:
+    user, time, query = zip(*rows, strict=True)
+    return pa.table({"user": list(user), "time": [at(one) for one in time], "query": list(query)})
+
+
+SMALL = table(
+    [
+        ("a", 0, "Karen Walsh"),
+        ("a", 1, "houston tx"),
+        ("a", 2, "houston tx"),
+        ("a", 100, "cancer treatment"),  # another session
+        ("b", 0, "karen walsh houston tx"),
+        ("b", 1, "walmart"),
+        ("c", 0, "xxx"),
+        ("c", 5, "denise fitzpatrick"),
+        ("d", 0, "weather"),
+        ("d", 1, "ann.lee@example.com"),
+        # The same name ten times: a star.
+        *(("e", minute, f"britney spears {minute}") for minute in range(10)),
+        ("e", 11, "plungwick ohio"),
+    ]
+)
+
+
+def found(given: Any, *more: Any, **parameters: Any) -> dict[str, Any]:
+    result: dict[str, Any] = qv.ExposureAttack(**parameters).run(given, *more).as_dict()
+    return result
+
+
+def counts(given: Any, *more: Any, **parameters: Any) -> dict[str, Any]:
+    (one,) = found(given, *more, **parameters)["subjects"]
+    return dict(one["counts"])
+
+
+def wanted(**given: int) -> dict[str, int]:
+    return {name: given.get(name.replace("-", "_").replace("+", "__"), 0) for name in NAMES + PAIRS}
+
+
+# -- logs ----------------------------------------------------------------------------------------------------
+
+
+def test_a_log_by_hand() -> None:
+    have = counts([qv.read(SMALL)])
+    assert have["sessions"] == wanted(
+        person=4, non_star=3, company=1, place=3, adult=1, revealing=1, identifier=1,
+        non_star__place=2, non_star__company=1, non_star__adult=1, person__place=3,
+    )  # fmt: skip
+    assert have["queries"] == wanted(
+        person=13, non_star=3, company=1, place=3, adult=1, revealing=1, identifier=1,
+        non_star__place=1, person__place=1,
+    )  # fmt: skip
+    assert have["occurrences"] == have["queries"] | {"place": 4}
+
+
+def test_sums_and_shares_of_a_log() -> None:
+    document = found([qv.read(SMALL)])
+    (one,) = document["subjects"]
+    assert (one["texts"], one["occurrences"], one["units"], one["linked_by"]) == (20, 21, 6, "sessions")
+    assert one["names"] == 3 and document["of"] == "log" and document["reference"] == "log"
+    assert document["success"] == 13 / 20 and document["trials"] == 20
+
+
+def test_who_is_a_star_is_told_by_the_raw_log() -> None:
+    log = qv.read(SMALL)
+    release = qv.publish(qv.read(many(5, ["britney spears"])), qv.KQuery(k=2))
+    alone = counts([release])
+    assert alone["occurrences"]["non-star"] == 5, "five times in itself"
+    assert counts([release], log)["queries"]["non-star"] == 0, "but famous in the log"
+    assert found([log, release])["subjects"][1]["counts"]["queries"] == wanted(person=1)
+    assert counts([log], star=11)["queries"]["non-star"] == 13
+    assert counts([log], star=1)["queries"]["non-star"] == 0
+
+
+def test_a_log_without_times_has_no_sessions() -> None:
+    have = counts([qv.read(SMALL.drop_columns(["time"]))])
+    assert have["sessions"] is None and have["queries"]["person"] == 13
+    own = SMALL.drop_columns(["time"]).append_column("session", pa.array(["s"] * SMALL.num_rows))
+    assert counts([qv.read(own)])["sessions"]["person"] == 4, "its own sessions, of each user"
+
+
+def test_a_log_with_nothing_and_a_log_of_one_user() -> None:
+    none = found([qv.read(pa.table({"user": ["a"], "time": [at(0)], "query": [""]}))])
+    assert none["success"] == 0 and none["trials"] == 0 and none["interval"] == [0, 0]
+    one = counts(qv.read(table([("a", 0, "karen walsh")])))
+    assert one["sessions"] == wanted(person=1, non_star=1)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> qv.SearchLog:
+    file = tmp_path_factory.mktemp("exposed") / "log.parquet"
+    qv.generate(file, qv.LogSettings(users=150, seed=4, secrets=90))
+    return qv.read(file)
+
+
+def naive(log: qv.SearchLog) -> dict[str, dict[str, int]]:
+    """The same counts, one query and one session at a time."""
+    spotter = Spotter()
+    events = log.engine.arrow(log.events()).to_pylist()
+    times = Counter(row["query"] for row in events)
+    kinds: dict[str, set[str]] = {}
+    names: dict[str, set[frozenset[str]]] = {}
+    occurs: Counter[frozenset[str]] = Counter()
+    for query in times:
+        words = [qv.keywords(word) for word in query.split(" ")]
+        entities = spotter.entities(query)
+        kinds[query] = {one.kind for one in entities}
+        names[query] = {
+            frozenset((*words[one.first], *words[one.last])) for one in entities if one.kind == "person"
+        }
+        for name in names[query]:
+            occurs[name] += times[query]
+    for query, persons in names.items():
+        if any(occurs[name] < 10 for name in persons):
+            kinds[query].add("non-star")
+    sessions: dict[tuple[str, str], set[str]] = {}
+    for row in events:
+        sessions.setdefault((row["user"], row["session"]), set()).update(kinds[row["query"]])
+
+    def have(sets: list[tuple[set[str], int]]) -> dict[str, int]:
+        return {
+            name: sum(number for one, number in sets if set(name.split("+")) <= one) for name in NAMES + PAIRS
+        }
+
+    return {
+        "sessions": have([(one, 1) for one in sessions.values()]),
+        "queries": have([(kinds[query], 1) for query in times]),
+        "occurrences": have([(kinds[query], number) for query, number in times.items()]),
+    }
+
+
+def test_a_generated_log_against_plain_loops(log: qv.SearchLog) -> None:
+    have = counts([log])
+    assert have == naive(log)
+    assert have["sessions"]["non-star+revealing"] > 0 and have["queries"]["non-star+place"] > 20
+
+
+def test_spark_counts_the_same(spark: Any) -> None:
+    assert counts([qv.read(SMALL, engine=spark)]) == counts([qv.read(SMALL)])
+
+
+# -- the control ---------------------------------------------------------------------------------------------
+
+
+def test_the_control_is_what_chance_makes_of_the_same_words() -> None:
+    """Names stand beside each other in every query: shuffled, first meets last in about a quarter of them."""
+    people = [f"{first} {last}" for first in ("karen", "denise", "nancy") for last in ("walsh", "lindgren")]
+    rows = [(f"u{n}", n, f"{people[n % 6]} {n}") for n in range(3_000)]
+    document = found([qv.read(table(rows))])
+    assert document["success"] == 1.0
+    # Every word of a text is one of the three first names, of the two last names or a number, independently.
+    words = {"karen": 1 / 9, "denise": 1 / 9, "nancy": 1 / 9, "walsh": 1 / 6, "lindgren": 1 / 6, "7": 1 / 3}
+    mean = sum(
+        math.prod(words[word] for word in text)
+        for text in itertools.product(words, repeat=3)
+        if any(one.kind == "person" for one in qv.spot(" ".join(text)))
+    )
+    # By Hoeffding the share of 3,000 is within 0.05 of its mean but with probability below 1e-6 (shuffles are closer).
+    assert abs(document["control"] - mean) < 0.05
+    low, high = document["interval"]
+    assert low < document["advantage"] < high and low > 0.5
+    # A control that took any first name for a person would not pass.
+    assert abs(1 - (2 / 3) ** 3 - mean) > 0.05
+
+
+def test_other_seeds_shuffle_otherwise(log: qv.SearchLog) -> None:
+    shares = [found([log], seed=seed)["control"] for seed in (1, 1, 2)]
+    assert shares[0] == shares[1] != shares[2]
+
+
+# -- releases ------------------------------------------------------------------------------------------------
+
+
+def test_private_releases_hold_nobody(log: qv.SearchLog) -> None:
+    releases = [
+        qv.publish(log, qv.Zealous(epsilon=1, delta=1e-6, max_items=5), allow_empty=True),
+        qv.publish(log, qv.ClickGraph(epsilon=1, delta=1e-6, max_queries=5), allow_empty=True),
+    ]
+    document = found([log, *releases])
+    before, *after = document["subjects"]
+    assert before["counts"]["queries"]["non-star"] > 50
+    for one in after:
+        # A non-star's name has at most 9 events; with these thresholds (over 60) it is published with
+        # probability below 1e-6 for all of them together.
+        assert all(one["counts"]["queries"][pair] == 0 for pair in PAIRS if pair.startswith("non-star"))
+        assert one["counts"]["sessions"] is None and one["linked_by"] is None
+    assert document["of"] in {"zealous", "click-graph"}
+
+
+@pytest.fixture(scope="module")
+def crowd() -> qv.SearchLog:
+    """Queries that many users share, with a name among them."""
+    return qv.read(many(30, ["karen walsh", "houston tx", "cancer help"]))
+
+
+def test_releases_by_session_keep_what_their_sessions_link(crowd: qv.SearchLog) -> None:
+    release = qv.publish(crowd, qv.KQuery(k=3))
+    have = counts([release], qv.read(SMALL))
+    expected = wanted(
+        person=30,
+        non_star=30,
+        place=30,
+        revealing=30,
+        non_star__place=30,
+        non_star__revealing=30,
+        person__place=30,
+    )
+    assert have["sessions"] == expected
+    assert have["queries"] == wanted(person=1, non_star=1, place=1, revealing=1)
+
+
+def test_keyword_sets_are_read_without_order(crowd: qv.SearchLog) -> None:
+    (one,) = found([qv.publish(crowd, qv.KSession(k=3))], qv.read(SMALL))["subjects"]
+    assert one["ordered"] is False and one["linked_by"] == "transactions" and one["texts"] == 1
+    assert one["counts"]["sessions"] == wanted(
+        person=30,
+        non_star=30,
+        place=30,
+        revealing=30,
+        non_star__place=30,
+        non_star__revealing=30,
+        person__place=30,
+    )
+
+
+def test_histograms_of_words_hold_no_names_but_terms(crowd: qv.SearchLog) -> None:
+    (one,) = found([qv.publish(crowd, qv.KKeyword(k=3))])["subjects"]
+    assert one["counts"]["queries"] == wanted(revealing=1)
+    assert one["counts"]["occurrences"] == wanted(revealing=30)
+
+
+def test_the_beginning_of_words_is_no_word() -> None:
+    rows = many(1, ["cancer"], prefix="a").to_pylist() + many(2, ["cancerous"], prefix="b").to_pylist()
+    release = qv.publish(qv.read(pa.Table.from_pylist(rows)), qv.KKeyword(k=3), allow_empty=True)
+    assert all(text.endswith("*") for text in release.tables["items"]["prefix"].to_pylist())
+    assert found([release])["subjects"][0]["texts"] == 0
+
+
+def test_query_pairs_are_linked(crowd: qv.SearchLog) -> None:
+    method = qv.Zealous(epsilon=20, delta=1e-2, max_items=3, items=("queries", "query-pairs"))
+    (one,) = found([qv.publish(crowd, method)], qv.read(SMALL))["subjects"]
+    assert one["linked_by"] == "pairs of queries" and one["units"] == 2
+    assert one["counts"]["sessions"]["non-star+place"] == 1
+    assert one["counts"]["queries"]["non-star+place"] == 0
+
+
+def test_scrubbing_hides_identifiers_and_nothing_else() -> None:
+    log = qv.read(SMALL)
+    steps = qv.AdHoc(steps=("delete-users", "scrub"))
+    before, after = found([log, qv.publish(log, steps, i_understand=True)])["subjects"]
+    assert after["counts"]["sessions"] == before["counts"]["sessions"] | {"identifier": 0}
+
+
+def test_concepts_of_a_perturbed_log_are_read_as_words() -> None:
+    log = qv.read(many(3, ["love", "hope"]))
+    release = qv.publish(log, qv.Semantic(epsilon=1))
+    (one,) = found([release])["subjects"]
+    assert one["linked_by"] == "users" and one["units"] == 3
+
+
+def test_labels_of_concepts_lose_their_sense() -> None:
+    log = qv.read(many(4, ["cancer hospital"]))
+    (one,) = found([qv.publish(log, qv.Clump(k=2))])["subjects"]
+    assert one["counts"]["queries"]["revealing"] == 1 and not one["ordered"]
+
+
+def test_an_empty_release_gives_nothing_away() -> None:
+    log = qv.read(SMALL)
+    release = qv.publish(log, qv.Zealous(epsilon=0.1, delta=1e-9, max_items=1), allow_empty=True)
+    assert release.released == {"items": 0}  # fails with probability 1e-9 at most
+    result = qv.ExposureAttack().run([log, release])
+    assert result.trials == 0 and result.figures["subjects"][1]["counts"]["queries"] == wanted()
+    assert any("has no text" in sentence for _, sentence in result.words)
+
+
+# -- hashes --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hashed release of the small log, its true map, and one that takes tx for ohio and the other way round."""
+    folder = tmp_path_factory.mktemp("hashed")
+    pq.write_table(SMALL, folder / "log.parquet")
+    qv.publish(qv.read(SMALL), qv.TokenHash(), out=folder / "hashes", i_understand=True)
+    truth = pq.read_table(folder / "hashes.private" / "token-map.parquet")
+    pq.write_table(truth, folder / "truth.parquet")
+    swap = {"tx": "ohio", "ohio": "tx"}
+    lines = [
+        f"{row['hash']}\t{swap.get(row['token'], row['token'])}"
+        for row in truth.to_pylist()
+        if row["token"] not in {"denise"}
+    ]
+    (folder / "guess.tsv").write_text("hash\ttoken\n" + "\n".join(lines) + "\n")
+    (folder / "guess.csv").write_text("hash,token\n" + "\n".join(lines).replace("\t", ",") + "\n")
+    return folder
+
+
+def test_the_right_map_reads_everything(hashed: Path) -> None:
+    release, truth = qv.load(hashed / "hashes"), hashed / "truth.parquet"
+    (one,) = found([release], qv.read(SMALL), truth, truth)["subjects"]
+    raw = counts([qv.read(SMALL)])
+    assert one["counts"] == raw == one["correct"]
+
+
+@pytest.mark.parametrize("guess", ["guess.tsv", "guess.csv"])
+def test_what_is_believed_and_what_is_correct(hashed: Path, guess: str) -> None:
+    release = qv.load(hashed / "hashes")
+    document = found([release], qv.read(SMALL), hashed / guess, hashed / "truth.parquet")
+    (one,) = document["subjects"]
+    believed, correct = one["counts"]["queries"], one["correct"]["queries"]
+    assert believed["person"] == correct["person"] == 12, "one name has a word that nobody read"
+    assert (believed["place"], correct["place"]) == (3, 0)
+    assert (believed["non-star+place"], correct["non-star+place"]) == (1, 0)
+    assert (believed["company"], correct["company"]) == (1, 1)
+    assert document["success"] == 12 / 20
+    without = found([release], qv.read(SMALL), hashed / guess)["subjects"][0]
+    assert "correct" not in without and without["counts"] == one["counts"]
+
+
+def test_a_hashed_log_is_recognised_by_its_hashes(hashed: Path) -> None:
+    rows = qv.load(hashed / "hashes").tables["log"]
+    names = pa.array([f"s{number}" for number in rows["session"].to_pylist()])
+    log = qv.read(pa.table({"user": names, "query": rows["query"]}))
+    truth = hashed / "truth.parquet"
+    raw, other = found([qv.read(SMALL), log], None, truth, truth)["subjects"]
+    assert raw["counts"]["queries"] == other["counts"]["queries"] and "correct" not in raw
+
+
+def test_hashes_in_another_order_are_read_without_order(hashed: Path) -> None:
+    method = qv.TokenHash(token_order="shuffle", sessions="drop")  # noqa: S106
+    release = qv.publish(qv.read(SMALL), method, i_understand=True)
+    file = hashed / "shuffled.parquet"
+    pq.write_table(release.private["token-map"], file)
+    (one,) = found([release], qv.read(SMALL), file, file)["subjects"]
+    assert one["ordered"] is False and one["linked_by"] is None
+    assert one["correct"]["queries"]["person"] == 13
+
+
+# -- command -------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_counts_and_no_text(hashed: Path) -> None:
+    log, release = str(hashed / "log.parquet"), str(hashed / "hashes")
+    given = ["--mapping", str(hashed / "guess.tsv"), "--truth", str(hashed / "truth.parquet")]
+    done = command("attack", "exposure", log, release, *given)
+    assert done.code == 0 and done.err == ""
+    words = " ".join(done.out.split())
+    for part in (
+        "within sessions log hashes, believed hashes, correct",
+        "non-star and place",
+        "shuffled between",
+    ):
+        assert part in words
+    printed = command("attack", "exposure", log, release, *given, "--json")
+    for secret in ("karen", "walsh", "fitzpatrick", "britney", "houston", "walmart", "ann.lee"):
+        assert secret not in done.out.lower() and secret not in printed.out.lower()
+    assert {"success", "control", "advantage", "interval", "subjects"} <= set(printed.document)
+
+
+def test_examples_are_shown_when_asked_for(hashed: Path) -> None:
+    done = command("attack", "exposure", str(hashed / "log.parquet"), "--show-examples", "2")
+    assert "karen walsh houston tx" in done.out and "walmart" in done.out
+    release, truth = str(hashed / "hashes"), str(hashed / "truth.parquet")
+    read = command("attack", "exposure", release, "--mapping", truth, "--show-examples", "1")
+    assert "karen walsh" in read.out
+
+
+def test_several_of_one_name_are_told_apart(crowd: qv.SearchLog) -> None:
+    releases = [qv.publish(crowd, qv.KQuery(k=k)) for k in (2, 3)]
+    document = found([crowd, *releases, crowd])
+    assert [one["name"] for one in document["subjects"]] == ["log", "k-query", "k-query 2", "log 2"]
+
+
+def test_progress_reaches_its_end(log: qv.SearchLog) -> None:
+    seen: list[tuple[int, int]] = []
+    qv.ExposureAttack().run([log], progress=lambda done, total: seen.append((done, total)))
+    assert seen and seen[-1][0] == seen[-1][1]
+
+
+# -- wrong input ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(hashed: Path) -> Path:
+    sealed = qv.AdHoc(steps=("secret-sharing",), k=2)
+    qv.publish(qv.read(SMALL), sealed, out=hashed / "sealed", i_understand=True)
+    (hashed / "empty.tsv").write_text("")
+    (hashed / "heads.tsv").write_text("hash\ttoken\n")
+    (hashed / "wrong.tsv").write_text("hash\tword\na\tb\n")
+    (hashed / "twice.tsv").write_text("hash\ttoken\na\tb\na\tc\n")
+    (hashed / "short.tsv").write_text("hash\ttoken\na\n")
+    (hashed / "binary.parquet").write_bytes(bytes(range(256)))
+    (hashed / "binary.tsv").write_bytes(b"\xff\xfe\x00hash")
+    (hashed / "other.tsv").write_text("hash\ttoken\nffff\tdog\n")
+    return hashed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("", 2, "Missing argument"),
+        ("missing.tsv", 3, "missing.tsv"),
+        ("empty.tsv", 3, "is empty"),
+        ("hashes", 3, "holds hashes and no words; say what they are taken for with --mapping"),
+        ("sealed", 3, "has no column of texts"),
+        ("log.parquet --truth truth.parquet", 2, "pass --mapping FILE too"),
+        ("log.parquet --mapping truth.parquet", 3, "no hash of 'truth.parquet' is in what was named"),
+        ("hashes --mapping other.tsv", 3, "no hash of 'other.tsv' is in what was named"),
+        ("hashes --mapping missing", 3, "the map in 'missing' cannot be read"),
+        ("hashes --mapping empty.tsv", 3, "has no column 'hash'"),
+        ("hashes --mapping heads.tsv", 3, "the map in 'heads.tsv' is empty"),
+        ("hashes --mapping wrong.tsv", 3, "has no column 'token'"),
+        ("hashes --mapping twice.tsv", 3, "row 2 of the map in 'twice.tsv' maps a hash for the second time"),
+        ("hashes --mapping short.tsv", 3, "row 1 of the map in 'short.tsv' lacks a hash or a token"),
+        ("hashes --mapping binary.parquet", 3, "cannot be read"),
+        ("hashes --mapping binary.tsv", 3, "cannot be read"),
+        ("hashes --mapping log.parquet", 3, "has no column 'hash'"),
+        ("hashes --mapping truth.parquet --truth wrong.tsv", 3, "has no column 'token'"),
+        ("log.parquet --star 0", 2, "'star' must be an int >= 1"),
+        ("log.parquet --show-examples nan", 2, "show-examples"),
+        ("log.parquet --rare-names some", 2, "'rare_names' must be a text out of keep, drop"),
+        ("log.parquet --reference missing.tsv", 3, "missing.tsv"),
+    ],
+)
+def test_wrong_commands(
+    arguments: str, code: int, words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = command("attack", "exposure", *arguments.split())
+    assert done.code == code and done.out == ""
+    assert words in done.err and done.err.count("\n") == 1
+
+
+def test_maps_are_read_as_they_are(folder: Path) -> None:
+    assert read_map(folder / "guess.tsv") == read_map(folder / "guess.csv")
+    assert json.dumps(read_map(folder / "other.tsv")) == '{"ffff": "dog"}'
+
+
+def test_all_kinds_have_a_bit_of_their_own() -> None:
+    assert len({1 << kind for kind in Kind}) == len(Kind) == 6
+    assert np.array([1 << kind for kind in Kind]).max() < 1 << 6
