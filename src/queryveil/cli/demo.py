@@ -1,4 +1,4 @@
-"""`queryveil demo`: generate a small realistic log, inspect, publish, verify, in seconds."""
+"""`queryveil demo`: generate a small realistic log, inspect, publish, verify, attack, evaluate, in seconds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ import queryveil as qv
 from queryveil.cli import console, inspect, options, publish
 
 _TOP = 10
+_KNOWN = 3
+"""Queries that the demo's attacker knows of a person."""
+_MEASURES = (f"coverage@{_TOP}", "released-share")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,7 +28,7 @@ def demo(
     users: Annotated[int, typer.Option(help="Users in the generated log.")] = 65_000,
     as_json: options.Json = False,
 ) -> None:
-    """Generate a log, look at its risk, publish its queries privately, and verify the release."""
+    """Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release."""
     settings = qv.SETTINGS["medium"] if users == 65_000 else qv.LogSettings(users=users)
     with _made(out):
         _show(out, settings, as_json)
@@ -85,12 +88,25 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say(
         f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)"
     )
+    private = qv.write_curator_report(out / "release", log, metrics=("coverage", "released-share"))
     secrets = _published_secrets(made.secrets_file, release)
     say(f"6. Planted secrets in the release: {secrets} of {sum(made.secrets.values())}")
+    say()
+    say("7. Attacked by someone who knows 3 queries of a person   (queryveil attack linkage)")
+    attack = qv.LinkageAttack(known=(_KNOWN,), trials=500).run(log, [release])
+    if not as_json:
+        _show_attack(attack)
+    say()
+    say("8. What it is still good for   (queryveil evaluate)")
+    worth = qv.evaluate(log, release, _MEASURES)
+    for name, figure in worth.figures.items():
+        value = "none" if figure.value is None else f"{figure.value:.3g}"
+        say(f"  {value:>8} {figure.unit:<8} {name}: {figure.help}")
     say()
     say(
         f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator."
     )
+    say(f"  The curator's report, with coverage and the log's own counts: {private}")
     if as_json:
         console.as_json(
             {
@@ -101,9 +117,21 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
                 "released": release.released,
                 "top": top,
                 "verified": checked.passed,
+                "curator_report": str(private),
                 "secrets_published": secrets,
+                "attack": attack.as_dict(),
+                "evaluate": worth.measures,
             }
         )
+
+
+def _show_attack(attack: qv.AttackResult) -> None:
+    log, release = attack.figures["results"]
+    console.line(
+        f"  in the log       finds {100 * log['success']:.0f} % of users, whatever stands for their names; "
+        f"{100 * log['control']:.0f} % wrongly if they are not in it"
+    )
+    console.line(f"  in the release   finds {100 * release['success']:.0f} %: {release['why']}")
 
 
 def _published_secrets(listing: Path, release: qv.Release) -> int:
