@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
-.PHONY: setup setup-dev java demo test lint bench figures evidence docs clean
+.PHONY: setup setup-dev java chromium demo test lint bench figures evidence docs clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -13,7 +13,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-setup-dev: $(VENV)/.dev java
+setup-dev: $(VENV)/.dev java chromium
 $(VENV)/.dev: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -22,6 +22,10 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 # Spark needs Java 17 or newer.
 java:
 	@java -version >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq default-jre-headless; }
+
+# Reports are looked at in a real browser.
+chromium:
+	@command -v chromium >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq chromium; }
 
 demo: setup
 	rm -rf demo
@@ -36,7 +40,7 @@ test: setup-dev lint
 	$(BIN)/pytest -n 2
 
 bench: setup-dev
-	for one in noise publish taxonomy transactions keyword_generation synthesize language semantic scrubbing k_session; do \
+	for one in noise publish taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \
 	  echo "== $$one"; $(BIN)/python benchmarks/$$one.py || exit 1; done
 
 evidence: setup-dev

@@ -146,6 +146,7 @@ def test_publish_has_the_keys_that_scripts_read(here: Path) -> None:
     assert {one.name for one in release.iterdir()} == {
         "manifest.json",
         "items.parquet",
+        "croissant.json",
         "DATASHEET.md",
         "report.html",
     }
@@ -240,12 +241,18 @@ def test_demo_in_words() -> None:
     assert passed
     assert passed[1] == passed[2]
     assert "6. Planted secrets in the release: 0 of " in said
+    assert re.search(r"in the log +finds \d+ % of users", said)
+    assert re.search(r"in the release +finds 0 %", said)
+    assert "coverage@10: share of the log's" in said
 
 
 def test_demo_as_a_document() -> None:
     shown = document("demo", "--out", "shown", "--users", "5000")
     assert shown["verified"] is True
     assert shown["secrets_published"] == 0
+    log, release = shown["attack"]["results"]
+    assert log["success"] > 0.5 and release["success"] == 0
+    assert 0 <= shown["evaluate"]["coverage@10"] <= 1
     assert 1 <= len(shown["top"]) == min(10, shown["released"]["items"])
     assert Path(shown["release"], "report.html").exists()
 

@@ -33,6 +33,7 @@ def test_a_release_folder_is_complete_and_verifies(log: qv.SearchLog, tmp_path: 
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
         "manifest.json",
         "items.parquet",
+        "croissant.json",
         "DATASHEET.md",
         "report.html",
     }

@@ -1,6 +1,6 @@
 """The shape of a release folder: names, schema and digests. Writer and verifier share this and nothing else.
 
-DIR/                manifest.json, one Parquet file per table, DATASHEET.md, report.html
+DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html
 DIR.private/        what the curator alone may see, mode 0700
 """
 
@@ -13,6 +13,7 @@ FORMAT = "queryveil-release"
 FORMAT_VERSION = 1
 
 MANIFEST = "manifest.json"
+CROISSANT = "croissant.json"
 DATASHEET = "DATASHEET.md"
 REPORT = "report.html"
 

@@ -25,7 +25,10 @@ from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.noise import Noise
-from queryveil.report import datasheet, html
+from queryveil.report import croissant, datasheet, public
+
+_GROUP_ROWS = 1 << 20
+"""Rows of a group in Parquet files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +137,7 @@ def publish(
                 if plan.guarantee.private
                 else "lower k if there is one, use a longer log, or pass --allow-empty",
             )
-        release = Release(plan=plan, tables=tables, private=_private(log, run), seconds=run.seconds)
+        release = Release(plan=plan, tables=tables, private=_private(log, run, plan), seconds=run.seconds)
         if target is not None:
             with run.stage("write") as say:
                 target.fill(release)
@@ -202,10 +205,11 @@ def _read_sentence(log: SearchLog) -> str:
     return f"{log.rows:,} rows, {people}{rejected}"
 
 
-def _private(log: SearchLog, run: Run) -> dict[str, Any]:
+def _private(log: SearchLog, run: Run, plan: Plan) -> dict[str, Any]:
     facts: dict[str, Any] = {"users": log.users, "rows": log.rows, "seconds": run.seconds}
     if log.staged is not None:
         facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
+    facts["warnings"] = list(plan.warnings)
     private: dict[str, Any] = {"curator": facts, **run.private}
     if log.staged is not None and log.staged.rejected_file is not None:
         private["rejected"] = log.staged.rejected_file
@@ -237,16 +241,24 @@ class Target:
         files: dict[str, dict[str, Any]] = {}
         for name, table in release.tables.items():
             file = self.public / folder.table_file(name)
-            pq.write_table(table.combine_chunks(), file, compression="zstd")
+            _write_table(table, file)
             files[file.name] = {"rows": table.num_rows}
-        (self.public / folder.DATASHEET).write_text(datasheet.write(manifest), encoding="utf-8")
-        (self.public / folder.REPORT).write_text(html.write(manifest, release.tables), encoding="utf-8")
-        for name in (*files, folder.DATASHEET, folder.REPORT):
-            file = self.public / name
-            known = {"sha256": folder.digest(file), "bytes": file.stat().st_size}
-            files[name] = known | files.get(name, {})
         manifest["files"] = files
+        self._digest(files, *files)
+        # Each document may name the digests of those before it.
+        for name, write in (
+            (folder.CROISSANT, croissant.write),
+            (folder.DATASHEET, datasheet.write),
+            (folder.REPORT, lambda known: public.write(known, release.tables)),
+        ):
+            (self.public / name).write_text(write(manifest), encoding="utf-8")
+            self._digest(files, name)
         (self.public / folder.MANIFEST).write_text(_json(manifest), encoding="utf-8")
+
+    def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
+        for name in names:
+            file = self.public / name
+            files[name] = {"sha256": folder.digest(file), "bytes": file.stat().st_size} | files.get(name, {})
 
     def _fill_private(self, release: Release) -> None:
         for name, content in release.private.items():
@@ -309,6 +321,13 @@ def _disk_errors(release: Path) -> Iterator[None]:
             f"output '{release}' cannot be written ({error.strerror or type(error).__name__})",
             "choose a folder with room where you may write, with --out",
         ) from None
+
+
+def _write_table(table: pa.Table, file: Path) -> None:
+    """A group of rows at a time: a table on disk need not fit into memory."""
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        for start in range(0, table.num_rows, _GROUP_ROWS):
+            writer.write_table(table.slice(start, _GROUP_ROWS).combine_chunks())
 
 
 def _json(content: Any) -> str:

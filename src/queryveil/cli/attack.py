@@ -12,6 +12,10 @@ import queryveil as qv
 from queryveil.cli import console, options
 
 _LOGS = ("log", "log-or-release")
+_RELEASES = ("release", "log-or-release")
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Keep the result in the private folder of each release that is named.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,6 +29,10 @@ def add_to(app: typer.Typer) -> None:
         made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
         if any(one.kind in _LOGS for one in cls.inputs):
             made += options.reading_parameters()
+        if any(one.kind in _RELEASES for one in cls.inputs):
+            made.append(
+                inspect.Parameter("keep_it", inspect.Parameter.KEYWORD_ONLY, annotation=Keep, default=False)
+            )
         made.append(
             inspect.Parameter(
                 "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
@@ -53,18 +61,31 @@ def _parameter(one: qv.AttackInput) -> inspect.Parameter:
 
 def _attacker(cls: type[qv.Attack]) -> Any:
     def attack(**given: Any) -> None:
-        as_json = given.pop("as_json")
+        as_json, keep = given.pop("as_json"), given.pop("keep_it", False)
         how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
         inputs = [_loaded(one, given[one.name], how) for one in cls.inputs]
+        releases = _releases(inputs) if keep else []
         with console.progress("attacking") as progress:
             found = made.run(*inputs, progress=progress)
+        kept = [str(qv.keep_attack(one, made, found)) for one in releases]
         if as_json:
-            console.as_json(found.as_dict())
+            console.as_json(found.as_dict() | ({"kept": kept} if keep else {}))
         else:
             show(cls, found)
+            for file in kept:
+                console.labelled("Kept", file)
 
     return attack
+
+
+def _releases(inputs: list[Any]) -> list[qv.Release]:
+    """The releases that were named, beside which a result can be kept."""
+    each = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
+    releases = [one for one in each if isinstance(one, qv.Release)]
+    if not releases:
+        raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --keep away")
+    return releases
 
 
 def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any]) -> Any:
@@ -79,6 +100,8 @@ def _load(kind: str, value: Any, how: dict[str, Any]) -> Any:
         return Path(value)
     if kind == "release" or (kind == "log-or-release" and (Path(value) / "manifest.json").is_file()):
         return qv.load(value)
+    if kind == "log-or-release" and (Path(value).parent / "manifest.json").is_file():  # a table of a release
+        return qv.load(Path(value).parent)
     with console.progress("reading") as progress:
         return qv.read(value, progress=progress, **how)
 

@@ -113,3 +113,4 @@ def show(release: qv.Release) -> None:
         console.labelled("Warning", warning)
     console.labelled("Next", f"queryveil release verify {release.path}")
     console.labelled("", f"open {release.path}/report.html; {release.path}.private is for you alone")
+    console.labelled("", f"queryveil report {release.path} --curator --log LOG")

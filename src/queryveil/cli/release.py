@@ -1,4 +1,4 @@
-"""`queryveil release verify DIR`: check a release on its own."""
+"""`queryveil release verify DIR`: check a release on its own; `export`: its tables for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def add_to(app: typer.Typer) -> None:
         """Check releases."""
 
     commands.command("verify")(verify)
+    commands.command("export")(export)
     app.add_typer(commands, name="release")
 
 
@@ -39,3 +40,20 @@ def verify(
             f"the release fails {len(failed)} of {len(found.checks)} checks: {', '.join(failed)}",
             "do not rely on it; ask its publisher",
         )
+
+
+def export(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    csv: Annotated[Path, typer.Option("--csv", metavar="OUT", help="New folder for one CSV file per table.")],
+    as_json: options.Json = False,
+) -> None:
+    """Write the tables of a release as CSV that a spreadsheet opens without running any of it."""
+    files = [str(file) for file in qv.export_csv(release, csv)]
+    if as_json:
+        console.as_json({"release": str(release), "files": files})
+        return
+    for file in files:
+        console.labelled("csv", file)
+    console.labelled(
+        "", "a text that begins like a formula has an apostrophe in front; the Parquet file is exact"
+    )

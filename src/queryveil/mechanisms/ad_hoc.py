@@ -150,7 +150,8 @@ class AdHoc:
             assessment=(
                 "Singling out: not excluded. A rare query, or a few queries together, are one person's.",
                 f"Linkability: not excluded. Queries are linked by {linked}.",
-                "Inference: not bounded.",
+                "Inference: not bounded. Once a person is recognised by one query, the queries that are linked to it "
+                "are learnt as they stand.",
             ),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 from collections.abc import Mapping, Sequence
@@ -13,13 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.report import figures
+from queryveil.report import figures, spreadsheet
 from queryveil.studies.frame import Check, Findings, Given, Study
 
 CURATOR = "Made from the raw log: for its curator alone, not for publication."
-
-# What a spreadsheet would take for a formula at the start of a cell.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 _STYLE = """
 body { margin: 0 auto; max-width: 46rem; padding: 1.5rem 1rem 4rem; color: #1c2430; background: #fff;
@@ -68,15 +64,8 @@ def about(study: Study, given: Given) -> dict[str, Any]:
 
 def write_csv(file: Path, study: Study, findings: Findings) -> None:
     """The tidy table as text that a spreadsheet opens without running any of it."""
-    with file.open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines)
-        writer.writerow(study.columns())
-        for row in findings:
-            writer.writerow([_safe(row[column]) for column in study.columns()])
-
-
-def _safe(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    columns = study.columns()
+    spreadsheet.write_rows(file, columns, ([row[column] for column in columns] for row in findings))
 
 
 def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[Check]) -> str:

@@ -13,6 +13,7 @@ from queryveil.verification import (
     ad_hoc,
     anonymity,
     click_graph,
+    croissant,
     folder_checks,
     k_session,
     manifest,
@@ -49,6 +50,7 @@ def verify(path: str | Path) -> Verification:
     made = [
         *manifest.checks(read),
         *folder_checks.checks(release, read),
+        *croissant.checks(release, read),
         *tables.checks(read, opened, broken),
     ]
     method = read.content.get("method")

@@ -12,6 +12,8 @@ from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 
 DOCUMENTS = (folder.DATASHEET, folder.REPORT)
+OPTIONAL = (folder.CROISSANT,)
+"""What the first releases did not have."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -83,7 +85,7 @@ def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
 def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
     of_tables = {folder.table_file(name) for name in tables}
     for name in files:
-        if name not in of_tables and name not in DOCUMENTS:
+        if name not in of_tables and name not in (*DOCUMENTS, *OPTIONAL):
             yield f"{quoted(name)} is neither a table nor a document"
     for name in (*sorted(of_tables), *DOCUMENTS):
         if name not in files:

@@ -1,0 +1,147 @@
+"""The guarantee as chances: how sure someone can become, in a table that a person can read.
+
+Differential privacy bounds what a suspicion can become. Approximate differential privacy bounds how often guesses and
+accusations are right, not what one output can do, and so it has a table of its own. k-anonymity bounds nothing of the
+kind from above: its table says what someone learns at the least.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+
+from queryveil.guarantee import (
+    ADD_REMOVE,
+    APPROXIMATE,
+    K_ANONYMITY,
+    NONE,
+    PROBABILISTIC,
+    REPLACE,
+    Guarantee,
+    before_to_after,
+    rounded_up,
+)
+
+_PRIORS = (0.01, 0.1, 0.5)
+_WRONG = (0.01, 0.1)
+_CROWDS = (1, 2, 10, 100)
+_NEARLY = Decimal("99.99")
+
+
+@dataclass(frozen=True)
+class Chances:
+    """A table of chances, with the sentence before it and the one after."""
+
+    says: str
+    heading: tuple[str, str]
+    rows: tuple[tuple[str, str], ...]
+    note: str = ""
+
+
+def chances(guarantee: Guarantee) -> Chances:
+    """How sure someone who reads the release can become."""
+    if guarantee.kind == NONE:
+        return Chances(
+            "Nothing limits how sure someone can become:",
+            ("sure before reading", "sure after reading, at most"),
+            tuple((_percent(prior), "100 %") for prior in _PRIORS),
+        )
+    if guarantee.kind == K_ANONYMITY:
+        return _of_crowds(guarantee)
+    between = _between_histories(guarantee)
+    return _of_tests(guarantee, between) if guarantee.kind == APPROXIMATE else _of_beliefs(guarantee, between)
+
+
+def _between_histories(guarantee: Guarantee) -> tuple[float, float]:
+    """Epsilon and delta between two histories of one person, both in the log."""
+    if guarantee.neighbours == ADD_REMOVE and guarantee.kind != PROBABILISTIC:
+        guarantee = guarantee.against(REPLACE)
+    epsilon = float(guarantee.epsilon or 0)
+    if not guarantee.replaces:
+        epsilon *= 2
+    return epsilon, float(guarantee.delta or 0)
+
+
+def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
+    epsilon, delta = between
+    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
+    given = f", {' and '.join(guarantee.disclosed)} being known" if guarantee.disclosed else ""
+    rows = tuple((_percent(prior), _percent(before_to_after(prior, epsilon))) for prior in _PRIORS)
+    note = "It holds whatever else that someone knows, and however long they compute."
+    if guarantee.kind == PROBABILISTIC:
+        note = (
+            f"With probability {rounded_up(delta)} at most, the randomness of this release falls so that the bound "
+            f"does not hold. {note}"
+        )
+    return Chances(
+        f"Someone suspects something about {of}{given}, and then reads this release:",
+        ("sure before reading", "sure after reading, at most"),
+        rows,
+        note,
+    )
+
+
+def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
+    epsilon, delta = between
+    power = math.exp(min(epsilon, 700))
+    rows = [("guess which of two equally likely histories it is", f"{_percent(_coin(between))} of the time")]
+    for wrong in _WRONG:
+        right = min(1.0, power * wrong + delta, 1 - (1 - wrong - delta) / power)
+        rows.append(
+            (
+                f"accuse people of one of them, {_percent(wrong)} of the innocent too",
+                f"{_percent(right)} of the others found",
+            )
+        )
+    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
+    return Chances(
+        f"Someone tries to find out {of}, two histories being possible, and reads this release:",
+        ("what they do", "how often they are right, at most"),
+        tuple(rows),
+        "It holds whatever else that someone knows, and however long they compute. The bound is on how often they are "
+        f"right over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it.",
+    )
+
+
+def _coin(between: tuple[float, float]) -> float:
+    """How often a guess between two equally likely histories is right, at most."""
+    epsilon, delta = between
+    return 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
+
+
+def evenly(guarantee: Guarantee) -> str:
+    """What an even chance can become, in a sentence."""
+    between = _between_histories(guarantee)
+    if guarantee.kind == APPROXIMATE:
+        return f"A guess between two equally likely histories is right at most {_percent(_coin(between))} of the time."
+    after = _percent(before_to_after(0.5, between[0]))
+    but = (
+        f", except with probability {rounded_up(guarantee.delta)}" if guarantee.kind == PROBABILISTIC else ""
+    )
+    return f"A suspicion of 50 % becomes one of at most {after}{but}."
+
+
+def _of_crowds(guarantee: Guarantee) -> Chances:
+    k = int(guarantee.k or 0)
+    rows = tuple((f"{k * times:,}", _percent(1 / times)) for times in _CROWDS)
+    return Chances(
+        f"Every published {guarantee.shared} is that of at least {k:,} users. Someone who knows of how many people "
+        "they must be, such as the staff of one company, is then so sure about each of these people, at the least:",
+        ("people it can be", "sure about each of them, at least"),
+        rows,
+        "No upper limit holds: with other knowledge, someone may be certain.",
+    )
+
+
+def _percent(share: float) -> str:
+    """A share of 100, never rounded down, and never rounded to certainty."""
+    if share >= 1:
+        return "100 %"
+    exact = Decimal(repr(share)) * 100
+    for digits in (0, 1, 2):
+        up = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        # As few digits as keep it within a hundredth of what it is.
+        if up - exact <= exact / 100 and up < 100:
+            break
+    return "nearly 100 %" if up > _NEARLY else f"{up.normalize():f} %"

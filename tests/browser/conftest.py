@@ -1,0 +1,91 @@
+"""A real browser, pages to open in it, and a watch over what they ask for."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+
+import queryveil as qv
+from tests.report import pages
+
+
+@dataclass
+class Watched:
+    """A page, and what it did that it should not."""
+
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    """Requests for anything outside the page's own folder."""
+    said: list[str] = field(default_factory=list)
+    """Errors of the console, errors of scripts, dialogs."""
+
+
+Opener = Callable[..., contextlib.AbstractContextManager[Watched]]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    assert program, "chromium is missing: make setup-dev installs it"
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def look(browser: Browser) -> Opener:
+    """Open a file at a width, and watch it."""
+
+    @contextlib.contextmanager
+    def opened(file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Watched]:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        watched = Watched(context.new_page())
+        inside = file.parent.resolve().as_uri() + "/"
+
+        def judge(route: Route) -> None:
+            if route.request.url.startswith((inside, "data:", "blob:")):
+                route.continue_()
+            else:
+                watched.asked.append(route.request.url)
+                route.abort()
+
+        context.route("**/*", judge)
+        watched.page.on("console", lambda one: watched.said.append(one.text) if one.type == "error" else None)
+        watched.page.on("pageerror", lambda error: watched.said.append(str(error)))
+        watched.page.on("dialog", lambda dialog: (watched.said.append("dialog"), dialog.dismiss()))
+        watched.page.goto(file.resolve().as_uri())
+        yield watched
+        context.close()
+
+    return opened
+
+
+@pytest.fixture(scope="session")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return pages.publish_all(tmp_path_factory.mktemp("releases"))
+
+
+@pytest.fixture(scope="session")
+def curators(releases: dict[str, Path]) -> Path:
+    """The curator's report of the release with the most in it, an attack included."""
+    release = qv.load(releases["approximate"])
+    attack = qv.SybilAttack(trials=5)
+    qv.keep_attack(release, attack, attack.run(release))
+    return qv.write_curator_report(
+        releases["approximate"], qv.read(pages.hostile_log()), metrics=("coverage", "released-share")
+    )
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study that needs no log."""
+    out = tmp_path_factory.mktemp("study") / "out"
+    qv.compare(None, "release-probability", out=out, vary={"frequency": [100, 140, 180]}, repeats=1)
+    return out
