@@ -1,11 +1,12 @@
 """Semantic perturbation: draws a second once tables are warm, what an epsilon buys, and a whole log.
 
-    python benchmarks/semantic.py [--queries 1000000] [--draws 2000000]
+    python benchmarks/semantic.py [--queries 1000000] [--draws 2000000] [--lengths 1,4]
 
 Printed as JSON: seconds to build one concept's groups in the domain `abstraction`; draws a second with one epsilon for
 all and with an epsilon per user; seconds, queries a second and peak memory of publishing a generated log with that many
 queries, on one core, reading and writing included; and for `measles` the probability of the own concept, and of any
-disease, by criterion and epsilon per phrase.
+disease, by criterion and epsilon per phrase. With `--lengths`, also the peak memory of logs that many times as long,
+each in a process of its own with 200 MB for the engine.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import json
 import os
 import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from fractions import Fraction
@@ -25,6 +28,7 @@ import numpy as np
 
 import queryveil as qv
 from queryveil.mechanisms.semantic_domain import Choice
+from queryveil.mechanisms.semantic_draws import Exponential
 from queryveil.noise import Noise
 
 TOPICS = ("disease", "scientific discipline", "sport", "social event")
@@ -32,19 +36,20 @@ TOPICS = ("disease", "scientific discipline", "sport", "social event")
 
 def drawing(draws: int) -> dict[str, float]:
     sampler = Choice.of(None, None, None, "sqc1").samplers[0]
+    cold = Exponential(sampler.domain, "sqc1")
     random = np.random.default_rng(1)
     concepts = random.permutation(len(sampler.domain))[:2_000]
     places = concepts[np.minimum(random.zipf(1.3, draws) - 1, len(concepts) - 1)].astype(np.int64)
     start = time.perf_counter()
-    for place in np.unique(places).tolist():
-        sampler.groups(place)
-    figures = {"groups_of_a_concept_s": (time.perf_counter() - start) / len(np.unique(places))}
+    for place in concepts[:200].tolist():
+        cold.groups(place)
+    figures = {"groups_of_a_concept_s": (time.perf_counter() - start) / 200}
     noise, epsilons = Noise(), [Fraction(5) / m for m in range(1, 201)]
     for name, used, which in (
         ("one_epsilon", epsilons[:1], np.zeros(draws, dtype=np.int64)),
         ("epsilon_per_user", epsilons, random.integers(0, 200, draws)),
     ):
-        sampler.draw(places[:1000], used, which[:1000], noise)  # weights are warm, too
+        sampler.draw(places, used, which, noise)  # weights and the groups of frequent concepts are warm
         start = time.perf_counter()
         sampler.draw(places, used, which, noise)
         figures[f"draws_per_s_{name}"] = draws / (time.perf_counter() - start)
@@ -71,6 +76,17 @@ def publishing(queries: int) -> dict[str, float]:
     }
 
 
+def peaks(queries: int, lengths: list[int]) -> dict[str, float]:
+    """Peak memory in gigabytes by the number of queries."""
+    found = {}
+    for length in lengths:
+        command = [sys.executable, __file__, "--only-publish", "--queries", str(length * queries)]
+        limited = {**os.environ, "QUERYVEIL_MEMORY": "200MB"}
+        done = subprocess.run(command, check=True, capture_output=True, env=limited)
+        found[f"{length * queries:,} queries"] = json.loads(done.stdout)["peak_gb"]
+    return found
+
+
 def bought() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for criterion in ("sqc1", "sqc2", "nsqc"):
@@ -92,12 +108,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--queries", type=int, default=1_000_000)
     parser.add_argument("--draws", type=int, default=2_000_000)
+    parser.add_argument("--lengths", help="how many times as long, between commas")
+    parser.add_argument("--only-publish", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core
+    if options.only_publish:
+        print(json.dumps(publishing(options.queries)))
+        return
     figures = drawing(options.draws) | publishing(options.queries)
-    print(
-        json.dumps({name: float(f"{value:.4g}") for name, value in figures.items()} | {"measles": bought()})
-    )
+    shown: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in figures.items()}
+    if options.lengths:
+        shown["peak_gb_by_length"] = peaks(options.queries, [int(one) for one in options.lengths.split(",")])
+    print(json.dumps(shown | {"measles": bought()}))
 
 
 if __name__ == "__main__":

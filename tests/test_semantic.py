@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from fractions import Fraction
@@ -9,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.mechanisms import semantic_rows
+from queryveil.mechanisms import semantic_rows, semantic_table
 from queryveil.noise import Noise
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
-from tests.seeded import SeededBits
+from tests.seeded import NoiseOfUsers, SeededBits
 from tests.semantic_worlds import food_file, history
 
 __all__ = ["food_file"]
@@ -98,7 +100,8 @@ def test_nothing_but_labels_pseudonyms_and_numbers_leaves(
     assert numbers == set(range(len(numbers))) and len(numbers) <= len(people) + 1
     assert release.tables["log"].schema.types == [pa.int64(), pa.int64(), pa.string()]
     told = b"".join(file.read_bytes() for file in (folder / "out").iterdir())
-    for secret in (b"secretname", b"hunter2", b"brien", b"0199", b"mallory", b"trent", b"2026-01-01T"):
+    # None of them can be part of a digest.
+    for secret in (b"secretname", b"hunter2", b"brien", b"-0199", b"mallory", b"trent", b"2026-01-01T"):
         assert secret not in told
 
 
@@ -106,14 +109,14 @@ def test_unmapped_text_that_is_passed_through_is_noticed(
     food_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted defect: texts of a query without a concept go out as they are."""
-    build = semantic_rows.Rows.table
+    build = semantic_table.Rows.tables
 
-    def leaking(self: semantic_rows.Rows, noise: Noise) -> pa.Table:
-        table = build(self, noise)
+    def leaking(self: semantic_table.Rows) -> tuple[pa.Table, pa.Table]:
+        table, names = build(self)
         texts = ["secretname", *table["query"].to_pylist()[1:]]
-        return table.set_column(2, "query", pa.array(texts, pa.string()))
+        return table.set_column(2, "query", pa.array(texts, pa.string())), names
 
-    monkeypatch.setattr(semantic_rows.Rows, "table", leaking)
+    monkeypatch.setattr(semantic_table.Rows, "tables", leaking)
     release = qv.publish(qv.read(history(**PEOPLE)), qv.Semantic(epsilon=1, taxonomy=str(food_file)))
     known = qv.Taxonomy.from_file(food_file)
     assert not labels(release) <= set(known.labels(range(len(known))))
@@ -271,16 +274,72 @@ def test_windows_do_not_depend_on_batches(sizes: list[int]) -> None:
     assert list(map(len, cut)) == [27, 27, 27, 19] and list(itertools.chain(*cut)) == users
 
 
-def test_the_same_draws_on_spark(food_file: Path, spark: Any) -> None:
-    people = {f"u{n}": ["tea", "apple and coffee", "zzyzx"] for n in range(20)}
-    method = qv.Semantic(epsilon=5, taxonomy=str(food_file))
-    tables = [
-        qv.publish(qv.read(history(**people), engine=engine), method, noise=Noise(SeededBits(4))).tables[
-            "log"
-        ]
-        for engine in ("duckdb", spark)
+def by_original(release: qv.Release) -> dict[str, list[str]]:
+    """User -> her published queries in order, by the curator's map."""
+    names = dict(zip(*release.private["user-map"].to_pydict().values(), strict=True))
+    found: dict[str, list[str]] = {}
+    for row in rows(release):
+        found.setdefault(names[row["user"]], []).append(row["query"])
+    return found
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        qv.Semantic(epsilon=5),
+        qv.Semantic(epsilon=5, keep_words="modifiers", epsilon_per="query"),
+        qv.Semantic(epsilon=5, max_phrases=2, pad=True),
+        qv.ProfileHistogram(epsilon=50, max_queries=3),
+    ],
+    ids=["plain", "kept words", "padded", "histogram"],
+)
+def test_the_same_draws_for_each_user_on_spark(food_file: Path, spark: Any, method: Any) -> None:
+    """Spark draws in its workers, users spread over all of them; DuckDB here, one window after the other."""
+    people = {f"u{n}": ["tea", "cheap apple and coffee", "zzyzx"] * (n % 3 + 1) for n in range(40)}
+    method = dataclasses.replace(method, taxonomy=str(food_file))
+    made = [
+        qv.publish(qv.read(history(**people), engine=engine), method, noise=NoiseOfUsers(seed))
+        for engine, seed in (("duckdb", 4), (spark, 4), ("duckdb", 5))
     ]
-    assert tables[0].equals(tables[1])
+    here, there, other = map(by_original, made)
+    assert here == there and len(here) == 40
+    assert here != other, "another seed draws otherwise"
+    assert made[0].private["phrases"].equals(made[1].private["phrases"]), "workers' counts add up"
+
+
+def test_workers_draw_by_themselves(food_file: Path, spark: Any) -> None:
+    """Without a seed no two users draw alike, in whichever worker: 20 phrases of 12 concepts each."""
+    people = {f"u{n}": ["tea"] * 20 for n in range(200)}
+    method = qv.Semantic(epsilon=1, taxonomy=str(food_file))
+    found = by_original(qv.publish(qv.read(history(**people), engine=spark), method))
+    assert len({tuple(texts) for texts in found.values()}) == 200  # else with probability 1e-16
+
+
+def test_a_bit_source_with_a_state_is_not_sent_to_workers(food_file: Path, spark: Any) -> None:
+    """The defect that must not be: copies of one generator in all workers, which would all draw the same."""
+    log = qv.read(history(ann=["tea"]), engine=spark)
+    with pytest.raises(Exception, match="two copies of a bit source"):
+        qv.publish(log, qv.Semantic(epsilon=1, taxonomy=str(food_file)), noise=Noise(SeededBits(1)))
+
+
+def test_draws_of_a_user_do_not_depend_on_windows(food_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = {f"u{n}": ["tea", "apple and coffee"] * (n % 4 + 1) for n in range(30)}
+    method = qv.Semantic(epsilon=5, taxonomy=str(food_file))
+    whole = by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4)))
+    monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 7)
+    monkeypatch.setattr(semantic_table, "_PILE_ROWS", 9)
+    assert by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4))) == whole
+
+
+def test_the_curator_alone_knows_which_user_a_number_stands_for(food_file: Path, tmp_path: Path) -> None:
+    method = qv.Semantic(epsilon=1e6, epsilon_per="query", criterion="nsqc", taxonomy=str(food_file))
+    qv.publish(qv.read(history(**PEOPLE)), method, out=tmp_path / "out")
+    known = pq.read_table(tmp_path / "out.private" / "user-map.parquet")
+    assert known.column_names == ["user", "original"]
+    names = dict(zip(*known.to_pydict().values(), strict=True))
+    assert sorted(names.values()) == ["ann", "bob"]
+    published = pq.read_table(tmp_path / "out" / "log.parquet").to_pylist()
+    assert {names[row["user"]]: row["query"] for row in published} == {"ann": "veal", "bob": "beef"}
 
 
 def test_clicks_do_not_multiply_queries_and_a_log_without_times_will_do(food_file: Path) -> None:

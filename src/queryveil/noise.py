@@ -225,6 +225,12 @@ class Noise:
     def __init__(self, bits: Bits | None = None) -> None:
         self._bits: Bits = SystemBits() if bits is None else bits
 
+    def __reduce__(self) -> tuple[type[Noise], tuple[()]]:
+        """Noise may be sent to other processes, each of which then asks its own system; a state may not be copied."""
+        if not isinstance(self._bits, SystemBits):
+            raise TypeError("two copies of a bit source would draw the same: only the system's may be sent")
+        return Noise, ()
+
     def discrete_laplace(self, scale: float | Fraction, size: int) -> NDArray[np.int64]:
         """size independent draws with P[X = x] = (1-q)/(1+q) q^|x|, q = exp(-1/scale), on the integers.
 

@@ -217,6 +217,39 @@ def test_words_are_tagged_as_textblob_tags_them() -> None:
         assert [tagger().tag(word) for word in words] == [tag for _, tag in theirs if tag]
 
 
+ENDINGS = (
+    "s ss is ous ly al ed ing ful ish ive tic ate ify ise ize able ible ient less y e g t men -ly é ß 4 . ' x"
+)
+UNLISTED = st.builds(
+    str.__add__,
+    st.text("qxzjkaeis", min_size=1, max_size=5),
+    st.one_of(st.sampled_from(ENDINGS.split()), st.text(max_size=3)),
+)
+
+
+def tagged_otherwise(word: str) -> bool:
+    from textblob.en import parser
+
+    from queryveil.language.word_kinds import tagger
+
+    normal = qv.normalise(word).replace(" ", "")
+    known = not normal or tagger().knows(normal)
+    return not known and tagger().tag(normal) != parser.find_tags([normal])[0][1]
+
+
+@given(UNLISTED)
+@settings(max_examples=2_000, deadline=None, derandomize=True)
+def test_words_that_it_does_not_know_are_tagged_as_textblob_does(word: str) -> None:
+    assert not tagged_otherwise(word)
+
+
+def test_an_ending_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("queryveil.language.word_kinds._TOLD_BY_ENDING", ("s", "ly"))
+    assert [end for end in ENDINGS.split() if tagged_otherwise(f"qxq{end}")] == [
+        *("al", "ed", "ing", "ful", "ish", "ive", "tic", "ate", "ify", "ise", "ize", "able", "ible", "ient")
+    ]
+
+
 def in_a_new_process(code: str, folder: Path) -> str:
     quiet = {"NLTK_DATA": str(folder), "HOME": str(folder), "PATH": ""}
     return subprocess.run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
+from queryveil.mechanisms import semantic_rows
 from queryveil.studies import Findings, profiles
-from queryveil.studies.profiles import ROOTS, SETTINGS, SUB_TOPICS, generated
+from queryveil.studies.profiles import SETTINGS, generated
 from queryveil.taxonomy.topics import Topics
+from queryveil.utility.profiles import SUB_TOPICS, TOPICS
 from tests.seeded import SeededBits
 
 LOSS = "profile-divergence"
@@ -92,7 +93,7 @@ def test_checks_fail_for_results_without_the_shape(
 def test_topics_are_the_largest_direct_specialisations() -> None:
     taxonomy = qv.Taxonomy.wordnet()
     below = taxonomy.hypernyms.reversed
-    direct = {int(one) for root in Topics(taxonomy, ROOTS).roots for one in below.of(root)}
+    direct = {int(one) for root in Topics(taxonomy, TOPICS).roots for one in below.of(root)}
     sizes = {taxonomy.label(one): len(taxonomy.below(one, graph=True)) for one in direct}
     assert tuple(sorted(sizes, key=lambda label: (-sizes[label], label))[: len(SUB_TOPICS)]) == tuple(
         sorted(SUB_TOPICS, key=lambda label: (-sizes[label], label))
@@ -117,14 +118,28 @@ def test_made_users_have_interests_and_the_seed_decides() -> None:
 def test_a_log_brings_its_own_phrases() -> None:
     table = pa.table({"user": ["a", "a", "b", "c"], "query": ["measles", "basketball", "algebra", "zzzz"]})
     log = qv.read(table)
-    study = dataclasses.replace(qv.STUDIES["profiles"], needs_log=True)
     vary = {"criterion": PERTURBED, "epsilon": [1.0], "setting": ["D=P"]}
-    made = qv.compare(log, study, vary=vary, repeats=1)
+    made = qv.compare(log, "profiles", vary=vary, repeats=1)
     assert made.passed
-    assert profiles.of_log(log, qv.Taxonomy.wordnet()).counts().tolist() == [2, 1], "c has no topic"
+    assert {(row["users"], row["phrases"]) for row in made.findings} == {(2, 2)}, "c has no topic"
     nothing = qv.read(pa.table({"user": ["a"], "query": ["zzzz"]}))
     with pytest.raises(qv.CannotBeMet, match="topics"):
-        qv.compare(nothing, study, vary=vary, repeats=1)
+        qv.compare(nothing, "profiles", vary=vary, repeats=1)
+
+
+def test_users_of_a_log_are_chosen_by_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    taxonomy = qv.Taxonomy.wordnet()
+    rows = [(f"u{n}", query) for n in range(30) for query in ["measles", "flu"][: n % 2 + 1]]
+    user, query = zip(*rows, strict=True)
+    log = qv.read(pa.table({"user": user, "query": query}))
+    every, few, again, other = (
+        profiles.of_log(log, most, seed, taxonomy).counts().tolist()
+        for most, seed in ((99, 1), (8, 1), (8, 1), (8, 2))
+    )
+    assert sorted(every) == [1] * 15 + [2] * 15
+    assert few == again == every[:8] and few != other
+    monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 4)
+    assert profiles.of_log(log, 8, 1, taxonomy).counts().tolist() == few, "whatever is read together"
 
 
 @pytest.mark.parametrize(

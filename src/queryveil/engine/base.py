@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ibis
 import pyarrow as pa
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+T = TypeVar("T")
+UserMap = Callable[[Iterator[pa.RecordBatch]], Iterator[T]]
+"""From batches in which the rows of each user stand together, in order, to any number of values."""
 
 
 class Engine:
@@ -50,6 +54,17 @@ class Engine:
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         with self.errors():
             yield from table.to_pyarrow_batches()
+
+    def map_users(
+        self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
+    ) -> Iterator[T]:
+        """What a function makes of the rows of all users, each user's in this order, in one place.
+
+        It is called once for all users here; an engine with workers calls it in each of them, for its share of the
+        users. So it must not matter to it who else is there. What comes back is evaluated once.
+        """
+        rows = table.order_by(["user", *order]).select(*columns)
+        yield from function(self.batches(rows))
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pyarrow as pa
 
-from queryveil.engine.base import Engine, temporary_name
+from queryveil.engine.base import Engine, T, UserMap, temporary_name
 from queryveil.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +61,29 @@ class Spark(Engine):
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         yield from self.arrow(table).to_batches()
 
+    def map_users(
+        self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
+    ) -> Iterator[T]:
+        session = self.con._session
+
+        def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # A value is one cell, so that the driver takes them one at a time, whatever is in them.
+            for value in function(batches):
+                yield pa.record_batch([pa.array([pickle.dumps(value)], pa.binary())], names=["value"])
+
+        with self.errors():
+            frame = session.sql(self.con.compile(table))
+            # So many parts also where little is in them: Spark would put these together, and use one core.
+            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
+            users = frame.repartition(parts, "user").sortWithinPartitions("user", *order).select(*columns)
+        with self.errors(), _queryveil_in_workers():
+            # Kept by the executors and cut off from where it came from: nothing is drawn a second time.
+            kept = users.mapInArrow(packed, "value binary").localCheckpoint()
+        with self.errors():
+            for row in kept.toLocalIterator():
+                # From workers that this process sent the function to.
+                yield pickle.loads(bytes(row["value"]))  # noqa: S301
+
     def table(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
         name = temporary_name()
@@ -90,6 +115,22 @@ class Spark(Engine):
             ) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
 
 
+@contextlib.contextmanager
+def _queryveil_in_workers() -> Iterator[None]:
+    """Say what to do where Spark's workers have another Python than this one, without this package."""
+    from pyspark.errors import PythonException
+
+    try:
+        yield
+    except PythonException as error:
+        if "ModuleNotFoundError" not in str(error):
+            raise
+        raise UsageError(
+            "a package is missing in the Python of Spark's workers",
+            "install queryveil[language] there, and name that Python with PYSPARK_PYTHON",
+        ) from None
+
+
 def start(url: str) -> Spark:
     """A session at `spark` (all local cores) or at a master."""
     try:
@@ -106,6 +147,8 @@ def start(url: str) -> Spark:
         "spark.log.level": "OFF",
     }
     if master.startswith("local"):
+        # Workers need what is installed here.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         quiet |= {"spark.sql.shuffle.partitions": "4", "spark.driver.bindAddress": "127.0.0.1"}
         quiet |= {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g"}
     for name, value in quiet.items():

@@ -62,9 +62,10 @@ class Labels:
         return self.most_words
 
     def _concept(self, text: str) -> int:
-        form = "_".join(text.replace("_", " ").split())
+        plain = text.isascii() and text.isalnum()
+        form = text if plain else "_".join(text.replace("_", " ").split())
         node = find_form(form, self._forms, self._irregular)
-        if node < 0 and not form.replace("_", "").isalnum():
+        if node < 0 and not plain and not form.replace("_", "").isalnum():
             node = self._first_found(form.translate(_MARKS), form.removesuffix("'s"))
         if node < 0 and not form.isascii():
             node = self._first_found(_without_accents(form))

@@ -69,6 +69,11 @@ _KINDS: Final = {
     "PRP$": Kind.DETERMINER,
 }
 _PLURAL: Final = frozenset({"NNS", "NNPS"})
+# All endings that the tagger looks at in words that it does not know: without one a word of letters is a noun for it.
+_TOLD_BY_ENDING: Final = (
+    *("s", "ly", "al", "ed", "ing", "ful", "ish", "ive", "tic", "ate", "ify", "ise", "ize"),
+    *("able", "ible", "ient"),
+)
 
 
 class Tagger:
@@ -96,9 +101,16 @@ class Tagger:
         """The Penn Treebank tag."""
         tag = self._listed.get(word)
         if tag is None:
-            tag = self._tag([word])[0][1] if len(word) <= LONGEST_WORD else "NN"
+            return self._unlisted(word)
         # The list has a few tags such as NN|JJ, the likeliest first.
         return tag.partition("|")[0]
+
+    def _unlisted(self, word: str) -> str:
+        if len(word) > LONGEST_WORD or (
+            word.isalpha() and word.islower() and not word.endswith(_TOLD_BY_ENDING)
+        ):
+            return "NN"
+        return self._tag([word])[0][1]
 
     def is_plural(self, word: str) -> bool:
         return self.tag(word) in _PLURAL

@@ -22,7 +22,9 @@ from queryveil.mechanisms import semantic_words as words
 from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
 from queryveil.mechanisms.semantic_domain import PER_TOPIC, Choice
 from queryveil.mechanisms.semantic_draws import NSQC
-from queryveil.mechanisms.semantic_rows import Phrases, Rows, Tally, windows
+from queryveil.mechanisms.semantic_map import drawn
+from queryveil.mechanisms.semantic_rows import Phrases, Tally
+from queryveil.mechanisms.semantic_table import Rows
 from queryveil.noise import Noise
 from queryveil.parameters import param, validate
 
@@ -117,36 +119,38 @@ class ProfileHistogram:
         """Any log with users and queries will do."""
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        choice, tally = self.choice(), Tally()
-        rows = Rows(choice.taxonomy)
-        with run.stage("protect") as say:
-            for found in windows(log, choice.taxonomy, tally):
-                inside = choice.locate(found.concepts)[0] >= 0
-                phrases = found.only(inside).first(self.max_queries)
-                tally.add("phrases outside the domain", int((~inside).sum()))
-                tally.add("phrases counted", len(phrases.owners))
-                rows.add(self._regenerated(phrases, choice, run.noise))
-            run.private["phrases"] = tally.table()
-            counted = tally.counts.get("phrases counted", 0)
+        choice = self.choice()
+        with run.stage("protect") as say, Rows(log, choice.taxonomy, run.noise) as rows:
+            for some in drawn(log, self, run.noise):
+                rows.add(some)
+            run.private["phrases"] = rows.tally.table()
+            counted = rows.tally.counts.get("phrases counted", 0)
             say(
-                f"{counted:,} phrases counted; {tally.users:,} histograms of {len(choice.domain):,} concepts with noise"
+                f"{counted:,} phrases counted; {rows.tally.users:,} histograms of {len(choice.domain):,} concepts "
+                "with noise"
             )
             if not counted:
                 raise CannotBeMet(
                     "no query of this log has a phrase with a concept inside the domain",
                     "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
                 )
-            return {"log": rows.table(run.noise)}
+            table, run.private["user-map"] = rows.tables()
+            return {"log": table}
 
-    def _regenerated(self, phrases: Phrases, choice: Choice, noise: Noise) -> Phrases:
+    def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
+        """For every user as many queries of one concept as all have, drawn from her noisy histogram."""
+        inside = choice.locate(found.concepts)[0] >= 0
+        phrases = found.only(inside).first(self.max_queries)
+        tally.add("phrases outside the domain", int((~inside).sum()))
+        tally.add("phrases counted", len(phrases.owners))
         places = choice.locate(phrases.concepts)[1]
         ends = np.cumsum(phrases.counts())
-        drawn = [
+        queries = [
             self.drawn(np.bincount(own, minlength=len(choice.domain)), noise)
             for own in np.split(places, ends[:-1])
         ]
         slots = np.arange(phrases.users * self.max_queries)
-        concepts = choice.domain.concepts[np.concatenate(drawn)].astype(np.int64)
+        concepts = choice.domain.concepts[np.concatenate(queries)].astype(np.int64)
         return Phrases(phrases.users, slots // self.max_queries, slots, concepts)
 
     def drawn(self, counts: Numbers, noise: Noise) -> Numbers:

@@ -22,7 +22,9 @@ from queryveil.mechanisms import semantic_words as words
 from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
 from queryveil.mechanisms.semantic_domain import PER_TOPIC, Choice
 from queryveil.mechanisms.semantic_draws import CRITERIA, NSQC, SQC1
-from queryveil.mechanisms.semantic_rows import Phrases, Rows, Tally, windows
+from queryveil.mechanisms.semantic_map import drawn
+from queryveil.mechanisms.semantic_rows import Phrases, Tally
+from queryveil.mechanisms.semantic_table import Rows
 from queryveil.noise import Noise
 from queryveil.parameters import param, validate
 
@@ -170,15 +172,14 @@ class Semantic:
         """Any log with users and queries will do."""
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        choice, tally = self.choice(), Tally()
-        rows = Rows(choice.taxonomy)
-        with run.stage("protect") as say:
-            for phrases in windows(log, choice.taxonomy, tally, keep=self.keep_words):
-                rows.add(self._replaced(phrases, choice, run.noise, tally))
-            run.private["phrases"] = tally.table()
-            replaced = tally.counts.get("phrases replaced", 0)
+        with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise) as rows:
+            for some in drawn(log, self, run.noise, keep=self.keep_words):
+                rows.add(some)
+            run.private["phrases"] = rows.tally.table()
+            counts = rows.tally.counts
+            replaced = counts.get("phrases replaced", 0)
             say(
-                f"{replaced:,} of {tally.counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
+                f"{replaced:,} of {counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
                 "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
             )
             if not replaced:
@@ -186,9 +187,10 @@ class Semantic:
                     "no query of this log has a phrase with a concept inside the domain",
                     "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
                 )
-            return {"log": rows.table(run.noise)}
+            table, run.private["user-map"] = rows.tables()
+            return {"log": table}
 
-    def _replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
+    def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
         """The same phrases with drawn concepts; padded if asked for."""
         inside = choice.locate(found.concepts)[0] >= 0
         phrases = found.only(inside)
@@ -203,16 +205,14 @@ class Semantic:
         shares = np.zeros(len(phrases.owners), dtype=np.int64)
         if not self.fixed:
             shares = np.searchsorted(numbers, phrases.counts())[phrases.owners]
-        drawn = choice.draw(phrases.concepts, epsilons, shares, noise)
+        concepts = choice.draw(phrases.concepts, epsilons, shares, noise)
         if self.pad and self.max_phrases is not None:
-            return self._padded(phrases, drawn, choice, noise, self.max_phrases)
-        return dataclasses.replace(phrases, concepts=drawn)
+            return self._padded(phrases, concepts, choice, noise, self.max_phrases)
+        return dataclasses.replace(phrases, concepts=concepts)
 
-    def _padded(
-        self, phrases: Phrases, drawn: np.ndarray, choice: Choice, noise: Noise, most: int
-    ) -> Phrases:
+    def _padded(self, phrases: Phrases, own: np.ndarray, choice: Choice, noise: Noise, most: int) -> Phrases:
         """Exactly so many queries of one phrase for every user, what she lacks drawn uniformly."""
         slots = np.arange(phrases.users * most)
         concepts = choice.uniform(len(slots), noise)
-        concepts[phrases.owners * most + phrases.ranks()] = drawn
+        concepts[phrases.owners * most + phrases.ranks()] = own
         return Phrases(phrases.users, slots // most, slots, concepts)

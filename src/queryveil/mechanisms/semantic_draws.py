@@ -6,7 +6,6 @@ uniformly. Rounding a weight is paid for by a slightly smaller exponent: docs/pr
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
@@ -88,7 +87,7 @@ class Exponential:
         self.scale_bits = 62 - len(domain).bit_length()
         self._weights: dict[Fraction, npt.NDArray[np.int64]] = {}
         self._certificates: dict[Fraction, Certificate] = {}
-        self._groups: OrderedDict[int, Groups] = OrderedDict()
+        self._groups: dict[int, Groups] = {}
         self._small = np.min_scalar_type(len(domain))
         self._most_cached = max(64, _CACHED_BYTES // (self._small.itemsize * len(domain)))
 
@@ -205,18 +204,19 @@ class Exponential:
     # -- groups ------------------------------------------------------------------------------------------------
 
     def groups(self, place: int) -> Groups:
-        """The groups of one concept; those used last are kept."""
+        """The groups of one concept; those of the first ones are kept, and these are the most frequent of a log.
+
+        Keeping those used last would keep none: one window after the other goes through all of its concepts.
+        """
         if place in self._groups:
-            self._groups.move_to_end(place)
             return self._groups[place]
         codes = self.codes(place)
         sizes = np.bincount(codes)
         found = np.flatnonzero(sizes)
         order = np.argsort(codes.astype(np.min_scalar_type(len(self.distances))), kind="stable")
         made = Groups(order.astype(self._small), found, np.cumsum(sizes[found]) - sizes[found], sizes[found])
-        self._groups[place] = made
-        if len(self._groups) > self._most_cached:
-            self._groups.popitem(last=False)
+        if len(self._groups) < self._most_cached:
+            self._groups[place] = made
         return made
 
     def codes(self, place: int) -> npt.NDArray[np.int64]:
@@ -241,7 +241,7 @@ class Exponential:
         weights = np.stack([self.weights(epsilon) for epsilon in epsilons])
         by_place = np.argsort(places, kind="stable")
         cuts = np.flatnonzero(np.diff(places[by_place])) + 1
-        for slots in np.split(by_place, cuts):
+        for slots in sorted(np.split(by_place, cuts), key=len, reverse=True):
             groups = self.groups(int(places[slots[0]]))
             rows = which[slots]
             drawn[slots] = self._drawn(groups, weights, rows, noise)

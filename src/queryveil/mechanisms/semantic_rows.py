@@ -1,12 +1,14 @@
-"""From a log to phrases user by user, in a stream; and from drawn concepts to a table (user, number, query).
+"""From a log to phrases user by user, in a stream.
 
-Only numbers of concepts pass from one to the other: no text of the log can reach the table.
+From here on there are numbers of concepts and names of users: no text of a query can reach a release, except words
+that were asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +17,16 @@ import pyarrow.compute as pc
 
 from queryveil import language
 from queryveil.log import SearchLog
-from queryveil.mechanisms.semantic_domain import SEPARATOR
-from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 Numbers = npt.NDArray[np.int64]
 
 _WINDOW_ROWS = 400_000
 """Rows looked at together; a window ends with the next user, whatever batches an engine hands out."""
-_CHUNK_ROWS = 1_000_000
-"""Rows turned into text at once: a chunk of text must stay below two gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class Phrases:
     def first(self, most: int) -> Phrases:
         """Of each user's phrases the first so many."""
         return self.only(self.ranks() < most)
+
+    def of_user(self, user: int) -> Phrases:
+        """The phrases of one user alone."""
+        own = slice(*np.searchsorted(self.owners, [user, user + 1]).tolist())
+        words = None if self.words is None else self.words[own]
+        return Phrases(1, np.zeros_like(self.owners[own]), self.queries[own], self.concepts[own], words)
 
     def ranks(self) -> Numbers:
         """Which of her owner's phrases each one is, from 0."""
@@ -72,34 +79,47 @@ class Tally:
     def add(self, what: str, number: int) -> None:
         self.counts[what] = self.counts.get(what, 0) + int(number)
 
+    def __iadd__(self, other: Tally) -> Tally:
+        self.users += other.users
+        self.queries += other.queries
+        for what, number in other.counts.items():
+            self.add(what, number)
+        return self
+
     def table(self) -> pa.Table:
         figures = {"users": self.users, "queries": self.queries, **self.counts}
         return pa.table({"what": list(figures), "number": pa.array(figures.values(), pa.int64())})
 
 
-# -- from a log ----------------------------------------------------------------------------------------------
+COLUMNS = ("user", "query")
+"""What is looked at of each row."""
 
 
-def windows(log: SearchLog, taxonomy: Taxonomy, tally: Tally, *, keep: str = "none") -> Iterator[Phrases]:
-    """The log's phrases with a concept, some users at a time. Users without any query are counted in.
+def events(log: SearchLog) -> tuple[ir.Table, list[str]]:
+    """The rows of a log that count, users without any query included, and the columns that order a user's.
 
-    `keep` says which words around them to hand out too: none, function words, or modifiers as well.
+    By time and query: an order that is total, and the same on every engine.
     """
     timed = ["time"] if "time" in log.columns else []
     rows = log.table.select("user", *timed, "query")
-    if timed:  # one event, however many clicks
-        rows = rows.distinct()
-    # By user, time and query: an order that is total, and the same on every engine.
-    rows = rows.order_by(["user", *timed, "query"]).select("user", "query")
-    for window in by_user(log.engine.batches(rows), _WINDOW_ROWS):
-        yield _phrases(window, taxonomy, tally, keep)
+    # With times one event, however many clicks.
+    return rows.distinct() if timed else rows, [*timed, "query"]
 
 
-def by_user(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+def windows(log: SearchLog, taxonomy: Taxonomy) -> Iterator[tuple[pa.StringArray, Phrases]]:
+    """The log's phrases with a concept, some users at a time, with their names."""
+    rows, order = events(log)
+    batches = log.engine.batches(rows.order_by(["user", *order]).select(*COLUMNS))
+    for window in by_user(batches):
+        yield phrases_of(window, taxonomy, Tally())
+
+
+def by_user(batches: Iterable[pa.RecordBatch], rows: int | None = None) -> Iterator[pa.Table]:
     """The same rows cut where a user ends, at the first such place after so many rows."""
+    rows = _WINDOW_ROWS if rows is None else rows
     waiting: list[pa.Table] = []
     for batch in batches:
-        part = pa.table({name: batch.column(name).cast(pa.string()) for name in ("user", "query")})
+        part = pa.table({name: batch.column(name).cast(pa.string()) for name in COLUMNS})
         waiting.append(part)
         if sum(map(len, waiting)) <= rows:
             continue
@@ -122,7 +142,13 @@ def _end_of_user(table: pa.Table, after: int) -> int | None:
     return None if place < 0 else after + int(place)
 
 
-def _phrases(window: pa.Table, taxonomy: Taxonomy, tally: Tally, keep: str) -> Phrases:
+def phrases_of(
+    window: pa.Table, taxonomy: Taxonomy, tally: Tally, keep: str = "none"
+) -> tuple[pa.StringArray, Phrases]:
+    """The names of the users of a window, and their phrases with a concept.
+
+    `keep` says which words around them to hand out too: none, function words, or modifiers as well.
+    """
     users = window["user"].combine_chunks()
     starts = np.ones(len(users), dtype=bool)
     starts[1:] = pc.not_equal(users.slice(1), users.slice(0, len(users) - 1)).to_numpy(zero_copy_only=False)
@@ -131,18 +157,19 @@ def _phrases(window: pa.Table, taxonomy: Taxonomy, tally: Tally, keep: str) -> P
     rows = coded.indices.to_numpy().astype(np.int64)
     mapped = language.mapping(coded.dictionary.to_pylist(), taxonomy, parts=keep != "none")
     lengths = np.diff(mapped.offsets)[rows]
-    places = _runs(mapped.offsets[:-1][rows], lengths)
+    places = runs(mapped.offsets[:-1][rows], lengths)
     tally.users += int(owners[-1]) + 1
     tally.queries += int((rows != _number_of_empty(coded)).sum())
     tally.add("phrases", mapped.phrases[rows].sum())
     tally.add("phrases without a concept", mapped.unmapped[rows].sum())
-    return Phrases(
+    phrases = Phrases(
         int(owners[-1]) + 1,
         np.repeat(owners, lengths),
         np.repeat(np.arange(len(rows)), lengths),
         mapped.concepts[places].astype(np.int64),
         _words(mapped, keep)[places] if keep != "none" else None,
     )
+    return users.take(pa.array(np.flatnonzero(starts))), phrases
 
 
 def _words(mapped: language.Mapped, keep: str) -> npt.NDArray[np.object_]:
@@ -166,87 +193,9 @@ def _number_of_empty(coded: pa.DictionaryArray) -> int:
     return int(pc.index(coded.dictionary, "").as_py())
 
 
-def _runs(starts: Numbers, lengths: Numbers) -> Numbers:
+def runs(starts: Numbers, lengths: Numbers) -> Numbers:
     """start, start + 1, ... for each start, as many as its length."""
     ends = np.cumsum(lengths)
     count = int(ends[-1]) if len(ends) else 0
     found: Numbers = np.arange(count) + np.repeat(starts - (ends - lengths), lengths)
     return found
-
-
-# -- to a table ----------------------------------------------------------------------------------------------
-
-
-class Rows:
-    """Drawn concepts, collected some users at a time, and put into a table under random numbers for users."""
-
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self._taxonomy = taxonomy
-        self._users = 0
-        self._owners: list[npt.NDArray[np.int32]] = []
-        self._numbers: list[npt.NDArray[np.int32]] = []
-        self._lengths: list[npt.NDArray[np.int32]] = []
-        self._concepts: list[npt.NDArray[np.int32]] = []
-        self._words: list[npt.NDArray[np.object_]] = []
-
-    def add(self, drawn: Phrases) -> None:
-        """One row for each query with a phrase. Users without any are left out."""
-        if not len(drawn.owners):
-            return
-        starts = np.flatnonzero(np.diff(drawn.queries, prepend=-1))
-        lengths = np.diff(starts, append=len(drawn.queries))
-        # Users with a phrase, numbered without gaps.
-        present, owners = np.unique(drawn.owners[starts], return_inverse=True)
-        firsts = np.flatnonzero(np.diff(owners, prepend=-1))
-        numbers = np.arange(len(owners)) - firsts[owners]
-        self._owners.append((owners + self._users).astype(np.int32))
-        self._numbers.append(numbers.astype(np.int32))
-        self._lengths.append(lengths.astype(np.int32))
-        self._concepts.append(drawn.concepts.astype(np.int32))
-        if drawn.words is not None:
-            self._words.append(drawn.words)
-        self._users += len(present)
-
-    def table(self, noise: Noise) -> pa.Table:
-        """user, number, query: by random numbers of users, then in the order in which a user posed her queries."""
-        if not self._users:
-            return pa.table({"user": _ints([]), "number": _ints([]), "query": pa.array([], pa.string())})
-        lengths = np.concatenate(self._lengths)
-        starts = np.cumsum(lengths, dtype=np.int64) - lengths
-        concepts = np.concatenate(self._concepts)
-        words = np.concatenate(self._words) if self._words else None
-        users = noise.permutation(self._users)[np.concatenate(self._owners)]
-        place = np.argsort(users, kind="stable")
-        texts = [
-            self._texts(concepts, words, starts[part], lengths[part])
-            for part in np.split(place, range(_CHUNK_ROWS, len(place), _CHUNK_ROWS))
-        ]
-        return pa.table(
-            {
-                "user": _ints(users[place]),
-                "number": _ints(np.concatenate(self._numbers)[place]),
-                "query": pa.chunked_array(texts, pa.string()),
-            }
-        )
-
-    def _texts(
-        self,
-        concepts: npt.NDArray[np.int32],
-        words: npt.NDArray[np.object_] | None,
-        starts: Numbers,
-        lengths: npt.NDArray[np.int32],
-    ) -> pa.StringArray:
-        """The labels of each row's concepts, one after another."""
-        wanted = _runs(starts, lengths.astype(np.int64))
-        distinct, codes = np.unique(concepts[wanted], return_inverse=True)
-        labels = pa.array(self._taxonomy.labels(distinct.tolist()), pa.string()).take(pa.array(codes))
-        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
-        if words is None:
-            return pc.binary_join(pa.ListArray.from_arrays(offsets, labels), SEPARATOR)
-        before, after = (pa.array(words[wanted, side], pa.string()) for side in (0, 1))
-        labels = pc.binary_join_element_wise(before, labels, after, "")
-        return pc.binary_join(pa.ListArray.from_arrays(offsets, labels), " ")
-
-
-def _ints(values: npt.ArrayLike) -> pa.Int64Array:
-    return pa.array(np.asarray(values, dtype=np.int64))

@@ -36,6 +36,11 @@ _KEPT = {
     "modifiers": "function words and modifiers, such as 'of' and 'cheap', before and after a replaced phrase",
 }
 
+_KEPT_EXAMPLE = {
+    "function": "becomes a random concept and the words 'near here'",
+    "modifiers": "becomes the surname, a random concept and the words 'near here'",
+}
+
 
 def what(method: Semantic) -> str:
     where = " of its topic" if method.per_topic else ""
@@ -80,19 +85,25 @@ def caveats(method: Semantic) -> tuple[str, ...]:
     found = []
     if not method.pad:
         found.append(
-            "how many queries a user has, and how many phrases each of them, is published as it is: someone who knows "
-            "that a person posed exactly 412 queries finds that person's rows by counting, and then knows how many "
-            "phrases each query had; --max-phrases N --pad hides it"
+            "how many queries a user has, and how many phrases each of them, is published as it is, counting phrases "
+            "that the domain has a concept for. A made-up example: someone who asked for 'measles', then for 'measles "
+            "and fever' and then for 'tennis lessons' has three rows, of one, two and one concept"
+            + ("" if method.per_topic else ", none of which needs to be about health or sport")
+            + ". Whoever knows that this person posed three such queries finds the rows by counting, and what they say "
+            "of that person is then bounded by epsilon alone. Releases made with --max-phrases N --pad do not give "
+            "these numbers away"
         )
     if method.per_topic:
         found.append(
-            "the topic of every phrase is published as it is, and only what is inside of a topic is hidden: a row "
-            "below 'disease' says that the person searched for a disease"
+            "the topic of every phrase is published as it is, and only what is inside of a topic is hidden. A made-up "
+            "example with the topics disease and sport: for 'measles' some disease is published, the right one or "
+            "another, and never a sport; so its row says for certain that this person searched for a disease"
         )
     if method.keep_words != "none":
         found.append(
             f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as they "
-            "were typed, and a rare one, such as a name, says whose query it is"
+            "were typed, and a rare one, such as a name, or a rare row of common ones says whose query it is. A "
+            f"made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}"
         )
     if method.epsilon_per == "query":
         found.append(
@@ -112,7 +123,10 @@ def caveats(method: Semantic) -> tuple[str, ...]:
 
 
 def assessment(method: Semantic) -> tuple[str, ...]:
-    links = "The rows of a user are linked by a random number that no other release has."
+    links = (
+        "The rows of a user are linked by a random number that no other release has. Which user it stands for is "
+        "written to the publisher's private folder only, for measurements, and can be deleted there."
+    )
     if method.pad:
         return (
             "Singling out: every user has the same number of rows, and what they say is bounded by epsilon.",

@@ -175,6 +175,8 @@ class Study:
     figures: Callable[[Findings], Mapping[str, Any]]
     checks: Callable[[Findings], Sequence[Check]]
     needs_log: bool = True
+    takes_log: bool = False
+    """It can do without a log, and takes one that is given."""
     quick: bool = False
     """Its cells take no time, so that one process is enough where no log is read."""
     needs: tuple[str, ...] = ("time",)
@@ -211,7 +213,7 @@ class Study:
 
     def check_log(self, log: SearchLog | None) -> None:
         """Refuse a log that lacks what the study needs."""
-        if not self.needs_log:
+        if not self.needs_log and (log is None or not self.takes_log):
             return
         if log is None:
             raise UsageError(

@@ -22,6 +22,8 @@ _ERRORS = 6
 """Standard errors of a difference that count as noise: over all checks together a false alarm of less than 1e-6."""
 _FLAT_TO = 10.0
 """The largest epsilon per user at which 100 phrases leave nothing to see."""
+_FLAT_PHRASES = 16
+"""Users of a log may have fewer phrases: below so many this epsilon is not spread thinly."""
 
 Curve = Mapping[float, float]
 
@@ -111,7 +113,7 @@ def _flat(found: Findings) -> list[Check]:
     for setting, criterion, points in _curves(found, ("A", "B", "C"), PER_USER):
         values = [loss for epsilon, loss in points.items() if epsilon <= _FLAT_TO]
         noise = noise_of(found, setting, criterion)
-        if len(values) < 2:
+        if len(values) < 2 or max(found.values("phrases")) < _FLAT_PHRASES:
             continue
         checks.append(
             Check(

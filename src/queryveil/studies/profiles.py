@@ -1,12 +1,14 @@
 """What users are interested in, before and after their phrases are replaced: user profiles in four settings.
 
-Users of a release have random numbers, so profiles are compared where the concepts are drawn, by the mechanisms' own
-classes. No log is needed: a population with topical interests is made from the taxonomy. With a log, its phrases inside
-the topics are taken instead.
+Profiles are compared where the concepts are drawn, by the mechanisms' own classes: one draw serves several choices of
+topics. No log is needed: a population with topical interests is made from the taxonomy. With a log, users of it with
+phrases inside the topics are taken instead.
 """
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,13 +16,14 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.log import SearchLog
 from queryveil.mechanisms import ProfileHistogram, Semantic
 from queryveil.mechanisms.semantic_domain import WORDNET_DOMAIN, Choice
 from queryveil.mechanisms.semantic_draws import NSQC, SQC1, SQC2, Exponential
-from queryveil.mechanisms.semantic_rows import Phrases, Tally, windows
+from queryveil.mechanisms.semantic_rows import Phrases, windows
 from queryveil.noise import Noise
 from queryveil.studies import profile_results
 from queryveil.studies.frame import Axis, Cell, Given, Metric, Row, Study
@@ -28,31 +31,8 @@ from queryveil.studies.profile_results import DRAWN, ERROR, HBDP, LOSS, PER_QUER
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.similarity import Domain
 from queryveil.taxonomy.topics import Topics, root_named
-from queryveil.utility.profiles import profile_counts, profile_divergences
-
-ROOTS = ("disease", "scientific discipline", "sport", "social event")
-SUB_TOPICS = (
-    "natural_science.n.01",
-    "contest.n.01",
-    "communicable_disease.n.01",
-    "show.n.03",
-    "skin_disease.n.01",
-    "plant_disease.n.01",
-    "athletic_game.n.01",
-    "animal_disease.n.01",
-    "genetic_disease.n.01",
-    "malignancy.n.01",
-    "mathematics.n.01",
-    "affair.n.03",
-    "social_science.n.01",
-    "inflammatory_disease.n.01",
-    "respiratory_disease.n.01",
-    "linguistics.n.01",
-    "water_sport.n.01",
-    "contact_sport.n.01",
-    "eye_disease.n.01",
-)
-"""Of all direct specialisations of the roots those with most concepts below them, the largest first; ties by name."""
+from queryveil.utility.profiles import SUB_TOPICS, profile_counts, profile_divergences
+from queryveil.utility.profiles import TOPICS as ROOTS
 
 _FOCUS = 0.3
 """Of the Dirichlet distribution of interests: most of a user's phrases are of three or four of the 19 topics."""
@@ -89,6 +69,8 @@ class Prepared:
 
     taxonomy: Taxonomy
     phrases: Phrases
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How many users and phrases a log has, where they are a log's."""
     found: dict[tuple[Setting, str], dict[Key, list[tuple[float, float]]]] = field(default_factory=dict)
     """By setting and criterion, then by what epsilon is for and how large: loss and its error in each run."""
 
@@ -127,9 +109,12 @@ def _prepare(given: Given) -> Prepared:
     for name in ("users", "phrases", "seed"):
         if len(given.axes[name]) > 1:
             raise UsageError(f"study profiles takes one value of '{name}'", f"pass one with --vary {name}=")
-    if given.log is not None:
-        return Prepared(taxonomy, of_log(given.log, taxonomy))
     users, phrases, seed = (int(given.axes[name][0]) for name in ("users", "phrases", "seed"))
+    if given.log is not None:
+        found = of_log(given.log, users, seed, taxonomy)
+        # What the log has, not what was asked for.
+        sizes = {"users": found.users, "phrases": max(1, round(len(found.owners) / found.users))}
+        return Prepared(taxonomy, found, sizes)
     return Prepared(taxonomy, generated(users, phrases, seed, taxonomy))
 
 
@@ -157,20 +142,30 @@ def generated(users: int, phrases: int, seed: int, taxonomy: Taxonomy) -> Phrase
     return Phrases(users, owners, np.arange(len(owners)), concepts.astype(np.int64))
 
 
-def of_log(log: SearchLog, taxonomy: Taxonomy) -> Phrases:
-    """The phrases of a log that are inside the four roots; users without any are left out."""
+def of_log(log: SearchLog, most: int, seed: int, taxonomy: Taxonomy) -> Phrases:
+    """The phrases of a log that are inside the four roots; of the users who have any at most so many.
+
+    Which ones is a matter of a hash of seed and user, so that the same log gives the same users on every engine.
+    """
     inside = Topics(taxonomy, ROOTS).of >= 0
-    owners, concepts, users = [], [], 0
-    for found in windows(log, taxonomy, Tally()):
+    chosen: list[tuple[bytes, Numbers]] = []
+    for names, found in windows(log, taxonomy):
         kept = found.only(inside[found.concepts])
-        present, own = np.unique(kept.owners, return_inverse=True)
-        owners.append(own.astype(np.int64) + users)
-        concepts.append(kept.concepts)
-        users += len(present)
-    if not users:
+        if not len(kept.owners):
+            continue
+        present, starts = np.unique(kept.owners, return_index=True)
+        own = np.split(kept.concepts, starts[1:])
+        keys = (_key(seed, name) for name in names.take(pa.array(present)).to_pylist())
+        chosen = heapq.nsmallest(most, [*chosen, *zip(keys, own, strict=True)], key=lambda one: one[0])
+    if not chosen:
         raise CannotBeMet("no query of this log is about one of the topics", "leave LOG out")
-    whose = np.concatenate(owners)
-    return Phrases(users, whose, np.arange(len(whose)), np.concatenate(concepts))
+    whose = np.repeat(np.arange(len(chosen)), [len(concepts) for _, concepts in chosen])
+    concepts = np.concatenate([concepts for _, concepts in chosen])
+    return Phrases(len(chosen), whose, np.arange(len(whose)), concepts)
+
+
+def _key(seed: int, user: str) -> bytes:
+    return hashlib.sha256(f"{seed} {user}".encode()).digest()
 
 
 # -- drawing -------------------------------------------------------------------------------------------------
@@ -182,8 +177,9 @@ def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
         _fill(prepared, given, setting, criterion)
     runs = prepared.found[setting, criterion][criterion, cell["epsilon_per"], cell["epsilon"]]
     for repeat, (loss, error) in enumerate(runs):
-        yield {"how": DRAWN, "repeat": repeat, "metric": LOSS, "value": loss}
-        yield {"how": DRAWN, "repeat": repeat, "metric": ERROR, "value": error}
+        row = {"how": DRAWN, "repeat": repeat, **prepared.sizes}
+        yield {**row, "metric": LOSS, "value": loss}
+        yield {**row, "metric": ERROR, "value": error}
 
 
 def _fill(prepared: Prepared, given: Given, setting: Setting, criterion: str) -> None:
@@ -280,9 +276,9 @@ PROFILES = Study(
         Axis("criterion", (SQC1, SQC2, NSQC, HBDP), "what is close; hbdp are noisy histograms instead"),
         Axis("epsilon_per", (PER_QUERY, PER_USER), "spent on each phrase, or spread over all of a user"),
         Axis("epsilon", (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "privacy loss of a phrase, or of a user"),
-        Axis("users", (1000,), "users that are made"),
-        Axis("phrases", (100,), "phrases of a user, on average"),
-        Axis("seed", (1,), "of the population; the noise has none"),
+        Axis("users", (1000,), "users that are made, or most users of a log that are looked at"),
+        Axis("phrases", (100,), "phrases of a user, on average; a log has its own"),
+        Axis("seed", (1,), "of the users that are made or chosen; the noise has none"),
     ),
     metrics=(
         Metric(LOSS, "bits", "mean Jensen-Shannon divergence of a user's profile before and after, 0 to 1"),
@@ -294,6 +290,6 @@ PROFILES = Study(
     figures=profile_results.figures_of,
     checks=profile_results.checks_of,
     needs_log=False,
+    takes_log=True,
     needs=(),
 )
-"""With `dataclasses.replace(PROFILES, needs_log=True)`, `compare` takes the phrases of a log."""

@@ -97,7 +97,7 @@ def compare(
         _refuse_existing(Path(out))
     start = time.perf_counter()
     given = Given(
-        log=log if chosen.needs_log else None,
+        log=log if chosen.needs_log or chosen.takes_log else None,
         axes=chosen.within(log, axes),
         repeats=chosen.repeats if repeats is None else repeats,
         results=Path(results) if results is not None else None,

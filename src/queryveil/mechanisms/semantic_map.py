@@ -1,0 +1,87 @@
+"""Drawing concepts for users, some of them at a time, where the engine has their rows: here, or in Spark's workers.
+
+What is sent to a worker is parameters, a taxonomy and where randomness comes from. That is the operating system's
+generator, each worker's own: docs/proofs/noise.md says why no two of them can draw alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from queryveil.log import SearchLog
+from queryveil.mechanisms.semantic_domain import Choice
+from queryveil.mechanisms.semantic_rows import COLUMNS, Phrases, Tally, by_user, events, phrases_of
+from queryveil.noise import Noise
+
+
+class Replacing(Protocol):
+    """A method that puts drawn concepts in the place of each user's own, whoever else is there."""
+
+    @property
+    def taxonomy(self) -> str | None: ...
+
+    def choice(self) -> Choice:
+        """The domains, and how concepts are drawn from them."""
+
+    def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
+        """Phrases with drawn concepts for the same users."""
+
+
+@runtime_checkable
+class OfUsers(Protocol):
+    """Noise that hands out one of its own to each user.
+
+    For tests: it does not matter where and together with whom a user's concepts are drawn. Nothing in this package
+    makes one.
+    """
+
+    def of_user(self, name: str) -> Noise: ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was drawn for some users. Their names are for the curator alone."""
+
+    names: pa.StringArray
+    phrases: Phrases
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Maps rows in which users stand together to what is drawn for them; goes to workers as a value."""
+
+    method: Replacing
+    choice: Choice | None
+    """None for WordNet, which every worker has and makes tables of once."""
+    noise: Noise
+    keep: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Drawn]:
+        for window in by_user(batches):
+            choice, tally = self.choice or self.method.choice(), Tally()
+            names, found = phrases_of(window, choice.taxonomy, tally, self.keep)
+            for own_names, own, noise in self._with_noise(names, found):
+                replaced = self.method.replaced(own, choice, noise, tally)
+                yield Drawn(own_names, replaced, tally)
+                tally = Tally()
+
+    def _with_noise(
+        self, names: pa.StringArray, found: Phrases
+    ) -> Iterator[tuple[pa.StringArray, Phrases, Noise]]:
+        if not isinstance(self.noise, OfUsers):
+            yield names, found, self.noise
+            return
+        for user, name in enumerate(names.to_pylist()):
+            yield names.slice(user, 1), found.of_user(user), self.noise.of_user(name)
+
+
+def drawn(log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none") -> Iterator[Drawn]:
+    """What is drawn for all users of a log, each of them once, in any order."""
+    choice = None if method.taxonomy is None else method.choice()
+    rows, order = events(log)
+    return log.engine.map_users(rows, order, COLUMNS, _Drawing(method, choice, noise, keep))
