@@ -101,6 +101,7 @@ def script(name: str, *options: str) -> Callable[[], Any]:
     return run
 
 
+INVERSION = ("hash-inversion", "expansion", "gap")
 PARTS: dict[str, Callable[[], Any]] = {
     "generator": generator,
     "engines": engines,
@@ -114,19 +115,34 @@ PARTS: dict[str, Callable[[], Any]] = {
         for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
     },
     "profiles": study_runs.profiles,
+    **{name: study_runs.inversion(name) for name in INVERSION},
+    "hash-inversion-speed": script("hash_inversion.py"),
     "keyword-speed": script("keyword_generation.py", "--json"),
     "synthesize": script("synthesize.py"),
     "taxonomy": script("taxonomy.py"),
+    "measures": script("measures.py"),
+    "active-attack": script("active_attack.py"),
     "k-session": script("k_session.py", "--sessions", "1000000", "--k", "5"),
     "scrubbing": script("scrubbing.py"),
+    "spotting": script("spotting.py"),
+    "exposure": study_runs.exposure,
+    **{f"paper-{paper}": script("papers.py", paper, "--json") for paper in ("zealous", "clump")},
+    "language": script("language.py"),
+    "semantic": script("semantic.py", "--lengths", "1,4"),
 }
 
 PRINTED = {
+    "hash-inversion-speed": "Hash inversion",
+    "measures": "Every measure on a million rows",
+    "active-attack": "Fake accounts against every method, on a million rows",
     "keyword-speed": "Keyword generation on a million edges",
     "synthesize": "Synthetic logs",
     "taxonomy": "The taxonomy",
     "k-session": "A million sessions, k-anonymous",
     "scrubbing": "Identifiers found and missed",
+    "spotting": "Persons and places found and missed",
+    "language": "Queries to concepts",
+    "semantic": "Semantic perturbation",
 }
 """Parts whose benchmark's own output is shown."""
 
@@ -198,13 +214,15 @@ def page() -> str:
             for kind, counts in kinds.items()
         ]
         lines += table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
-    for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation"):
+    for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation", *INVERSION):
         if found := figures_of(name):
-            lines += study_section(name, found)
+            lines += (inversion_section if name in INVERSION else study_section)(name, found)
     if found := figures_of("profiles"):
         lines += profiles_section(found)
     if found := figures_of("transactions"):
         lines += transactions_section(found)
+    if found := figures_of("exposure"):
+        lines += exposure_section(found)
     for part, title in PRINTED.items():
         if found := figures_of(part):
             printed = isinstance(found, list) and all(isinstance(one, str) for one in found)
@@ -237,6 +255,33 @@ def profiles_section(found: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def inversion_section(name: str, found: dict[str, Any]) -> list[str]:
+    """A study of hash inversion: what has one value a point in a table, the rest in the JSON file."""
+    shown = ("accuracy", "matchable", "ceiling", "iterations", "seconds", "top-half", "bottom-half", "before-update")
+    columns = [*found["axes"], *(key for key in shown if any(key in point for point in found["points"]))]
+
+    def cell(value: Any) -> str:
+        return _cell(value.get("l1") if isinstance(value, dict) else value)
+
+    rows = [
+        f"| {' | '.join(cell(point.get(column)) for column in columns)} |"
+        for point in found["points"]
+        if "accuracy" in point
+    ]
+    return [
+        f"## Study: {name}",
+        "",
+        f"[What the paper found, and why it differs](../studies/{name}.md). Further figures of each point are in "
+        f"`{name}.json`.",
+        *table(f"| {' | '.join(columns)} |", rows),
+        *(
+            f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+            for check in found["checks"]
+        ),
+        "",
+    ]
+
+
 def transactions_section(found: dict[str, Any]) -> list[str]:
     head, growth = found["headline"], found["growth"]
     rows = [
@@ -257,6 +302,28 @@ def transactions_section(found: dict[str, Any]) -> list[str]:
         f"{growth['partition_exponent']:.2f}.",
         f"On trees with wide nodes Partition takes {min(ratios):.2f} to {max(ratios):.2f} of Clump's time.",
         "[What they keep of a log](../studies/clump-quality.md).",
+        "",
+    ]
+
+
+def exposure_section(found: dict[str, Any]) -> list[str]:
+    """Different queries by what they hold, a column for each method."""
+    methods = list(found["queries"])
+    rows = [
+        f"| {category} | {' | '.join(_cell(found['queries'][method].get(category)) for method in methods)} |"
+        for category in next(iter(found["queries"].values()))
+    ]
+    return [
+        "## Study: exposure",
+        "",
+        f"{found['rows']:,} rows, {found['users']:,} users, generated with seed 1. Different queries; the most of "
+        "several releases. Sessions and",
+        "occurrences are in `exposure.json`. [What the paper found, and why it differs](../studies/exposure.md).",
+        *table(f"| | {' | '.join(methods)} |", rows),
+        *(
+            f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+            for check in found["checks"]
+        ),
         "",
     ]
 
