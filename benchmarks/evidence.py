@@ -257,11 +257,21 @@ def profiles_section(found: dict[str, Any]) -> list[str]:
 
 def inversion_section(name: str, found: dict[str, Any]) -> list[str]:
     """A study of hash inversion: what has one value a point in a table, the rest in the JSON file."""
-    shown = ("accuracy", "matchable", "ceiling", "iterations", "seconds", "top-half", "bottom-half", "before-update")
+    shown = (
+        "accuracy",
+        "matchable",
+        "ceiling",
+        "iterations",
+        "seconds",
+        "top-half",
+        "bottom-half",
+        "before-update",
+    )
     columns = [*found["axes"], *(key for key in shown if any(key in point for point in found["points"]))]
 
     def cell(value: Any) -> str:
-        return _cell(value.get("l1") if isinstance(value, dict) else value)
+        shown = value.get("l1") if isinstance(value, dict) else value
+        return _cell(int(shown) if isinstance(shown, float) and shown >= 100 else shown)
 
     rows = [
         f"| {' | '.join(cell(point.get(column)) for column in columns)} |"

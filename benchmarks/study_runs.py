@@ -13,12 +13,15 @@ import queryveil as qv
 from queryveil.generator import write_results
 
 SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
+LARGE = qv.LogSettings(rows=6_400_000, seed=1, zipf=0.6)
+"""A log of 6,050,000 queries, for the studies that need a million or more in each half."""
+ON_LARGE = ("hash-inversion", "expansion")
 
 
 @contextmanager
 def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
     """The log, and its public result lists; nothing if none of the named studies needs a log."""
-    if names and not any(qv.STUDIES[name].needs_log for name in names):
+    if names and not any(qv.STUDIES[name].needs_log and name not in ON_LARGE for name in names):
         yield None, None
         return
     with TemporaryDirectory() as folder:
@@ -29,6 +32,10 @@ def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
 
 
 def run(name: str, log: qv.SearchLog | None, results: Path | None, out: Path | None = None) -> qv.Comparison:
+    if name in ON_LARGE:
+        with TemporaryDirectory() as folder:
+            qv.generate(Path(folder) / "log.parquet", LARGE)
+            return qv.compare(qv.read(Path(folder) / "log.parquet"), name, out=out)
     return qv.compare(log if qv.STUDIES[name].needs_log else None, name, out=out, results=results)
 
 
@@ -78,3 +85,39 @@ def profiles() -> dict[str, Any]:
         "largest_standard_error": max(row["value"] for row in made.findings.where(metric="standard-error")),
         "checks": [check.as_dict() for check in made.checks],
     }
+
+
+def inversion(name: str) -> Any:
+    """Studies of hash inversion: accuracies and what goes with them, by what varies."""
+
+    def measured() -> dict[str, Any]:
+        made = run(name, None, None)
+        axes = [axis.name for axis in made.study.axes if len(made.given.axes[axis.name]) > 1]
+        points: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in made.findings:
+            point = points.setdefault(tuple(row[axis] for axis in axes), {})
+            if row["at"] is None:
+                point[row["metric"]] = round(row["value"], 6)
+            else:
+                point.setdefault(row["metric"], {})[row["at"]] = round(row["value"], 6)
+        return {
+            **{key: value[0] for key, value in made.given.axes.items() if key not in axes},
+            "axes": axes,
+            "seconds": made.seconds,
+            "points": [{**dict(zip(axes, at, strict=True)), **one} for at, one in points.items()],
+            "checks": [check.as_dict() for check in made.checks],
+        }
+
+    return measured
+
+
+def exposure() -> dict[str, Any]:
+    """Study `exposure`: what can be read, by method; the most of several releases."""
+    with generated() as (log, _):
+        made = run("exposure", log, None)
+        found: dict[str, Any] = {"rows": log.rows, "users": log.users, "seconds": made.seconds}
+    for row in made.findings:
+        method = row["method"] if row["how"] == "measured" else f"{row['method']}, {row['how']}"
+        counts = found.setdefault(row["metric"], {}).setdefault(method, {})
+        counts[row["category"]] = max(int(row["value"]), counts.get(row["category"], 0))
+    return found | {"checks": [check.as_dict() for check in made.checks]}

@@ -39,15 +39,21 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"errors", "guarantee", "folder"},
     "release": PROTECT | {"mechanisms", "folder", "ledger", "report"},
     "graph": COUNT | {"release"},
-    "utility": COUNT | {"release", "graph", "guarantee", "folder"},
-    "attacks": PROTECT | {"mechanisms", "folder", "release", "graph"},
+    "utility": COUNT | {"release", "graph", "guarantee", "folder", "mechanisms", "taxonomy"},
+    "spotting": BASE | {"taxonomy", "identifiers"},
+    "attacks": PROTECT | {"mechanisms", "folder", "release", "graph", "generator", "spotting", "inversion"},
+    "advice": PROTECT | {"mechanisms", "release", "graph", "utility", "report"},
+    "reporting": {"errors", "log", "folder", "release", "report", "utility", "attacks", "verification"},
+    "inversion": COUNT | {"release", "transactions"},
     "verification": {"errors", "folder", "taxonomy"},
-    "inspection": COUNT,
+    "inspection": COUNT | {"spotting"},
     "generator": {"errors"},
     "taxonomy": {"errors"},
     "language": BASE | {"taxonomy"},
     "transactions": {"errors"},
-    "studies": PROTECT | {"mechanisms", "release", "graph", "utility", "folder", "report", "taxonomy"},
+    "studies": PROTECT
+    | {"mechanisms", "release", "graph", "utility", "folder", "report", "taxonomy", "transactions"}
+    | {"attacks", "spotting", "inversion", "generator"},
     "synthesis": {"errors", "parameters", "release", "generator"},
 }
 PUBLIC_ONLY = {"cli"}

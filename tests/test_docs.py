@@ -30,7 +30,13 @@ WITH_PYTHON = [
     ROOT / "README.md",
     *(
         DOCS / name
-        for name in ("index.md", "tutorial.md", "reference/python.md", "reference/release-folder.md")
+        for name in (
+            "index.md",
+            "tutorial.md",
+            "reference/python.md",
+            "reference/release-folder.md",
+            "reference/spotting.md",
+        )
     ),
     *sorted((DOCS / "how-to").glob("*.md")),
 ]
@@ -107,7 +113,7 @@ def test_every_command_and_option_is_documented() -> None:
             continue
         text = page.get(" ".join(path), "")
         assert text, f"commands.md has no section for queryveil {' '.join(path)}"
-        own = set(re.findall(r"`(--[\w-]+)", text))
+        own = set(re.findall(r"`(--?[\w-]+)", text))
         if "Options for reading a log" in text:
             own |= shared
         assert flags <= own, f"{' '.join(path)}: {sorted(flags - own)} are not documented"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import pickle
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -145,6 +147,15 @@ def test_production_draws_differ() -> None:
     assert SystemBits().words(5).dtype == np.uint64
 
 
+def test_noise_goes_to_other_processes_without_a_state() -> None:
+    here = Noise()
+    there, other = pickle.loads(pickle.dumps(here)), copy.deepcopy(here)  # noqa: S301 (our own)
+    assert len({here.key(), there.key(), other.key()}) == 3
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="two copies of a bit source"):
+            copied(Noise(SeededBits(1)))
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 1000])
 def test_permutation_holds_every_index_once(n: int) -> None:
     assert sorted(Noise().permutation(n).tolist()) == list(range(n))
@@ -190,7 +201,15 @@ def test_weights_decide_by_their_running_sums() -> None:
 
 
 # Packages that never touch a release: they invent logs, attack, or simulate.
-NOT_FOR_PRIVACY = ("generator/", "synthesis/", "studies/profiles.py")
+NOT_FOR_PRIVACY = (
+    "generator/",
+    "synthesis/",
+    "studies/profiles.py",
+    "attacks/exposure.py",
+    "attacks/linkage.py",
+    "inversion/",
+    "spotting/counting.py",
+)
 
 
 def test_no_other_source_of_randomness() -> None:

@@ -18,7 +18,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from queryveil.attacks import ATTACKS, Attack, AttackInput, AttackResult, SybilAttack
+    from queryveil.advice import PURPOSES, Advice, advise, find_purpose
+    from queryveil.attacks import (
+        ATTACKS,
+        ActiveAttack,
+        Attack,
+        AttackInput,
+        AttackResult,
+        ExposureAttack,
+        HashInversionAttack,
+        HomogeneityAttack,
+        LinkageAttack,
+        SybilAttack,
+    )
     from queryveil.engine import connect
     from queryveil.errors import (
         BudgetError,
@@ -35,6 +47,7 @@ if TYPE_CHECKING:
     from queryveil.guarantee import Guarantee
     from queryveil.identifiers import Identifier, find_identifiers, scrub
     from queryveil.inspection import Inspection, inspect
+    from queryveil.inversion import Inversion, Inverted, TokenCounts
     from queryveil.items import KINDS, ItemKind
     from queryveil.language import Mapped, mapping
     from queryveil.ledger import Ledger
@@ -57,19 +70,24 @@ if TYPE_CHECKING:
     )
     from queryveil.noise import Noise
     from queryveil.release import Release, load, publish
+    from queryveil.reporting import export_csv, keep_attack, write_curator_report, write_report
     from queryveil.secret_sharing import QuerySharing, open_shared_queries
+    from queryveil.spotting import Entity, spot
     from queryveil.studies import STUDIES, Comparison, Study, compare, find_study
     from queryveil.synthesis import Synthesized, synthesize
     from queryveil.taxonomy import Taxonomy
     from queryveil.text import keywords, normalise
     from queryveil.transactions import Bags, Tree, ggd, lcg, lm, ncp
     from queryveil.utility import MEASURES, Figure, Measure
+    from queryveil.utility.document_frequencies import DocumentFrequencies
     from queryveil.utility.evaluation import Evaluation, evaluate, measures
+    from queryveil.utility.histograms import Histogram
     from queryveil.utility.keyword_generation import generate_keywords
     from queryveil.utility.pattern_ranking import rank_pattern
     from queryveil.utility.profiles import profile_counts, profile_divergences, profile_loss
     from queryveil.utility.query_similarity import similar_queries
     from queryveil.utility.query_suggestions import suggestions
+    from queryveil.utility.substitutions import query_substitutions
     from queryveil.verification import Verification, verify
 
 # Where each public name lives; it is imported when first used, so that `queryveil --help` is quick.
@@ -107,13 +125,31 @@ _HOME = {
     "publish": "release",
     "Release": "release",
     "load": "release",
+    "write_report": "reporting",
+    "write_curator_report": "reporting",
+    "keep_attack": "reporting",
+    "export_csv": "reporting",
     "verify": "verification",
     "Verification": "verification",
     "ATTACKS": "attacks",
+    "PURPOSES": "advice",
+    "Advice": "advice",
+    "advise": "advice",
+    "find_purpose": "advice",
     "Attack": "attacks",
     "AttackInput": "attacks",
     "AttackResult": "attacks",
     "SybilAttack": "attacks",
+    "ExposureAttack": "attacks",
+    "HashInversionAttack": "attacks",
+    "Inversion": "inversion",
+    "Inverted": "inversion",
+    "TokenCounts": "inversion",
+    "spot": "spotting",
+    "Entity": "spotting",
+    "ActiveAttack": "attacks",
+    "HomogeneityAttack": "attacks",
+    "LinkageAttack": "attacks",
     "Graph": "graph",
     "evaluate": "utility.evaluation",
     "Evaluation": "utility.evaluation",
@@ -121,6 +157,9 @@ _HOME = {
     "MEASURES": "utility",
     "Measure": "utility",
     "Figure": "utility",
+    "DocumentFrequencies": "utility.document_frequencies",
+    "Histogram": "utility.histograms",
+    "query_substitutions": "utility.substitutions",
     "generate_keywords": "utility.keyword_generation",
     "similar_queries": "utility.query_similarity",
     "suggestions": "utility.query_suggestions",
@@ -163,9 +202,12 @@ __all__ = [
     "KINDS",
     "MEASURES",
     "MECHANISMS",
+    "PURPOSES",
     "SETTINGS",
     "STUDIES",
+    "ActiveAttack",
     "AdHoc",
+    "Advice",
     "Attack",
     "AttackInput",
     "AttackResult",
@@ -177,18 +219,27 @@ __all__ = [
     "ClickGraph",
     "Clump",
     "Comparison",
+    "DocumentFrequencies",
+    "Entity",
     "Evaluation",
+    "ExposureAttack",
     "Figure",
     "Graph",
     "Guarantee",
+    "HashInversionAttack",
+    "Histogram",
+    "HomogeneityAttack",
     "Identifier",
     "InputError",
     "Inspection",
+    "Inversion",
+    "Inverted",
     "ItemKind",
     "KKeyword",
     "KQuery",
     "KSession",
     "Ledger",
+    "LinkageAttack",
     "LogSettings",
     "Mapped",
     "Measure",
@@ -207,20 +258,25 @@ __all__ = [
     "SybilAttack",
     "Synthesized",
     "Taxonomy",
+    "TokenCounts",
     "TokenHash",
     "Tree",
     "UsageError",
     "Verification",
     "Zealous",
+    "advise",
     "compare",
     "connect",
     "evaluate",
+    "export_csv",
     "find_identifiers",
+    "find_purpose",
     "find_study",
     "generate",
     "generate_keywords",
     "ggd",
     "inspect",
+    "keep_attack",
     "keywords",
     "lcg",
     "lm",
@@ -234,13 +290,17 @@ __all__ = [
     "profile_divergences",
     "profile_loss",
     "publish",
+    "query_substitutions",
     "rank_pattern",
     "read",
     "scrub",
     "similar_queries",
+    "spot",
     "suggestions",
     "synthesize",
     "verify",
+    "write_curator_report",
+    "write_report",
 ]
 
 

@@ -37,7 +37,7 @@ ATTACKS = "attacks"
 _TOP = 25
 _MOST_ROWS = 30
 """Rows of a private table that are few enough to be shown whole."""
-_NOT_SHOWN = ("rejected", "token-map")
+_NOT_SHOWN = ("rejected", "token-map", "user-map")
 _DRAWN = "count-distribution"
 """The measure that is a figure of its own."""
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -16,14 +17,40 @@ import queryveil as qv
 from queryveil.attacks.frame import clopper_pearson, difference
 from queryveil.parameters import parameters
 from tests.command import command
+from tests.conftest import many
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "sybil": {"epsilon": 2, "delta": 1e-2, "max_queries": 2, "trials": 50},
+    "active": {"methods": ("k-query", "zealous"), "epsilon": 4, "delta": 1e-2, "max_items": 1, "trials": 20},
+    "homogeneity": {"query": "weather", "size": 20, "known": 1},
+    "linkage": {"trials": 50},
+    "exposure": {"seed": 1},
+    "hash-inversion": {"n": 30},
 }
 """Working parameters of each attack; a new attack adds a line."""
 
-INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {}
+INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "active": lambda: (_log(),),
+    "homogeneity": lambda: (qv.publish(_log(), qv.KQuery(k=3)),),
+    "linkage": lambda: (_log(), [qv.publish(_log(), qv.KQuery(k=3))]),
+    "exposure": lambda: ([_log(), qv.publish(_log(), qv.KQuery(k=3))],),
+    "hash-inversion": lambda: _hashed(),  # noqa: PLW0108 (defined below)
+}
 """What each attack is let loose on, unless it needs nothing."""
+
+
+def _log() -> qv.SearchLog:
+    """Users who share two queries, some with another one."""
+    return qv.read(pa.concat_tables([many(9, ["weather", "news"]), many(4, ["weather", "maps"], prefix="v")]))
+
+
+def _hashed() -> tuple[Any, ...]:
+    """A log of words that keep company, hashed; the log itself; and the truth."""
+    rows = [f"w{number % 7} w{7 + number % 11} w{18 + number % 13}" for number in range(4000)]
+    log = qv.read(pa.table({"user": [str(number) for number in range(4000)], "query": rows}))
+    release = qv.publish(log, qv.TokenHash(sessions="drop"), i_understand=True)
+    known = release.private["token-map"]
+    return log, release, dict(zip(known["hash"].to_pylist(), known["token"].to_pylist(), strict=True))
 
 
 @pytest.fixture(params=list(qv.ATTACKS))

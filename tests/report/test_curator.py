@@ -65,6 +65,17 @@ def test_without_the_log_it_shows_what_was_kept(tmp_path: Path) -> None:
     assert "<h2>Time</h2>" in page and "pears" not in page
 
 
+def test_who_a_number_stands_for_is_not_shown(tmp_path: Path) -> None:
+    """A map of few users is short; it is for measures, and a page is read over shoulders."""
+    log = qv.read(many(3, ["swimming"], prefix="anna-of-the-mill-"))
+    qv.publish(log, qv.Semantic(epsilon=5, domain="sport"), out=tmp_path / "out")
+    kept = tmp_path / "out.private" / "user-map.parquet"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    page = text(qv.write_curator_report(tmp_path / "out"))
+    assert "phrases replaced" in page and "anna-of-the-mill" not in page
+    assert not any(b"anna-of-the-mill" in one.read_bytes() for one in (tmp_path / "out").iterdir())
+
+
 def test_another_log_is_refused(release: Path) -> None:
     with pytest.raises(qv.InputError, match="not the log that the release was made from"):
         qv.write_curator_report(release, qv.read(many(299, ["apples"])))

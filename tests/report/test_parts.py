@@ -78,6 +78,23 @@ def test_beliefs_by_hand() -> None:
     assert "except with probability 0.001" in evenly(promised("probabilistic-dp", NEARLY_LN_3, 1e-3))
 
 
+@pytest.mark.parametrize("kind", ["pure-dp", "probabilistic-dp", "approximate-dp"])
+def test_a_bound_is_on_what_one_persons_searches_add(kind: str) -> None:
+    """What half of all people are found to do is then believed of each of them: no epsilon limits that."""
+    guarantee = promised(kind, 0.1, 0.0 if kind == "pure-dp" else 1e-6)
+    assert "people in general may be concluded" in chances(guarantee).note
+    assert "everyone else searched for" in evenly(guarantee)
+
+
+def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
+    shape = evenly(promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics"))
+    assert "how many queries there are" in shape and "the topic of every phrase being known" in shape
+    phrase = Guarantee(
+        kind="pure-dp", epsilon=1.0, delta=0.0, unit="phrase", neighbours=f"{REPLACE}-equal-shape"
+    )
+    assert "about one phrase of a person" in evenly(phrase)
+
+
 def test_tests_by_hand() -> None:
     found = chances(promised("approximate-dp", NEARLY_LN_3, 0.01))
     # (e - 1 + 2 delta)/(e + 1) over a coin; e a + delta; and the mirrored bound for many accusations.

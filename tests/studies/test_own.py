@@ -58,6 +58,15 @@ def test_several_processes_find_the_same(log: qv.SearchLog, own: Path) -> None:
     assert one.table.equals(two.table)
 
 
+def test_a_process_that_cannot_start_says_why_in_a_sentence(
+    log: qv.SearchLog, own: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUERYVEIL_MEMORY", "much")
+    with pytest.raises(qv.UsageError, match="is not a size"):
+        qv.compare(log, own, workers=2)
+    assert capfd.readouterr().err == "", "no traceback of a process: it may quote the log"
+
+
 def test_cells_of_a_changed_file_are_not_mixed_in(log: qv.SearchLog, own: Path, tmp_path: Path) -> None:
     study = qv.find_study(own)
     own.write_text(OWN.replace("epsilon: 1", "epsilon: 2"))

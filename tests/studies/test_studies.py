@@ -31,7 +31,32 @@ REDUCED: dict[str, dict[str, Any]] = {
         },
         "repeats": 1,
     },
+    "zealous-m": {"vary": {**QUIET, "items": ["keywords", "query-pairs"], "m": [1, 40]}, "repeats": 1},
+    "zealous-j": {"vary": {**QUIET, "items": ["keywords"], "m": [1, 8]}, "repeats": 1},
+    "count-distribution": {"vary": {**QUIET, "items": ["queries", "clicks"]}},
+    "count-difference": {
+        "vary": {**EASY, "items": ["queries"], "epsilon": [1.0, 50.0], "k": [10, 100]},
+        "repeats": 1,
+    },
+    "index-caching": {"vary": {**QUIET, "m": [1], "k": [60, 100]}, "repeats": 1},
+    "query-substitution": {"vary": {**QUIET, "m": [1], "k": [10, 50]}},
     "common-fears": {"vary": {**QUIET, "most": [100]}, "repeats": 2},
+    "clump-quality": {"vary": {"users": [300, 1000], "k": [5, 15]}},
+    "clump-r": {"vary": {"users": [1000], "r": [5, 10, 30]}},
+    # So many trials that a share which fails is none of chance.
+    "active-attack": {
+        "vary": {"method": ["k-query", "k-session", "zealous", "click-graph"], "epsilon": [2.0], "trials": [100]}
+    },
+    "exposure": {
+        "vary": {
+            "method": ["log", "zealous", "click-graph", "k-query", "scrub", "token-hash"],
+            "n": [400],
+        },
+        "repeats": 1,
+    },
+    "hash-inversion": {"vary": {"n": [100, 200]}},
+    "expansion": {"vary": {"first": [100], "n": [200, 400]}},
+    "gap": {"vary": {"interval": [1], "gap": [1, 60], "drift": [0.3], "rows": [20_000], "n": [100]}},
     "profiles": {
         "vary": {
             "setting": ["D=P", "A"],

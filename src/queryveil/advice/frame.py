@@ -156,8 +156,9 @@ class Advice:
         return (
             f"The pilot looked at the rows of {self.users:,} users ({100 * self.share:.3g} % of the log) without "
             "protection, so its figures are for you alone. Publishing with parameters chosen by them tells which of "
-            f"{len(self.options)} settings did best: at most {self.bits:.1f} bits, which no guarantee covers. It costs "
-            "nothing to take the rule without looking, or to ask about an earlier or a public log."
+            f"{len(self.options)} settings did best: at most {math.ceil(10 * self.bits) / 10:.1f} bits each time you "
+            "ask, which no guarantee covers. It costs nothing to take the rule without looking, or to ask about a "
+            "public log; an earlier log costs the people in it as much."
         )
 
     def save(self, out: str | Path) -> None:

@@ -34,6 +34,9 @@ def generate(
         float | None, typer.Option(help="Share of new queries that nobody else poses.")
     ] = None,
     drift: Annotated[float | None, typer.Option(help="How much popularity drifts from day to day.")] = None,
+    drifted: Annotated[
+        int | None, typer.Option(help="Days that popularity drifted before the first day.")
+    ] = None,
     secrets: Annotated[int | None, typer.Option(help="Planted secrets, each of one user.")] = None,
     format: Annotated[
         str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")
@@ -58,6 +61,7 @@ def generate(
             ("zipf", zipf),
             ("one_off", one_off),
             ("drift", drift),
+            ("drifted", drifted),
             ("secrets", secrets),
         )
         if value is not None

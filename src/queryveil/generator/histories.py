@@ -67,9 +67,12 @@ class Popularity:
         if settings.drift > 0:
             rng = np.random.default_rng([settings.world, 60])
             walk = np.zeros(len(pool))
-            for _ in range(settings.days - 1):
+            for day in range(1, settings.drifted + settings.days):
                 walk += settings.drift * rng.standard_normal(len(pool))
-                self._lines.append(_line(weights * np.exp(walk - walk.max())))
+                if day >= settings.drifted:
+                    self._lines.append(_line(weights * np.exp(walk - walk.max())))
+            if settings.drifted:
+                del self._lines[0]  # the day on which the walk began is not in the log
 
     def draw(self, day: Ints, topic: Ints, chance: Floats) -> Ints:
         """A pool query for each day; of a topic, or of any where topic is -1."""

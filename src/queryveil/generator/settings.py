@@ -70,6 +70,8 @@ class LogSettings:
     """Share of new queries that nobody else is expected to pose."""
     drift: float = 0.0
     """Standard deviation of the daily step of a query's log-popularity."""
+    drifted: int = 0
+    """Days that popularity drifted before the first day, so that logs of distant days need no log between them."""
     click_rate: float = 0.5
     """Share of query events with a click, about."""
     secrets: int | None = None
@@ -90,6 +92,7 @@ class LogSettings:
             _whole("pool_size", self.pool_size, ge=SMALLEST_POOL, le=LARGEST_POOL)
         _real("one_off", self.one_off, ge=0, le=1)
         _real("drift", self.drift, ge=0, le=5)
+        _whole("drifted", self.drifted, ge=0, le=3_650)
         _real("click_rate", self.click_rate, ge=0, le=1)
         if self.secrets is not None:
             _whole("secrets", self.secrets, ge=0, le=min(self.total_users, MOST_SECRETS))

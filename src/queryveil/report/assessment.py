@@ -54,7 +54,8 @@ def _by_guarantee(guarantee: Guarantee) -> list[str]:
         f"Singling out: no row is about one person. For each user, that anything appears which that user alone has in "
         f"the log has a probability of at most {delta}; over many users such cases add up.{lists}",
         "Linkability: the release has no user, session or time by which rows could be joined. Joined with other data "
-        "about a person, it tells no more about that person than the bound allows: that holds whatever else is known.",
+        "about a person, that person's own searches add no more to it than the bound allows: that holds whatever else "
+        "is known.",
         f"Inference: bounded for each person by epsilon {rounded_up(guarantee.epsilon, 6)} and delta {delta}, in the "
         "sense said above.",
     ]

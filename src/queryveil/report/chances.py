@@ -27,6 +27,11 @@ _PRIORS = (0.01, 0.1, 0.5)
 _WRONG = (0.01, 0.1)
 _CROWDS = (1, 2, 10, 100)
 _NEARLY = Decimal("99.99")
+_OWN_SEARCHES = (
+    "The bound is on what the searches of this one person add: it holds for someone who knows everyone else's, and has "
+    "any other data and any computer. What the release says of people in general may be concluded of each of them "
+    "besides."
+)
 
 
 @dataclass(frozen=True)
@@ -65,17 +70,15 @@ def _between_histories(guarantee: Guarantee) -> tuple[float, float]:
 
 def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     epsilon, delta = between
-    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
-    given = f", {' and '.join(guarantee.disclosed)} being known" if guarantee.disclosed else ""
     rows = tuple((_percent(prior), _percent(before_to_after(prior, epsilon))) for prior in _PRIORS)
-    note = "It holds whatever else that someone knows, and however long they compute."
+    note = _OWN_SEARCHES
     if guarantee.kind == PROBABILISTIC:
         note = (
             f"With probability {rounded_up(delta)} at most, the randomness of this release falls so that the bound "
             f"does not hold. {note}"
         )
     return Chances(
-        f"Someone suspects something about {of}{given}, and then reads this release:",
+        f"Someone suspects something about {_subject(guarantee)}, and then reads this release:",
         ("sure before reading", "sure after reading, at most"),
         rows,
         note,
@@ -94,14 +97,19 @@ def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
                 f"{_percent(right)} of the others found",
             )
         )
-    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
     return Chances(
-        f"Someone tries to find out {of}, two histories being possible, and reads this release:",
+        f"Someone tries to find out {_subject(guarantee)}, two histories being possible, and reads this release:",
         ("what they do", "how often they are right, at most"),
         tuple(rows),
-        "It holds whatever else that someone knows, and however long they compute. The bound is on how often they are "
-        f"right over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it.",
+        f"How often is over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it. "
+        f"{_OWN_SEARCHES}",
     )
+
+
+def _subject(guarantee: Guarantee) -> str:
+    """What the chances are about; what is published as it is can be known for certain."""
+    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
+    return of + (f", {' and '.join(guarantee.disclosed)} being known" if guarantee.disclosed else "")
 
 
 def _coin(between: tuple[float, float]) -> float:
@@ -114,12 +122,18 @@ def evenly(guarantee: Guarantee) -> str:
     """What an even chance can become, in a sentence."""
     between = _between_histories(guarantee)
     if guarantee.kind == APPROXIMATE:
-        return f"A guess between two equally likely histories is right at most {_percent(_coin(between))} of the time."
+        return (
+            "A guess between two histories of a person that are equally likely, given what everyone else searched for, "
+            f"is right at most {_percent(_coin(between))} of the time."
+        )
     after = _percent(before_to_after(0.5, between[0]))
     but = (
         f", except with probability {rounded_up(guarantee.delta)}" if guarantee.kind == PROBABILISTIC else ""
     )
-    return f"A suspicion of 50 % becomes one of at most {after}{but}."
+    return (
+        f"A suspicion of 50 % becomes one of at most {after}{but}: a suspicion about {_subject(guarantee)}, of someone "
+        "who knows what everyone else searched for."
+    )
 
 
 def _of_crowds(guarantee: Guarantee) -> Chances:

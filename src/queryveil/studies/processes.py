@@ -122,15 +122,21 @@ def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int,
     # What a process leaves behind when it is stopped goes with the first one's folder.
     tempfile.tempdir = str(folder)
     os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))
-    study, given = pickle.loads(sent)  # noqa: S301 (from the process that started this one)
-    if file is not None:
-        runs_on = engine.connect("duckdb", spill=folder, share=workers)
-        runs_on.con.raw_sql(f"SET threads = {threads}")
-        given = dataclasses.replace(given, log=read(file, engine=runs_on, session_gap_minutes=gap))
-    _here.update(study=study, given=given)
+    try:
+        study, given = pickle.loads(sent)  # noqa: S301 (from the process that started this one)
+        if file is not None:
+            runs_on = engine.connect("duckdb", spill=folder, share=workers)
+            runs_on.con.raw_sql(f"SET threads = {threads}")
+            given = dataclasses.replace(given, log=read(file, engine=runs_on, session_gap_minutes=gap))
+    except Exception as error:  # noqa: BLE001 (the pool would print it, and it may quote the log)
+        _here["failed"] = error
+    else:
+        _here.update(study=study, given=given)
 
 
 def _cell(cell: Cell) -> list[Row]:
+    if "failed" in _here:
+        raise _here["failed"]
     study: Study = _here["study"]
     if "prepared" not in _here:
         _here["prepared"] = study.prepare(_here["given"])

@@ -1,0 +1,329 @@
+"""Hash inversion: turn a token-hashed log back into words with another log of the same kind.
+
+Words keep their company under a hash. Hashes are matched with the words of a raw reference log by what they come
+together with, as far as it is known already, and better matches make more of it known. The control is the same attack
+with a reference in which every word is as frequent as before but stands in random company: what it finds, frequencies
+alone tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
+from queryveil.attacks.token_map import read_map
+from queryveil.errors import CannotBeMet, InputError, OutputError, UsageError
+from queryveil.inversion import Inversion, Inverted, Statistics, TokenCounts
+from queryveil.inversion.judging import (
+    Score,
+    bands,
+    ceiling,
+    check_matchable,
+    migration,
+    near_misses,
+    score,
+    shape,
+    truth_of,
+)
+from queryveil.inversion.kinds import I32
+from queryveil.log import SearchLog
+from queryveil.parameters import param
+
+if TYPE_CHECKING:
+    from queryveil.release import Release
+
+_CONTROL = 500
+"""Hashes that the control is let loose on: without company of their own, more would only take longer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HashInversionAttack(Inversion):
+    """Turn hashed words back into words, by the company that they keep in another log."""
+
+    name: ClassVar[str] = "hash-inversion"
+    inputs: ClassVar[tuple[AttackInput, ...]] = (
+        AttackInput(name="reference", kind="log", help="A raw log of the same kind.", option=True),
+        AttackInput(
+            name="target",
+            kind="log-or-release",
+            help="The hashed log: a release of token-hash, or a log whose words are hashes.",
+            option=True,
+        ),
+        AttackInput(
+            name="truth",
+            kind="file",
+            help="The true map, to judge by: a file with the columns hash and token.",
+            option=True,
+        ),
+    )
+
+    out: str | None = param(
+        "file to write what each hash is taken for: .parquet or .tsv", path=True, default=None
+    )
+    show_examples: int = param(
+        "pairs to show, the most frequent; none if left out", ge=0, le=10_000, default=0
+    )
+
+    def run(
+        self,
+        reference: SearchLog,
+        target: SearchLog | Release,
+        truth: Path | Mapping[str, str],
+        /,
+        *,
+        progress: Progress | None = None,
+    ) -> AttackResult:
+        """Attack the target, and judge by the truth, which the attack itself does not see."""
+        if self.out is not None:
+            _refuse_existing(Path(self.out))
+        words = truth if isinstance(truth, Mapping) else read_map(Path(truth))
+        raw, hashed = TokenCounts.of(reference), TokenCounts.of(target)
+        _check(raw, hashed)
+        # Reading a log folds case; so is the map's.
+        true = truth_of(hashed, raw, {one.lower(): token for one, token in words.items()})
+        sizes = self.sizes(hashed, raw)
+        check_matchable(true, sizes[0])
+        both = hashed.at(sizes[-1]), raw.at(sizes[-1])
+        stages = tuple(self.stages(*both, sizes, known=true, progress=progress))
+        inverted = Inverted(hashed.tokens, raw.tokens, stages)
+        if self.out is not None:
+            _write(inverted.mapping, Path(self.out))
+        control = self._control(hashed, raw, min(_CONTROL, sizes[0]), true)
+        return self._result(inverted, true, both, control, {"target": hashed, "reference": raw})
+
+    def _control(self, hashed: TokenCounts, raw: TokenCounts, n: int, truth: I32) -> Score:
+        alone = replace(self, n=n, expand_to=None, bootstrap=min(self.bootstrap, n), out=None)
+        (stage,) = alone.stages(hashed.at(n), raw.shuffled(n, self.seed), [n], known=truth)
+        return score(stage.last, truth)
+
+    def _result(
+        self,
+        inverted: Inverted,
+        truth: I32,
+        both: tuple[Statistics, Statistics],
+        control: Score,
+        logs: Mapping[str, TokenCounts],
+    ) -> AttackResult:
+        last = inverted.stages[-1].last
+        found, n = score(last, truth), len(last)
+        near, wrong = near_misses(both[1], last, truth)
+        stages = [self._stage(inverted, number, truth, both) for number in range(len(inverted.stages))]
+        figures: dict[str, Any] = {
+            **found.as_dict(),
+            "n": n,
+            "iterations": inverted.iterations,
+            "seconds": round(inverted.seconds, 3),
+            "ceiling": stages[-1]["ceiling"],
+            "stages": stages,
+            "by_iteration": [
+                {"iteration": number, **score(one, truth).as_dict(), "changed": changed}
+                for number, (one, changed) in enumerate(_with_changes(inverted.stages[0].mappings))
+            ],
+            "bands": [{"first": a + 1, "last": b, **one.as_dict()} for a, b, one in bands(last, truth)],
+            "rank_migration": [
+                {"first": a + 1, "last": b, "ranks": round(moved, 1)} for a, b, moved in migration(truth, n)
+            ],
+            "near_misses": {"near": near, "wrong": wrong},
+            "control_is": {
+                **control.as_dict(),
+                "n": min(_CONTROL, len(inverted.stages[0])),
+                "words": "the same attack with a reference whose words stand in random company",
+            },
+            "logs": {side: {"queries": one.queries, "vocabulary": len(one)} for side, one in logs.items()},
+        }
+        accuracy, chance = found.accuracy or 0.0, control.accuracy or 0.0
+        interval = difference((found.correct, found.matchable), (control.correct, max(1, control.matchable)))
+        return AttackResult(
+            attack=self.name,
+            success=accuracy,
+            control=chance,
+            interval=interval,
+            trials=found.matchable,
+            figures=figures,
+            table=_stage_table(stages),
+            more=(
+                ("after each update", _iteration_table(figures["by_iteration"])),
+                ("by how frequent the hashes are", _band_table(figures["bands"])),
+            ),
+            words=_words(figures, accuracy, chance, interval),
+            examples=tuple(self._examples(inverted, truth)),
+        )
+
+    def _stage(
+        self, inverted: Inverted, number: int, truth: I32, both: tuple[Statistics, Statistics]
+    ) -> dict[str, Any]:
+        from queryveil.inversion.matching import Sides
+
+        stage = inverted.stages[number]
+        n, half = len(stage), len(stage) // 2
+        hashes, tokens = (one.top(n) for one in both)
+        sides = Sides(hashes, tokens, features=self.features, distance=self.distance, beta=self.beta)
+        return {
+            "n": n,
+            **score(stage.last, truth).as_dict(),
+            "top_half": score(stage.last, truth, 0, half).accuracy,
+            "bottom_half": score(stage.last, truth, half, n).accuracy,
+            "ceiling": ceiling(sides, truth).accuracy,
+            "before_update": score(stage.mappings[0], truth).accuracy,
+            "seconds": round(stage.seconds, 3),
+            "target": shape(hashes),
+            "reference": shape(tokens),
+        }
+
+    def _examples(self, inverted: Inverted, truth: I32) -> list[tuple[str, str]]:
+        last = inverted.stages[-1].last[: self.show_examples]
+        pairs = inverted.mapping.slice(0, len(last)).to_pylist()
+        return [
+            ("right" if true == one else "wrong", f"{pair['hash']} is taken for {pair['token']}")
+            for pair, one, true in zip(pairs, last.tolist(), truth[: len(last)].tolist(), strict=True)
+        ]
+
+
+def _check(raw: TokenCounts, hashed: TokenCounts) -> None:
+    """Refuse logs that are not what they were said to be."""
+    for side, one in (("reference", raw), ("target", hashed)):
+        if len(one) < 2:
+            raise CannotBeMet(f"the {side} has fewer than two different words", "give a longer log")
+    if raw.hashed:
+        swapped = not hashed.hashed
+        raise InputError(
+            "the reference is made of hashes"
+            + (" and the target of words: they are swapped" if swapped else ""),
+            "swap --reference and --target" if swapped else "give a raw log as --reference",
+        )
+    if not hashed.hashed:
+        raise InputError(
+            "the target is not hashed: its words are not hexadecimal numbers of one length",
+            "give a release of token-hash, or a log whose words are all such hashes",
+        )
+
+
+def _with_changes(mappings: tuple[I32, ...]) -> list[tuple[I32, int | None]]:
+    return [(mappings[0], None), *((new, int((new != old).sum())) for old, new in pairwise(mappings))]
+
+
+# -- the mapping ---------------------------------------------------------------------------------------------
+
+
+def _refuse_existing(file: Path) -> None:
+    if file.suffix not in (".parquet", ".tsv"):
+        raise UsageError(f"output '{file}' is neither .parquet nor .tsv", "choose another --out")
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"output '{file}' exists already", "choose another --out, or move the file away")
+
+
+def _write(mapping: pa.Table, file: Path) -> None:
+    """Words of a raw log are in it: nobody else may read it."""
+    try:
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as content:  # noqa: PTH123
+            if file.suffix == ".parquet":
+                pq.write_table(mapping, content)
+            else:
+                options = pyarrow.csv.WriteOptions(
+                    delimiter="\t", quoting_style="none", quoting_header="none"
+                )
+                pyarrow.csv.write_csv(mapping, content, options)
+    except OSError as error:
+        raise OutputError(
+            f"output '{file}' cannot be written ({error.strerror or type(error).__name__})",
+            "choose a place with room where you may write, with --out",
+        ) from None
+
+
+# -- what people read ----------------------------------------------------------------------------------------
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _stage_table(stages: list[dict[str, Any]]) -> Table:
+    head = ("hashes", "matchable", "found", "top half", "bottom half", "could be found", "seconds")
+    return (
+        head,
+        *(
+            (
+                f"{one['n']:,}",
+                f"{one['matchable']:,}",
+                *(_share(one[key]) for key in ("accuracy", "top_half", "bottom_half", "ceiling")),
+                f"{one['seconds']:.1f}",
+            )
+            for one in stages
+        ),
+    )
+
+
+def _iteration_table(iterations: list[dict[str, Any]]) -> Table:
+    return (
+        ("update", "found", "pairs changed"),
+        *(
+            (
+                str(one["iteration"]) if one["iteration"] else "start",
+                _share(one["accuracy"]),
+                "" if one["changed"] is None else f"{one['changed']:,}",
+            )
+            for one in iterations
+        ),
+    )
+
+
+def _band_table(found: list[dict[str, Any]]) -> Table:
+    return (
+        ("ranks", "matchable", "found"),
+        *(
+            (f"{one['first']:,} to {one['last']:,}", f"{one['matchable']:,}", _share(one["accuracy"]))
+            for one in found
+        ),
+    )
+
+
+def _words(
+    figures: Mapping[str, Any], accuracy: float, chance: float, interval: tuple[float, float]
+) -> tuple[tuple[str, str], ...]:
+    near, wrong = figures["near_misses"]["near"], figures["near_misses"]["wrong"]
+    low, high = (100 * one for one in interval)
+    return (
+        (
+            "Found",
+            f"{figures['correct']:,} of the {figures['matchable']:,} hashes that could be found are turned back into "
+            f"their words ({_share(accuracy)}), in {figures['seconds']:.1f} seconds; of {figures['n']:,} hashes the "
+            f"others stand for words that are not among the reference's {figures['n']:,} most frequent.",
+        ),
+        (
+            "Control",
+            f"With a reference whose words are as frequent but stand in random company the same attack finds "
+            f"{_share(chance)} of its {figures['control_is']['n']:,} most frequent hashes: frequencies alone tell "
+            f"little. The advantage is {100 * (accuracy - chance):.1f} percentage points, with a 95 % interval of "
+            f"{low:.1f} to {high:.1f}.",
+        ),
+        (
+            "Ceiling",
+            f"Were all other words known, {_share(figures['ceiling'])} of the hashes would be nearest to their own "
+            "word.",
+        ),
+        *(
+            (
+                (
+                    "Missed",
+                    f"Of {wrong:,} wrong words {near:,} are near misses: among the 10 that keep most nearly the "
+                    "company of the true one.",
+                ),
+            )
+            if wrong
+            else ()
+        ),
+        (
+            "Means",
+            "Hashing words protects nobody: whoever has another log of the kind reads most of what is posed. What "
+            "becomes readable about persons is counted by queryveil attack exposure.",
+        ),
+    )

@@ -1,0 +1,39 @@
+"""Names and types that need no compiled code, so that the command line starts quickly."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from queryveil.errors import UsageError
+
+F32 = npt.NDArray[np.float32]
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NOBODY: Final = -1
+"""What a hash is mapped to while it is mapped to nothing."""
+
+NODESTART, FREQUENCY, RANDOM = STARTS = ("nodestart", "frequency", "random")
+GREEDY, MINCOST, RANKS, MARRIAGE, HEAP = UPDATES = (
+    "score-greedy",
+    "mincost",
+    "rank-greedy",
+    "stable-marriage",
+    "heap",
+)
+L1, L2, COSINE = DISTANCES = ("l1", "l2", "cosine")
+PLAIN, LOG = FEATURES = ("plain", "log")
+
+MOST_PAIRS: Final = {MINCOST: 10_000, RANKS: 10_000, HEAP: 16_384}
+"""The largest vocabulary of rules that look at all pairs at once: at most about a gigabyte."""
+
+
+def too_many(rule: str) -> UsageError:
+    return UsageError(
+        f"update {rule} looks at all pairs at once, of {MOST_PAIRS[rule]:,} hashes at most",
+        f"lower -n or --expand-to, or use --update {GREEDY}",
+    )
