@@ -188,6 +188,7 @@ def test_the_guarantee_says_what_is_compared(
     assert (promise.unit, promise.neighbours, promise.composable) == (unit, neighbours, composable)
     said = " ".join(promise.caveats)
     assert ("how many queries a user has" in said) == ("pad" not in given)
+    assert ("searched for something inside the domain" in said) == ("pad" not in given)
     assert ("topic of every phrase" in said) == ("topics" in given)
     assert ("m times epsilon" in said) == (given.get("epsilon_per") == "query")
     if composable:

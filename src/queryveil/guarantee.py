@@ -26,7 +26,7 @@ ADD_REMOVE = "add-remove-one-user"
 
 _EQUAL = f"{REPLACE}-equal-"
 _DISCLOSED = {
-    "shape": "how many queries there are and how many phrases each has",
+    "shape": "how many queries have a phrase inside the domain and how many such phrases each has",
     "topics": "the topic of every phrase",
     "words": "the words that were kept",
 }

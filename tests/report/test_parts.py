@@ -88,7 +88,10 @@ def test_a_bound_is_on_what_one_persons_searches_add(kind: str) -> None:
 
 def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
     shape = evenly(promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics"))
-    assert "how many queries there are" in shape and "the topic of every phrase being known" in shape
+    assert (
+        "how many queries have a phrase inside the domain" in shape
+        and "the topic of every phrase being known" in shape
+    )
     phrase = Guarantee(
         kind="pure-dp", epsilon=1.0, delta=0.0, unit="phrase", neighbours=f"{REPLACE}-equal-shape"
     )
