@@ -85,6 +85,7 @@ def test_cells_of_a_changed_file_are_not_mixed_in(log: qv.SearchLog, own: Path, 
         ("", "the file is not a mapping"),
         ("- 1", "the file is not a mapping"),
         ("method: []", "did you mean methods"),
+        ("fear of dogs: 1", "something that is not known"),
         ("methods: []", "'methods' is not a list"),
         ("methods: [1]", "an entry of methods is not a mapping"),
         ("methods: [{method: zealus}]", "did you mean zealous"),
@@ -102,7 +103,7 @@ def test_cells_of_a_changed_file_are_not_mixed_in(log: qv.SearchLog, own: Path, 
         (
             "methods: [{method: k-query}]\nvary: {k: [5]}\nmeasures: [coverage]\n"
             "expect: [{measure: coverage, along: k, shape: round}]",
-            "has no 'round'",
+            "use rising, falling, flat",
         ),
     ],
 )
@@ -111,6 +112,7 @@ def test_what_is_wrong_is_said_in_a_sentence(own: Path, text: str, said: str) ->
     with pytest.raises(qv.QueryveilError) as told:
         qv.find_study(own)
     assert said in str(told.value) and "\n" not in str(told.value)
+    assert "fear of" not in str(told.value), "a log that was named by mistake is not repeated"
 
 
 def test_files_and_names_that_are_not_there(tmp_path: Path) -> None:

@@ -45,7 +45,11 @@ REDUCED: dict[str, dict[str, Any]] = {
     "clump-r": {"vary": {"users": [1000], "r": [5, 10, 30]}},
     # So many trials that a share which fails is none of chance.
     "active-attack": {
-        "vary": {"method": ["k-query", "k-session", "zealous", "click-graph"], "epsilon": [2.0], "trials": [100]}
+        "vary": {
+            "method": ["k-query", "k-session", "zealous", "click-graph"],
+            "epsilon": [2.0],
+            "trials": [100],
+        }
     },
     "exposure": {
         "vary": {

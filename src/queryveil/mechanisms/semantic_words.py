@@ -88,7 +88,8 @@ def caveats(method: Semantic) -> tuple[str, ...]:
             "how many queries a user has, and how many phrases each of them, is published as it is, counting phrases "
             "that the domain has a concept for and no others: that someone has a row says for certain that they "
             "searched for something inside the domain, which tells much if it is narrow. A made-up example: someone "
-            "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, of one, two and one concept"
+            "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, "
+            "of one, two and one concept"
             + ("" if method.per_topic else ", none of which needs to be about health or sport")
             + ". Whoever knows that this person posed three such queries finds the rows by counting, and what they say "
             "of that person is then bounded by epsilon alone. Releases made with --max-phrases N --pad do not give "

@@ -139,12 +139,13 @@ class _Reading:
         return value
 
     def known(self, given: Iterable[Any], names: Iterable[str], what: str) -> None:
+        """Refuse what has no such name. What was given is not repeated: the file may be a log by mistake."""
         allowed = list(names)
         for one in given:
             if one not in allowed:
                 near = difflib.get_close_matches(str(one), allowed, n=1)
                 raise self.wrong(
-                    f"{what} has no '{one}'",
+                    f"{what} has something that is not known",
                     f"did you mean {near[0]}" if near else f"use {', '.join(allowed)}",
                 )
 

@@ -73,6 +73,7 @@ def _spread(
         file = _written(given.log, Path(folder)) if given.log is not None else None
         gap = given.log.session_gap_minutes if given.log is not None else 0
         sent = pickle.dumps((study, dataclasses.replace(given, log=None)))
+        others = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
@@ -93,7 +94,7 @@ def _spread(
         finally:
             pool.shutdown(wait=done, cancel_futures=True)
             if not done:
-                for process in multiprocessing.active_children():
+                for process in set(multiprocessing.active_children()) - others:
                     process.terminate()
 
 
