@@ -68,6 +68,7 @@ READING = [
     ("--format jsonl", 3, "not JSON 1,201"),
     ("--format aol", 3, "wrong number of fields"),
     ("--engine nonsense", 2, "engine 'nonsense' cannot be reached"),
+    ("--engine sqlite://", 2, "engine 'sqlite' cannot do what is needed here"),
     ("--engine foo://me:hunter2@bar", 2, "engine 'bar' cannot be reached"),
     ("--columns user", 2, "not a list of name=column"),
     ("--columns usr=1,query=3", 2, "there is no column 'usr' in a search log"),
@@ -434,6 +435,11 @@ def test_an_interrupt_while_loading(
         cli.run()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "Error: interrupted; run it again when you like.\n"
+    monkeypatch.setattr(sys, "argv", ["queryveil", "demo", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        cli.run()
+    assert ended.value.code == 130
+    assert json.loads(capsys.readouterr().err)["error"]["kind"] == "interrupted"
 
 
 # -- in a process of its own ---------------------------------------------------------------------------------

@@ -176,6 +176,8 @@ def test_the_list_of_measures() -> None:
         (["full", "--pattern", "love of *"], 5, "no query of the log fits the pattern"),
         (["plain", "--metric", "similar-queries"], 3, "there is no table of clicks in"),
         (["full", "--metric", "coverage", "--top", "0"], 2, "--top"),
+        (["full", "--metric", "coverage", "--top", f"{10**20}"], 2, "from 1 to 1e+12"),
+        (["full", "--metric", f"coverage@{10**20}"], 2, "from 1 to 1e+12"),
         (["plain", "--metric", "index-caching"], 3, "there is no table of keywords in"),
         (["plain", "--metric", "inaccuracy"], 3, "say from how many users on with --frequent"),
         (

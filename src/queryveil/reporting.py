@@ -143,6 +143,11 @@ def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
     target = Path(out)
     if target.exists() or target.is_symlink():
         raise UsageError(f"output '{target}' exists already", "choose another name, or move it away")
+    if loaded.path is not None and loaded.path.resolve() in target.resolve().parents:
+        raise UsageError(
+            "a published folder is never changed, and the tables would be inside it",
+            "name a folder elsewhere with --csv",
+        )
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     try:
         with _disk_errors(target):

@@ -427,6 +427,7 @@ def folder(hashed: Path) -> Path:
         ("missing.tsv", 3, "missing.tsv"),
         ("empty.tsv", 3, "is empty"),
         ("hashes", 3, "holds hashes and no words; say what they are taken for with --mapping"),
+        ("hashes/missing.parquet", 3, "missing.parquet"),
         ("sealed", 3, "has no column of texts"),
         ("log.parquet --truth truth.parquet", 2, "pass --mapping FILE too"),
         ("log.parquet --mapping truth.parquet", 3, "no hash of 'truth.parquet' is in what was named"),

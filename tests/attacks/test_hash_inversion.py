@@ -117,6 +117,8 @@ def test_what_hashes_are_taken_for_can_be_written_for_the_curator(
     assert missing.code == 6 and "cannot be written" in missing.err
     odd = command(*attack(folder, "-n", "40", "--out", str(tmp_path / "map.txt")))
     assert odd.code == 2 and "neither .parquet nor .tsv" in odd.err
+    inside = command(*attack(folder, "-n", "40", "--out", str(folder / "release" / name)))
+    assert inside.code == 2 and "a published folder is never changed" in inside.err
 
 
 @pytest.mark.parametrize(

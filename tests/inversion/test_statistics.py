@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
+from queryveil.inversion import statistics
 from queryveil.inversion.features import features
 from queryveil.inversion.statistics import TokenCounts
 from tests.conftest import at
@@ -95,6 +96,19 @@ def test_a_release_without_a_log_is_refused() -> None:
     release = qv.publish(log, qv.Zealous(epsilon=50, delta=0.5, max_items=3), allow_empty=True)
     with pytest.raises(qv.InputError, match="made by zealous, and holds no log"):
         TokenCounts.of(release)
+
+
+@pytest.mark.parametrize("most", [4_000_000, 500])
+def test_a_shuffle_does_not_depend_on_the_order_of_queries(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "_SHUFFLED", most)
+    queries = [" ".join(query) for query in worlds.pair(3, number=1000)[1].queries]
+    orders = (queries, queries[::-1], sorted(queries))
+    one, *others = (TokenCounts.of(pa.chunked_array([order])).shuffled(12, seed=1) for order in orders)
+    for other in others:
+        assert one.freq.tolist() == other.freq.tolist() and one.alone.tolist() == other.alone.tolist()
+        assert (one.cooc != other.cooc).nnz == 0
 
 
 def test_a_shuffled_log_keeps_frequencies_and_loses_company() -> None:

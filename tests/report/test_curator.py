@@ -238,6 +238,8 @@ def test_export_to_a_spreadsheet(tmp_path: Path) -> None:
     lines = text(tmp_path / "csv" / "items.csv").splitlines()
     assert lines[0] == "query,count" and len(lines) == 1 + len(pages.HOSTILE)
     assert sum(line.startswith("'") for line in lines) == 3
+    inside = command("release", "export", str(tmp_path / "out"), "--csv", str(tmp_path / "out" / "csv"))
+    assert inside.code == 2 and "a published folder is never changed" in inside.err
     again = command("release", "export", str(tmp_path / "out"), "--csv", str(tmp_path / "csv"))
     assert again.code == 2 and "exists already" in again.err
 

@@ -38,7 +38,7 @@ REDUCED: dict[str, dict[str, Any]] = {
         "vary": {**EASY, "items": ["queries"], "epsilon": [1.0, 50.0], "k": [10, 100]},
         "repeats": 1,
     },
-    "index-caching": {"vary": {**QUIET, "m": [1], "k": [60, 100]}, "repeats": 1},
+    "index-caching": {"vary": {**QUIET, "method": ["zealous"], "m": [1, 2]}, "repeats": 1},
     "query-substitution": {"vary": {**QUIET, "m": [1], "k": [10, 50]}},
     "common-fears": {"vary": {**QUIET, "most": [100]}, "repeats": 2},
     "clump-quality": {"vary": {"users": [300, 1000], "k": [5, 15]}},
@@ -122,6 +122,15 @@ def test_shapes_that_are_missing_fail() -> None:
     failed = {check.name for check in made.checks if not check.passed}
     assert {"impressions peak at an inner d (tight)", "impressions peak at an inner d (paper)"} <= failed
     assert not made.passed
+
+
+@pytest.mark.parametrize("query", ["news", ""])
+def test_a_log_of_one_row_has_no_shape(query: str, tmp_path: Path) -> None:
+    table = pa.table({"user": ["u"], "time": [at(0)], "query": [query], "url": ["http://a.example"]})
+    made = qv.compare(qv.read(table), "zealous-m", vary={**EASY, "m": [1, 2]}, repeats=1)
+    assert "the top queries can be compared" in {one.name for one in made.checks if not one.passed}
+    with pytest.raises(qv.CannotBeMet, match="too little for a figure"):
+        qv.compare(qv.read(table), "zealous-j", vary={**EASY, "m": [1]}, repeats=1, out=tmp_path / "out")
 
 
 def test_keyword_generation_without_result_lists_keeps_urls_private(log: qv.SearchLog) -> None:

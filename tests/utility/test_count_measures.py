@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -156,6 +157,8 @@ def test_inaccuracy_counts_users_and_takes_the_releases_own_threshold() -> None:
     found = qv.evaluate(original, of_users, "inaccuracy@0").measures
     assert found["inaccuracy@0/threshold"] == plan.calibration["second_threshold"]
     k_anonymous = qv.publish(original, qv.KQuery(k=3))
+    changed = replace(k_anonymous, plan=replace(k_anonymous.plan, parameters={"k": "many"}))
+    assert "inaccuracy" in qv.evaluate(original, changed).left_out
     assert qv.evaluate(original, k_anonymous, "inaccuracy@0").measures == {
         "inaccuracy@0": 0,
         "inaccuracy@0/lost": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,16 @@ def test_it_is_left_out_with_a_reason(log: qv.SearchLog, food_file: Path, tmp_pa
         assert NAME not in found.measures and reason in found.left_out[NAME]
         with pytest.raises(qv.InputError, match=reason):
             qv.evaluate(of, release, NAME)
+
+
+def test_without_the_language_extra_it_is_left_out(
+    log: qv.SearchLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = qv.publish(log, qv.Semantic(epsilon=5.0))
+    monkeypatch.setitem(sys.modules, "textblob", None)
+    assert "install queryveil[language]" in qv.evaluate(log, release).left_out[NAME]
+    with pytest.raises(qv.UsageError, match="needs the package textblob"):
+        qv.evaluate(log, release, NAME)
 
 
 def test_another_log_and_a_broken_map_are_refused(log: qv.SearchLog, tmp_path: Path) -> None:

@@ -219,6 +219,11 @@ def _refuse_existing(file: Path) -> None:
         raise UsageError(f"output '{file}' is neither .parquet nor .tsv", "choose another --out")
     if file.exists() or file.is_symlink():
         raise UsageError(f"output '{file}' exists already", "choose another --out, or move the file away")
+    if (file.parent / "manifest.json").is_file():
+        raise UsageError(
+            "a published folder is never changed, and words of the log would be inside it",
+            "name a file elsewhere with --out",
+        )
 
 
 def _write(mapping: pa.Table, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import NoReturn
 
@@ -13,6 +14,10 @@ def run() -> NoReturn:
     try:
         from queryveil.cli import app
     except KeyboardInterrupt:
-        sys.stderr.write("Error: interrupted; run it again when you like.\n")
+        error = {"kind": "interrupted", "message": "interrupted", "hint": "run it again when you like"}
+        said = (
+            json.dumps({"error": error}) if "--json" in sys.argv else f"Error: interrupted; {error['hint']}."
+        )
+        sys.stderr.write(f"{said}\n")
         sys.exit(130)
     app.run()

@@ -100,7 +100,8 @@ def _load(kind: str, value: Any, how: dict[str, Any]) -> Any:
         return Path(value)
     if kind == "release" or (kind == "log-or-release" and (Path(value) / "manifest.json").is_file()):
         return qv.load(value)
-    if kind == "log-or-release" and (Path(value).parent / "manifest.json").is_file():  # a table of a release
+    table = Path(value)
+    if kind == "log-or-release" and table.is_file() and (table.parent / "manifest.json").is_file():
         return qv.load(Path(value).parent)
     with console.progress("reading") as progress:
         return qv.read(value, progress=progress, **how)

@@ -44,7 +44,15 @@ def of_backend(con: Any) -> Engine:
     """The engine over an Ibis connection that the caller made."""
     kinds = {"duckdb": DuckDB, "pyspark": Spark}
     made: Engine = kinds.get(con.name, Engine)(con)
-    _refuse_loose_texts(made)
+    try:
+        _refuse_loose_texts(made)
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
+        raise UsageError(
+            f"engine '{con.name}' cannot do what is needed here ({type(error).__name__})",
+            "use duckdb or spark, or export the log to files",
+        ) from None
     return made
 
 

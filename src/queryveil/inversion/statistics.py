@@ -109,6 +109,16 @@ class TokenCounts:
                 sizes[len(token)] = sizes.get(len(token), 0) + 1
         return max(sizes.values(), default=0) >= 0.9 * len(self) > 0
 
+    def _order(self) -> Ints:
+        """The queries in an order of their own: engines hand them over in a new one every time."""
+        places = np.arange(len(self.codes)) - np.repeat(self.starts[:-1], np.diff(self.starts))
+        mixed = (self.codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= 2 * places.astype(np.uint64) + np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(32)
+        keys = np.add.reduceat(mixed, self.starts[:-1]) if len(self.times) else mixed
+        return np.lexsort((self.times, keys))
+
     def shuffled(self, n: int, seed: int) -> Statistics:
         """The n most frequent tokens about as often as they are, but each in the company of chance.
 
@@ -118,12 +128,14 @@ class TokenCounts:
         rng = np.random.default_rng(seed)
         kept = self.codes < n
         lengths = np.diff(np.concatenate(([0], np.cumsum(kept)))[self.starts])
-        times = rng.binomial(self.times, min(1.0, _SHUFFLED / max(1, self.queries)))
+        order = self._order()
+        times = np.empty_like(self.times)
+        times[order] = rng.binomial(self.times[order], min(1.0, _SHUFFLED / max(1, self.queries)))
         each = np.repeat(times, np.diff(self.starts))[kept]
         freq = np.bincount(self.codes[kept], weights=each, minlength=n).astype(np.int64)
         codes = rng.permutation(np.repeat(np.arange(n, dtype=np.int32), freq))
-        starts = np.concatenate(([0], np.cumsum(np.repeat(lengths, times))))
-        single = np.repeat((np.diff(self.starts) == 1) & (lengths == 1), times)
+        starts = np.concatenate(([0], np.cumsum(np.repeat(lengths[order], times[order]))))
+        single = np.repeat(((np.diff(self.starts) == 1) & (lengths == 1))[order], times[order])
         alone = np.bincount(codes[starts[:-1][single]], minlength=n)
         events = np.ones(len(starts) - 1, np.int64)
         made = TokenCounts(self.tokens[:n], freq, alone, len(events), starts, codes, events)

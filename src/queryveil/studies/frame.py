@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,8 @@ Progress = Callable[[int, int], None]
 Row = dict[str, Any]
 
 EXPECTED, MEASURED = "expected", "measured"
+_MOST = 10**12
+"""Whole numbers from here on are no number of anything in a log."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,14 @@ class Axis:
             made = tuple(kind(value) for value in values)
         except (TypeError, ValueError):
             made = ()
-        numbers = kind is str or all(np.isfinite(value) and float(value) > 0 for value in made)
+        most = _MOST if kind is int else math.inf
+        numbers = all(isinstance(value, str) or 0 < value < most for value in made)
         if not made or not numbers or len(set(made)) < len(made):
-            wanted = {int: "whole numbers above 0", float: "numbers above 0", str: "words"}[kind]
+            wanted = {
+                int: "whole numbers above 0, below a million million",
+                float: "numbers above 0",
+                str: "words",
+            }[kind]
             raise UsageError(
                 f"'{self.name}' varies over different {wanted}",
                 f"write it like --vary {self.name}={self._example}",

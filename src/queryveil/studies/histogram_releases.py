@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from queryveil.errors import CannotBeMet
 from queryveil.mechanisms import KQuery, Mechanism, Zealous
 from queryveil.release import publish
 from queryveil.report import figures
@@ -72,6 +73,8 @@ def drawn(
     for place in places:
         here = dict(zip(keep, place, strict=True))
         lines.append({**here, "value": found.where(**here).value})
+    if not lines:
+        raise CannotBeMet(f"the log has too little for a figure of {y.title}", "use a longer log")
     points = [{**{name: one[name] for name in keep}, "value": one["value"]} for one in found]
     return figures.curves(
         _texts(lines, by), _texts(points, by), x=x, y=y, by=by, by_title=by_title, words=words, panel=panel

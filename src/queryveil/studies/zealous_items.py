@@ -140,6 +140,9 @@ def _top_few(found: Findings) -> list[Check]:
         if kind not in ("keywords", "queries"):
             continue
         line = found.where(items=kind, metric=KL, top=str(least)).along("m")
+        if not line:
+            made.append(Check(f"the top {kind} can be compared", False, "the log has too few of them"))
+            continue
         best = min(line, key=lambda m: line[m])
         made.append(
             Check(

@@ -164,6 +164,9 @@ def _declared(options: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in chosen.items()}
 
 
+_INSTALL = "install queryveil[language]"
+
+
 def _refuse(chosen: list[Measure], original: Original, releases: list[Released]) -> None:
     """What a release lacks is said before anything is counted."""
     for measure in chosen:
@@ -174,6 +177,8 @@ def _refuse(chosen: list[Measure], original: Original, releases: list[Released])
             unmet = measure.unmet(original, release)
             if unmet is not None:
                 raise InputError(f"{measure.name} cannot be had of '{release.name}': {unmet[0]}", unmet[1])
+            if measure.uninstalled:
+                raise UsageError(f"measure '{measure.name}' needs the package {measure.package}", _INSTALL)
 
 
 def _warnings(original: Original, release: Released) -> tuple[str, ...]:
@@ -211,6 +216,9 @@ def _evaluation(
         unmet = measure.unmet(original, release)
         if unmet is not None:
             left_out = left_out | {measure.name: f"{unmet[0]}; {unmet[1]}"}
+            continue
+        if measure.uninstalled:
+            left_out = left_out | {measure.name: f"needs the package {measure.package}; {_INSTALL}"}
             continue
         for name, value in measure.figures(original, release).items():
             stated = measure.stated(name)

@@ -7,7 +7,7 @@ name, a unit and a direction. Both sides compute what several measures share onc
 from __future__ import annotations
 
 import functools
-import math
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 _COLUMNS = {"clicks": "url", "query-pairs": "time"}
 """What a log must have beside queries for these kinds of items."""
+MOST = 10**12
+"""The largest whole number that may follow an @."""
 
 HIGHER, LOWER, NEITHER = "higher is better", "lower is better", "neither"
 
@@ -79,6 +81,9 @@ class Measure(ABC):
     option: ClassVar[str | None] = None
     """What must be given beside log and release: 'seeds' or 'pattern'."""
 
+    package: ClassVar[str | None] = None
+    """What it needs of the packages that the extra `language` brings."""
+
     at: float | None = None
 
     def __post_init__(self) -> None:
@@ -86,7 +91,11 @@ class Measure(ABC):
         if self.defaults and self.at is None:
             object.__setattr__(self, "at", self.defaults[0])
         if self.at is not None and not self._fits(self.at):
-            rule = f"a whole number from {self.least}" if self.whole else "a number from 0 to below 1"
+            rule = (
+                f"a whole number from {self.least} to {MOST:g}"
+                if self.whole
+                else "a number from 0 to below 1"
+            )
             raise UsageError(
                 f"what follows the @ of '{self.name}' must be {rule}; got {self.at:g}"
                 if self.defaults
@@ -97,7 +106,7 @@ class Measure(ABC):
     def _fits(self, at: float) -> bool:
         if not self.defaults:
             return False
-        return (at >= self.least and math.isfinite(at) and at == int(at)) if self.whole else 0 <= at < 1
+        return (self.least <= at <= MOST and at == int(at)) if self.whole else 0 <= at < 1
 
     def __str__(self) -> str:
         return self.name if self.at is None else f"{self.name}@{self.at:.12g}"
@@ -118,6 +127,11 @@ class Measure(ABC):
             return None
         column = _COLUMNS[kind]
         return f"the log has no '{column}' column", f"name it with --columns {column}=..."
+
+    @property
+    def uninstalled(self) -> bool:
+        """Whether the package that it needs is not there."""
+        return self.package is not None and importlib.util.find_spec(self.package) is None
 
     def note(self, original: Original, release: Released) -> str | None:
         """What one has to know beside the figures: where something was taken from."""

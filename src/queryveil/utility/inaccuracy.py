@@ -86,4 +86,5 @@ class Inaccuracy(OfItems):
         found = stated.get("second_threshold", stated.get("threshold")) if counts_users else None
         if found is None and release.unit != SESSIONS:  # there k is of whole sets
             found = plan.parameters.get("k")
-        return found
+        # A release that somebody changed may say anything.
+        return found if isinstance(found, int | float) else None

@@ -39,6 +39,7 @@ class ProfileDivergence(Measure):
     help: ClassVar[str] = "how far users' profiles over four topics are from those in the log, 0 to 1"
     unit: ClassVar[str] = "bits"
     direction: ClassVar[str] = LOWER
+    package: ClassVar[str | None] = "textblob"
     parts: ClassVar[dict[str, Stated]] = {
         "sub-topics": Stated("bits", LOWER, "the same over 19 topics below the four"),
         "users": Stated("users", NEITHER, "users who have a profile over the four topics in the log"),
