@@ -171,3 +171,12 @@ def test_rows_of_a_log_without_times_are_counted() -> None:
     ]
     truth = {worlds.hashed(word): word for query in other for word in query}
     assert qv.HashInversionAttack(n=40).run(*logs, truth).success > 0.8
+
+
+def test_a_release_for_a_raw_log_is_told(tmp_path: Path) -> None:
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "manifest.json").write_text("{}")
+    done = command(
+        "attack", "hash-inversion", "--reference", str(tmp_path / "release"), "--target", "b", "--truth", "c"
+    )
+    assert done.code == 2 and "is a release, and a raw log is needed" in done.err and "swapped" in done.err

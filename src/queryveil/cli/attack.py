@@ -103,6 +103,11 @@ def _load(kind: str, value: Any, how: dict[str, Any]) -> Any:
     table = Path(value)
     if kind == "log-or-release" and table.is_file() and (table.parent / "manifest.json").is_file():
         return qv.load(Path(value).parent)
+    if kind == "log" and (Path(value) / "manifest.json").is_file():
+        raise qv.UsageError(
+            f"'{value}' is a release, and a raw log is needed there",
+            "name the log; if two options were swapped, swap them back",
+        )
     with console.progress("reading") as progress:
         return qv.read(value, progress=progress, **how)
 
