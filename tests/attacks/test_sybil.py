@@ -177,8 +177,8 @@ def test_success_control_and_interval_come_from_the_simulation() -> None:
 
 
 def test_it_runs_with_the_systems_noise() -> None:
-    found = qv.SybilAttack(epsilon=2, delta=1e-2, max_queries=3, trials=50, probability=0.9999999).run()
-    # Fails with probability 50 * 1e-7.
+    found = qv.SybilAttack(epsilon=2, delta=1e-2, max_queries=3, trials=50, probability=1 - 1e-8).run()
+    # Fails with probability 50 * 1e-8 at most.
     assert found.success == 1.0
 
 

@@ -46,6 +46,7 @@ def look(browser: Browser) -> Opener:
     @contextlib.contextmanager
     def opened(file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Watched]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context.set_default_timeout(120_000)  # a busy machine is slow, which is no failure
         watched = Watched(context.new_page())
         inside = file.parent.resolve().as_uri() + "/"
 

@@ -18,7 +18,7 @@ def problems(files: list[Path]) -> dict[str, list[str]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     said: dict[str, list[str]] = {}
     for message in json.loads(done.stderr)["messages"]:

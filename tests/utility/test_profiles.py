@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -57,6 +57,7 @@ def test_who_had_no_profile_does_not_count_and_who_lost_it_counts_fully() -> Non
 COUNTS = arrays(np.int64, (4, 5), elements=st.integers(0, 10**6))
 
 
+@settings(deadline=None)
 @given(ours=COUNTS, theirs=COUNTS)
 def test_divergences_are_symmetric_bounded_and_exactly_0_for_equal_profiles(
     ours: np.ndarray, theirs: np.ndarray
