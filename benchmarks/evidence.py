@@ -7,6 +7,7 @@ A part that has a file is not run again; remove the file to repeat it.
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import re
@@ -126,7 +127,10 @@ PARTS: dict[str, Callable[[], Any]] = {
     "scrubbing": script("scrubbing.py"),
     "spotting": script("spotting.py"),
     "exposure": study_runs.exposure,
-    **{f"paper-{paper}": script("papers.py", paper, "--json") for paper in ("zealous", "clump")},
+    **{
+        f"paper-{paper}": script("papers.py", paper, "--json", "--out", str(HERE / "data" / f"paper-{paper}"))
+        for paper in ("zealous", "clump")
+    },
     "language": script("language.py"),
     "semantic": script("semantic.py", "--lengths", "1,4"),
 }
@@ -164,71 +168,109 @@ def page() -> str:
         "Figures of full-size runs on a machine with 2 cores, written by `make evidence` from the JSON files here.",
         "",
     ]
-    if found := figures_of("publish"):
-        lines += [
-            "## Publishing 20 million rows",
-            "",
-            f"`benchmarks/publish.py`: medians of {found['runs']} interleaved runs, {found['rows']:,} rows,",
-            f"{found['users']:,} users, at most {found['max_items']} queries per user. All stages of publishing,",
-            "text normalisation among them, against DuckDB's bare `count(DISTINCT user)` by query of the same file.",
-        ]
-        rows = [f"| bare count | {found['bare_seconds']} | {found['bare_peak_gb']} GB |"]
-        rows.append(f"| `publish` | {found['publish_seconds']} | {found['publish_peak_gb']} GB |")
-        lines += table("| | seconds | peak memory |", rows)
-        lines += [f"Ratio {found['ratio']}; the aim is 1.5.", ""]
-    if found := figures_of("engines"):
-        lines += ["## Two engines, one histogram", ""]
-        lines += [
-            "A million rows, five items per user, portable key; counts before noise are compared item by item."
-        ]
-        rows = [
-            f"| {kind} | {one['distinct_items']:,} | {'yes' if one['equal_counts'] else 'NO'} "
-            f"| {one['duckdb_seconds']} | {one['spark_seconds']} |"
-            for kind, one in found["kinds"].items()
-        ]
-        lines += table("| items | distinct | equal | DuckDB, s | Spark (local), s |", rows)
-    if found := figures_of("noise"):
-        lines += ["## Noise", "", "Exact discrete Laplace draws per second on one core, in one run."]
-        rows = [
-            f"| {one['scale']:g} | {one['queryveil'] / 1e6:.1f} million | {one['opendp'] / 1e3:.0f} thousand "
-            f"| {one['ratio']:.0f} |"
-            for one in found["draws_per_second"]
-        ]
-        lines += table("| scale | queryveil | OpenDP | ratio |", rows)
-    if found := figures_of("generator"):
-        lines += ["## The three generated logs"]
-        rows = [
-            f"| {name} | {one['users']:,} | {one['rows']:,} | {one['seconds']} "
-            f"| {one['items']['queries']['distinct']:,} "
-            f"| {', '.join(f'{100 * share:.0f} %' for share in one['uniqueness'].values())} |"
-            for name, one in found.items()
-        ]
-        lines += table(
-            "| setting | users | rows | seconds | distinct queries | unique by 1, 2, 3 queries |", rows
-        )
-    if found := figures_of("zealous"):
-        lines += ["## Published items against items per user", "", "Epsilon 2, delta 0.001, probabilistic."]
-        rows = [
-            f"| {name} | {kind} | {' | '.join(f'{number:,}' for number in counts.values())} |"
-            for name, kinds in found.items()
-            for kind, counts in kinds.items()
-        ]
-        lines += table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
-    for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation", *INVERSION):
-        if found := figures_of(name):
-            lines += (inversion_section if name in INVERSION else study_section)(name, found)
-    if found := figures_of("profiles"):
-        lines += profiles_section(found)
-    if found := figures_of("transactions"):
-        lines += transactions_section(found)
-    if found := figures_of("exposure"):
-        lines += exposure_section(found)
-    for part, title in PRINTED.items():
+    for part, section in sections().items():
         if found := figures_of(part):
-            printed = isinstance(found, list) and all(isinstance(one, str) for one in found)
-            shown = found if printed else json.dumps(found, indent=2).splitlines()
-            lines += [f"## {title}", "", *(f"    {line}".rstrip() for line in shown), ""]
+            lines += section(found)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def sections() -> dict[str, Callable[[Any], list[str]]]:
+    """How each part is shown, in the order of the page."""
+    own = {
+        "publish": publish_section,
+        "engines": engines_section,
+        "noise": noise_section,
+        "generator": generator_section,
+        "zealous": zealous_section,
+    }
+    studies = ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
+    return {
+        **own,
+        **{name: functools.partial(study_section, name) for name in studies},
+        **{name: functools.partial(inversion_section, name) for name in INVERSION},
+        "profiles": profiles_section,
+        "transactions": transactions_section,
+        "exposure": exposure_section,
+        **{part: paper_section for part in PARTS if part.startswith("paper-")},
+        **{part: functools.partial(printed_section, title) for part, title in PRINTED.items()},
+    }
+
+
+def publish_section(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    lines += [
+        "## Publishing 20 million rows",
+        "",
+        f"`benchmarks/publish.py`: medians of {found['runs']} interleaved runs, {found['rows']:,} rows,",
+        f"{found['users']:,} users, at most {found['max_items']} queries per user. All stages of publishing,",
+        "text normalisation among them, against DuckDB's bare `count(DISTINCT user)` by query of the same file.",
+    ]
+    rows = [f"| bare count | {found['bare_seconds']} | {found['bare_peak_gb']} GB |"]
+    rows.append(f"| `publish` | {found['publish_seconds']} | {found['publish_peak_gb']} GB |")
+    lines += table("| | seconds | peak memory |", rows)
+    lines += [f"Ratio {found['ratio']}; the aim is 1.5.", ""]
+    return lines
+
+
+def engines_section(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    lines += ["## Two engines, one histogram", ""]
+    lines += [
+        "A million rows, five items per user, portable key; counts before noise are compared item by item."
+    ]
+    rows = [
+        f"| {kind} | {one['distinct_items']:,} | {'yes' if one['equal_counts'] else 'NO'} "
+        f"| {one['duckdb_seconds']} | {one['spark_seconds']} |"
+        for kind, one in found["kinds"].items()
+    ]
+    lines += table("| items | distinct | equal | DuckDB, s | Spark (local), s |", rows)
+    return lines
+
+
+def noise_section(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    lines += ["## Noise", "", "Exact discrete Laplace draws per second on one core, in one run."]
+    rows = [
+        f"| {one['scale']:g} | {one['queryveil'] / 1e6:.1f} million | {one['opendp'] / 1e3:.0f} thousand "
+        f"| {one['ratio']:.0f} |"
+        for one in found["draws_per_second"]
+    ]
+    lines += table("| scale | queryveil | OpenDP | ratio |", rows)
+    return lines
+
+
+def generator_section(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    lines += ["## The three generated logs"]
+    rows = [
+        f"| {name} | {one['users']:,} | {one['rows']:,} | {one['seconds']} "
+        f"| {one['items']['queries']['distinct']:,} "
+        f"| {', '.join(f'{100 * share:.0f} %' for share in one['uniqueness'].values())} |"
+        for name, one in found.items()
+    ]
+    lines += table(
+        "| setting | users | rows | seconds | distinct queries | unique by 1, 2, 3 queries |", rows
+    )
+    return lines
+
+
+def zealous_section(found: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    lines += ["## Published items against items per user", "", "Epsilon 2, delta 0.001, probabilistic."]
+    rows = [
+        f"| {name} | {kind} | {' | '.join(f'{number:,}' for number in counts.values())} |"
+        for name, kinds in found.items()
+        for kind, counts in kinds.items()
+    ]
+    lines += table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
+    return lines
+
+
+def printed_section(title: str, found: Any) -> list[str]:
+    """What a benchmark printed, or its document."""
+    printed = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    shown = found if printed else json.dumps(found, indent=2).splitlines()
+    return [f"## {title}", "", *(f"    {line}".rstrip() for line in shown), ""]
 
 
 def profiles_section(found: dict[str, Any]) -> list[str]:
@@ -336,6 +378,26 @@ def exposure_section(found: dict[str, Any]) -> list[str]:
         ),
         "",
     ]
+
+
+def paper_section(found: dict[str, Any]) -> list[str]:
+    """All studies of one paper: whether the expected shapes are there. The figures are in the JSON file."""
+    paper = found["paper"]
+    lines = [
+        f"## All studies of a paper: {paper}",
+        "",
+        f"`benchmarks/papers.py {paper}`: {found['rows']:,} rows, {found['users']:,} users. Every figure is in "
+        f"`paper-{paper}.json`.",
+        "",
+    ]
+    for name, study in found["studies"].items():
+        lines += [f"[{name}](../studies/{name}.md)", ""]
+        lines += [
+            f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+            for check in study["checks"]
+        ]
+        lines += [""]
+    return lines
 
 
 def study_section(name: str, found: dict[str, Any]) -> list[str]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow.parquet as pq
+
 import queryveil as qv
 from queryveil.generator import write_results
 
@@ -65,13 +67,31 @@ def run(paper: str, rows: int, users: int, out: Path) -> dict[str, Any]:
             made = qv.compare(log, name, out=folder, workers=None, **given)
             print(f"{name}: {made.seconds} s", file=sys.stderr)
         checks = json.loads((folder / "checks.json").read_text())["checks"]
-        found["studies"][name] = checks
+        found["studies"][name] = {"points": points(folder / "table.parquet"), "checks": checks}
         for check in checks:
             print(
                 f"  {'pass' if check['passes'] else 'FAIL'}  {check['name']}: {check['detail']}",
                 file=sys.stderr,
             )
     return found
+
+
+def points(table: Path) -> list[dict[str, Any]]:
+    """Means over the runs, one entry for each place in the study; what does not vary is left out."""
+    rows = pq.read_table(table).to_pylist()
+    apart = {"repeat", "metric", "unit", "value"}
+    names = [name for name in rows[0] if name not in apart and len({row[name] for row in rows}) > 1]
+    runs: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+    for row in rows:
+        here = runs.setdefault(tuple(row[name] for name in names), {})
+        here.setdefault(row["metric"], []).append(row["value"])
+    return [
+        {
+            **{name: value for name, value in zip(names, place, strict=True) if value is not None},
+            **{metric: round(sum(values) / len(values), 6) for metric, values in one.items()},
+        }
+        for place, one in runs.items()
+    ]
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil import calibration
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import UsageError
 from queryveil.guarantee import PURE, REPLACE, Guarantee
 from queryveil.log import SearchLog
 from queryveil.mechanisms import semantic_words as words
@@ -129,11 +129,7 @@ class ProfileHistogram:
                 f"{counted:,} phrases counted; {rows.tally.users:,} histograms of {len(choice.domain):,} concepts "
                 "with noise"
             )
-            if not counted:
-                raise CannotBeMet(
-                    "no query of this log has a phrase with a concept inside the domain",
-                    "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
-                )
+            rows.need(counted)
             table, run.private["user-map"] = rows.tables()
             return {"log": table}
 

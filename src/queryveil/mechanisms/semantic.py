@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import UsageError
 from queryveil.guarantee import PURE, Guarantee, replace_if_equal
 from queryveil.log import SearchLog
 from queryveil.mechanisms import semantic_words as words
@@ -182,11 +182,7 @@ class Semantic:
                 f"{replaced:,} of {counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
                 "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
             )
-            if not replaced:
-                raise CannotBeMet(
-                    "no query of this log has a phrase with a concept inside the domain",
-                    "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
-                )
+            rows.need(replaced)
             table, run.private["user-map"] = rows.tables()
             return {"log": table}
 

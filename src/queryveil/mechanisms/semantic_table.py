@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.errors import CannotBeMet
 from queryveil.log import SearchLog
 from queryveil.mechanisms.semantic_domain import SEPARATOR
 from queryveil.mechanisms.semantic_map import Drawn
@@ -80,6 +81,15 @@ class Rows:
             if pile not in self._piles:
                 self._piles[pile] = pa.ipc.new_stream(str(self._file(f"pile-{pile}")), waiting.schema)
             self._piles[pile].write_batch(sorted_rows.slice(first, end - first))
+
+    @staticmethod
+    def need(phrases: int) -> None:
+        """Refuse a log of which nothing is left."""
+        if not phrases:
+            raise CannotBeMet(
+                "no query of this log has a phrase with a concept inside the domain",
+                "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
+            )
 
     # -- out -----------------------------------------------------------------------------------------------------
 

@@ -7,18 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from queryveil.errors import UsageError
+from queryveil.errors import CannotBeMet, UsageError
 from queryveil.inversion import Inverted, Statistics, TokenCounts
 from queryveil.inversion.judging import Score, ceiling, score, truth_of
 from queryveil.inversion.kinds import I32, L1
 from queryveil.log import SearchLog
 from queryveil.mechanisms import TokenHash
 from queryveil.release import publish
-from queryveil.studies.frame import MEASURED, Findings, Given, Row
+from queryveil.studies.frame import MEASURED, Findings, Given, Metric, Row
 
 ACCURACY, MATCHABLE, CEILING = "accuracy", "matchable", "ceiling"
 ITERATIONS, SECONDS, QUERIES = "iterations", "seconds", "queries"
 BY_ITERATION = "accuracy-by-iteration"
+FOUND = (
+    Metric(ACCURACY, "share", "hashes of the matchable set whose word was found"),
+    Metric(MATCHABLE, "hashes", "hashes whose word is among the n most frequent of the reference"),
+)
+WORK = (
+    Metric(SECONDS, "s", "of the whole inversion"),
+    Metric(QUERIES, "queries", "of the smaller log"),
+)
 ENOUGH = 1_000_000
 """Queries in each log that what is expected holds for."""
 
@@ -78,6 +86,12 @@ def halves(log: SearchLog) -> Hashed:
         dataclasses.replace(log, table=log.table.filter(one), source=log.source.filter(other))
         for one, other in ((first, in_source), (~first, ~in_source))
     ]
+    if not all(part.users for part in parts):
+        people = "1 user" if log.users == 1 else f"{log.users:,} users"
+        raise CannotBeMet(
+            f"the log has {people}, and two halves by user need at least two, one in each",
+            "use a log of more users",
+        )
     return Hashed.of(*parts)
 
 

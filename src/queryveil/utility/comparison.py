@@ -7,6 +7,28 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.utility.frame import HIGHER, Stated
+
+Lists = Mapping[str, Sequence[str]]
+
+LIST_PARTS = {
+    "among-released": Stated("share", HIGHER, "the same if the log had only the released queries"),
+    "answered": Stated(
+        "share", HIGHER, "queries for which the release lists any, of those for which the log does"
+    ),
+}
+"""What is said beside a measure of lists."""
+
+
+def agreement(name: str, released: Lists, original: Lists, among: Lists) -> dict[str, float | None]:
+    """Figures of a measure of lists: against those of the log, and those of its released queries."""
+    by_log, inside = ({query: set(listed) for query, listed in lists.items()} for lists in (original, among))
+    return {
+        name: mean_overlap(released, by_log),
+        f"{name}/among-released": mean_overlap(released, inside),
+        f"{name}/answered": answered(released, by_log),
+    }
+
 
 def mean_overlap(released: Mapping[str, Sequence[str]], original: Mapping[str, Set[str]]) -> float | None:
     """Of what the release lists for a query, the share that the original lists too, averaged over queries.

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from queryveil.errors import UsageError
 from queryveil.graph import Graph
 from queryveil.text import normalise
-from queryveil.utility.comparison import answered, mean_overlap
+from queryveil.utility.comparison import LIST_PARTS, agreement
 from queryveil.utility.frame import HIGHER, Measure, Original, Released, Stated
 
 if TYPE_CHECKING:
@@ -98,12 +98,7 @@ class SimilarQueries(Measure):
     )
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER
-    parts: ClassVar[dict[str, Stated]] = {
-        "among-released": Stated("share", HIGHER, "the same if the log had only the released queries"),
-        "answered": Stated(
-            "share", HIGHER, "queries for which the release lists any, of those for which the log does"
-        ),
-    }
+    parts: ClassVar[dict[str, Stated]] = LIST_PARTS
     defaults: ClassVar[tuple[float, ...]] = (10,)
     table: ClassVar[str | None] = "clicks"
 
@@ -116,13 +111,8 @@ class SimilarQueries(Measure):
         asked = _most_clicked(theirs)
         inside = ours.filter(pc.is_in(ours["query"], published["query"]))
         by_release = _lists(theirs, asked, self.most)
-        by_log = {query: set(listed) for query, listed in _lists(ours, asked, self.most).items()}
-        among = {query: set(listed) for query, listed in _lists(inside, asked, self.most).items()}
-        return {
-            str(self): mean_overlap(by_release, by_log),
-            f"{self}/among-released": mean_overlap(by_release, among),
-            f"{self}/answered": answered(by_release, by_log),
-        }
+        by_log, among = _lists(ours, asked, self.most), _lists(inside, asked, self.most)
+        return agreement(str(self), by_release, by_log, among)
 
 
 def _most_clicked(clicks: pa.Table) -> pa.Array:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from queryveil.errors import UsageError
 from queryveil.graph import Graph
 from queryveil.text import normalise
-from queryveil.utility.comparison import answered, mean_overlap
+from queryveil.utility.comparison import LIST_PARTS, agreement
 from queryveil.utility.frame import HIGHER, Measure, Original, Released, Stated
 
 
@@ -40,12 +40,7 @@ class Suggestions(Measure):
     help: ClassVar[str] = "share of a query's n suggestions by the release that the log gives too"
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER
-    parts: ClassVar[dict[str, Stated]] = {
-        "among-released": Stated("share", HIGHER, "the same if the log had only the released queries"),
-        "answered": Stated(
-            "share", HIGHER, "queries for which the release lists any, of those for which the log does"
-        ),
-    }
+    parts: ClassVar[dict[str, Stated]] = LIST_PARTS
     defaults: ClassVar[tuple[float, ...]] = (10,)
     table: ClassVar[str | None] = "reformulations"
 
@@ -59,13 +54,8 @@ class Suggestions(Measure):
         ours = ours.filter(pc.is_in(ours["query"], published))
         inside = ours.filter(pc.is_in(ours["next_query"], published))
         by_release = _lists(theirs, self.most)
-        by_log = {query: set(listed) for query, listed in _lists(ours, self.most).items()}
-        among = {query: set(listed) for query, listed in _lists(inside, self.most).items()}
-        return {
-            str(self): mean_overlap(by_release, by_log),
-            f"{self}/among-released": mean_overlap(by_release, among),
-            f"{self}/answered": answered(by_release, by_log),
-        }
+        by_log, among = _lists(ours, self.most), _lists(inside, self.most)
+        return agreement(str(self), by_release, by_log, among)
 
 
 def _lists(table: pa.Table, n: int) -> dict[str, list[str]]:
