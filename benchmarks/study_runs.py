@@ -15,13 +15,16 @@ from queryveil.generator import write_results
 SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
 LARGE = qv.LogSettings(rows=6_400_000, seed=1, zipf=0.6)
 """A log of 6,050,000 queries, for the studies that need a million or more in each half."""
-ON_LARGE = ("hash-inversion", "expansion")
+CLUMP = qv.LogSettings(rows=1_417_000, users=54_500, seed=1)
+"""As many users with concepts as the paper's."""
+OWN = {"hash-inversion": LARGE, "expansion": LARGE, "clump-quality": CLUMP, "clump-r": CLUMP}
+"""Studies that run on another log."""
 
 
 @contextmanager
 def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
     """The log, and its public result lists; nothing if none of the named studies needs a log."""
-    if names and not any(qv.STUDIES[name].needs_log and name not in ON_LARGE for name in names):
+    if names and not any(qv.STUDIES[name].needs_log and name not in OWN for name in names):
         yield None, None
         return
     with TemporaryDirectory() as folder:
@@ -32,9 +35,9 @@ def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
 
 
 def run(name: str, log: qv.SearchLog | None, results: Path | None, out: Path | None = None) -> qv.Comparison:
-    if name in ON_LARGE:
+    if name in OWN:
         with TemporaryDirectory() as folder:
-            qv.generate(Path(folder) / "log.parquet", LARGE)
+            qv.generate(Path(folder) / "log.parquet", OWN[name])
             return qv.compare(qv.read(Path(folder) / "log.parquet"), name, out=out)
     return qv.compare(log if qv.STUDIES[name].needs_log else None, name, out=out, results=results)
 

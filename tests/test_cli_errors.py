@@ -452,7 +452,7 @@ def start(line: str, **how: Any) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Outcome:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     return Outcome(process.returncode, out or "", err)
 
 

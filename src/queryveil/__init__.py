@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from queryveil.advice import PURPOSES, Advice, advise, find_purpose
+    from queryveil.advice import PURPOSES, Advice, Wanted, advise, find_purpose, wanted
     from queryveil.attacks import (
         ATTACKS,
         ActiveAttack,
@@ -70,7 +70,13 @@ if TYPE_CHECKING:
     )
     from queryveil.noise import Noise
     from queryveil.release import Release, load, publish
-    from queryveil.reporting import export_csv, keep_attack, write_curator_report, write_report
+    from queryveil.reporting import (
+        export_csv,
+        keep_attack,
+        private_folder,
+        write_curator_report,
+        write_report,
+    )
     from queryveil.secret_sharing import QuerySharing, open_shared_queries
     from queryveil.spotting import Entity, spot
     from queryveil.studies import STUDIES, Comparison, Study, compare, find_study
@@ -128,6 +134,7 @@ _HOME = {
     "write_report": "reporting",
     "write_curator_report": "reporting",
     "keep_attack": "reporting",
+    "private_folder": "reporting",
     "export_csv": "reporting",
     "verify": "verification",
     "Verification": "verification",
@@ -136,6 +143,8 @@ _HOME = {
     "Advice": "advice",
     "advise": "advice",
     "find_purpose": "advice",
+    "Wanted": "advice",
+    "wanted": "advice",
     "Attack": "attacks",
     "AttackInput": "attacks",
     "AttackResult": "attacks",
@@ -263,6 +272,7 @@ __all__ = [
     "Tree",
     "UsageError",
     "Verification",
+    "Wanted",
     "Zealous",
     "advise",
     "compare",
@@ -286,6 +296,7 @@ __all__ = [
     "ncp",
     "normalise",
     "open_shared_queries",
+    "private_folder",
     "profile_counts",
     "profile_divergences",
     "profile_loss",
@@ -299,6 +310,7 @@ __all__ = [
     "suggestions",
     "synthesize",
     "verify",
+    "wanted",
     "write_curator_report",
     "write_report",
 ]

@@ -7,6 +7,8 @@ DIR.private/        what the curator alone may see, mode 0700
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from pathlib import Path
 
 FORMAT = "queryveil-release"
@@ -18,6 +20,8 @@ DATASHEET = "DATASHEET.md"
 REPORT = "report.html"
 
 PRIVATE_SUFFIX = ".private"
+CURATOR = "curator"
+"""What the private folder says of the log, as JSON."""
 
 COLUMN_HELP = {
     "keyword": "a word of queries, in normal form",
@@ -34,7 +38,19 @@ COLUMN_HELP = {
 
 def private_folder(release: Path) -> Path:
     """Where the curator's own files of a release go: beside it, never inside."""
-    return release.with_name(release.name + PRIVATE_SUFFIX)
+    named = release if release.name not in ("", "..") else Path(os.path.abspath(release))  # noqa: PTH100 ('..')
+    return named.with_name(named.name + PRIVATE_SUFFIX)
+
+
+def is_release(path: Path) -> bool:
+    """Whether a folder has a manifest that says so itself: other programs write a manifest.json too."""
+    try:
+        if not (path / MANIFEST).is_file():
+            return False
+        content = json.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def table_file(table: str) -> str:

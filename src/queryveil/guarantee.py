@@ -43,6 +43,10 @@ _WORDS = {
 }
 
 
+_KNOWS = "someone who knows what everyone else searched for"
+"""The bound is on what one person's own searches add; what a release says of everyone is learnt besides."""
+
+
 def replace_if_equal(*what: str) -> str:
     """One history replaced by another that has the same 'shape', 'topics' or 'words': weaker than any history."""
     return _EQUAL + "-and-".join(what) if what else REPLACE
@@ -189,7 +193,7 @@ class Guarantee:
             )
         return (
             f"Whoever reads this release learns {self._amount()} about one person's searches{beyond}: "
-            f"{self._example()} It does not hide what many people share."
+            f"{self._example()} It does not hide what many people share, or what that says of each of them."
         )
 
     def _amount(self) -> str:
@@ -218,12 +222,12 @@ class Guarantee:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
             right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
             return (
-                "someone who knows that a person's searches were one of two equally likely histories, and reads "
-                f"the release, guesses right at most {_of_hundred(right)} times in 100."
+                f"{_KNOWS}, and that a person's searches were one of two equally likely histories, guesses right from "
+                f"the release at most {_of_hundred(right)} times in 100."
             )
         after = odds(before_to_after(1 / 100, epsilon))
         what = "that person's searches" if self.unit == "user" else f"that {self.unit}"
-        rise = f"a suspicion of 1 in 100 about {what} can rise to at most {after}."
+        rise = f"a suspicion of 1 in 100 about {what}, of {_KNOWS}, can rise to at most {after}."
         if self.kind == PROBABILISTIC:
             return f"except with probability {rounded_up(delta)} over the noise, {rise}"
         return rise

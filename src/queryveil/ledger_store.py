@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from queryveil import output
 from queryveil.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class Store:
         """Made by us and not by SQLite, so that it is never readable by others, not even for a moment."""
         if self._path is None:
             return
+        output.outside_releases(self._path, option="")
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:

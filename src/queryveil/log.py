@@ -72,6 +72,19 @@ class SearchLog:
             return self.staged.rows
         return int(self.engine.arrow(self.source.aggregate(n=self.source.count()))["n"][0].as_py())
 
+    def fingerprint(self, *columns: str) -> dict[str, Any]:
+        """Tells one log from another by these columns, two at least, whatever the order of its rows.
+
+        Engines hash in ways of their own, which versions may change: one is comparable with those of its `engine`.
+        """
+        first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
+        other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
+        mixed = self.source.select(part=self.engine.keyed_hash("", [first, other]) % 2**31)
+        total = mixed.aggregate(rows=mixed.count(), sum=mixed["part"].cast("int64").sum())
+        found = self.engine.arrow(total).to_pylist()[0]
+        made_by = f"{self.engine.name} {self.engine.con.version}"
+        return {"rows": found["rows"], "sum": int(found["sum"] or 0), "engine": made_by}
+
     @property
     def queries(self) -> ir.Table:
         """The rows that have a query."""

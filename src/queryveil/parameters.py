@@ -38,6 +38,8 @@ class Declaration:
     """A short form of the command-line option beside the long one, such as -n."""
     path: bool = False
     """The value is a file of the curator's: its path never enters a release."""
+    writes: bool = False
+    """The value is a new file, to be written at the end of the work."""
     function: bool = False
     """In Python the value may be a function instead."""
     many: bool = False

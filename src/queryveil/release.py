@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import folder
-from queryveil.errors import CannotBeMet, InputError, OutputError, UsageError
+from queryveil import folder, output
+from queryveil.errors import CannotBeMet, InputError, UsageError
 from queryveil.guarantee import NONE, Guarantee
 from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
@@ -137,7 +137,12 @@ def publish(
                 if plan.guarantee.private
                 else "lower k if there is one, use a longer log, or pass --allow-empty",
             )
-        release = Release(plan=plan, tables=tables, private=_private(log, run, plan), seconds=run.seconds)
+        release = Release(
+            plan=plan,
+            tables=tables,
+            private=_private(log, run, plan, target is not None),
+            seconds=run.seconds,
+        )
         if target is not None:
             with run.stage("write") as say:
                 target.fill(release)
@@ -205,12 +210,32 @@ def _read_sentence(log: SearchLog) -> str:
     return f"{log.rows:,} rows, {people}{rejected}"
 
 
-def _private(log: SearchLog, run: Run, plan: Plan) -> dict[str, Any]:
-    facts: dict[str, Any] = {"users": log.users, "rows": log.rows, "seconds": run.seconds}
+def facts_of(log: SearchLog) -> dict[str, Any]:
+    """What tells a log from others; for the private folder alone."""
+    return {"users": log.users, "rows": log.rows, "fingerprint": log.fingerprint("user", "query")}
+
+
+def noted_facts(release: Path) -> dict[str, Any]:
+    """What the private folder says of the log; nothing where it is gone, or not for us to read."""
+    file = folder.private_folder(release) / f"{folder.CURATOR}.json"
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except OSError:
+        return {}
+    except ValueError as error:
+        raise InputError(
+            f"'{file.name}' of the private folder cannot be read ({type(error).__name__})", "move it away"
+        ) from None
+    return facts if isinstance(facts, dict) else {}
+
+
+def _private(log: SearchLog, run: Run, plan: Plan, written: bool) -> dict[str, Any]:
+    known = facts_of(log) if written else {"users": log.users, "rows": log.rows}
+    facts: dict[str, Any] = {**known, "seconds": run.seconds}
     if log.staged is not None:
         facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
     facts["warnings"] = list(plan.warnings)
-    private: dict[str, Any] = {"curator": facts, **run.private}
+    private: dict[str, Any] = {folder.CURATOR: facts, **run.private}
     if log.staged is not None and log.staged.rejected_file is not None:
         private["rejected"] = log.staged.rejected_file
     return private
@@ -231,7 +256,7 @@ class Target:
         self.filled = False
 
     def fill(self, release: Release) -> None:
-        with _disk_errors(self.release):
+        with output.disk_errors(self.release):
             self._fill_public(release)
             self._fill_private(release)
         self.filled = True
@@ -275,22 +300,18 @@ class Target:
 @contextlib.contextmanager
 def writing(release: Path) -> Iterator[Target]:
     """Claim an output folder; it appears complete at the end, or not at all."""
+    output.new_release(release)
     private = folder.private_folder(release)
-    for existing in (release, private):
-        if existing.exists() or existing.is_symlink():
-            raise UsageError(
-                f"output '{existing}' exists already", "choose another --out, or move the folder away"
-            )
     # Named before it is made, so that an interruption at any point finds it.
     temporary = release.parent / f".{release.name}.{secrets.token_hex(8)}"
     try:
-        with _disk_errors(release):
+        with output.disk_errors(release):
             release.parent.mkdir(parents=True, exist_ok=True)
             temporary.mkdir(mode=0o700)
             target = Target(release, temporary)
         yield target
         if target.filled:
-            with _disk_errors(release):
+            with output.disk_errors(release):
                 _appear(target, private)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -310,17 +331,6 @@ def _appear(target: Target, private: Path) -> None:
     except BaseException:
         shutil.rmtree(private, ignore_errors=True)
         raise
-
-
-@contextlib.contextmanager
-def _disk_errors(release: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"output '{release}' cannot be written ({error.strerror or type(error).__name__})",
-            "choose a folder with room where you may write, with --out",
-        ) from None
 
 
 def _write_table(table: pa.Table, file: Path) -> None:

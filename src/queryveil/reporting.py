@@ -14,17 +14,17 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import folder
+from queryveil import folder, output
 from queryveil.errors import CheckFailed, InputError, OutputError, UsageError
 from queryveil.log import SearchLog
-from queryveil.release import Release, load
+from queryveil.release import Release, load, noted_facts
 from queryveil.report import curator, public, spreadsheet
 from queryveil.report.curator import Curated, Figured, Kind
 
@@ -50,15 +50,9 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
     from queryveil.verification import verify
 
     source = _named(release)
-    loaded = load(source)
     file = Path(out) if out is not None else source.with_name(f"{source.name}-report.html")
-    if source.resolve() in (file.resolve(), *file.resolve().parents):
-        raise UsageError(
-            "a published folder is never changed, and the report would be inside it",
-            "name a file elsewhere with --out",
-        )
-    if file.exists() or file.is_symlink():
-        raise UsageError(f"output '{file}' exists already", "choose another --out, or move the file away")
+    output.new_file(file)
+    loaded = load(source)
     checked = verify(source)
     if not checked.passed:
         raise CheckFailed(
@@ -66,7 +60,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
             f"see what is wrong with queryveil release verify {release}",
         )
     text = public.write(_manifest(source), loaded.tables)
-    with _disk_errors(file):
+    with output.disk_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as lines:
             lines.write(text)
@@ -86,14 +80,11 @@ def write_curator_report(
     """
     source = _named(release)
     loaded = load(source)
-    private = _private(source)
-    facts = _facts(private)
-    if log is not None:
-        _same_log(log, facts)
+    private = private_folder(source)
     curated = Curated(
         name=source.name,
         manifest=_manifest(source),
-        facts=facts,
+        facts=noted_facts(source),
         attacks=_kept_attacks(private),
         tables=_small_tables(private),
         without_log=log is None,
@@ -110,10 +101,7 @@ def keep_attack(release: Release | str | Path, attack: Attack, result: AttackRes
 
     Examples are left out: they are the log's own words, for whoever asked to see them.
     """
-    path = release.path if isinstance(release, Release) else Path(release)
-    if path is None:
-        raise UsageError("the release was not saved, so nothing can be kept beside it", "save it first")
-    private = _private(_named(path))
+    private = private_folder(release)
     found = dataclasses.replace(result, examples=())
     document = {
         "attack": result.attack,
@@ -128,7 +116,7 @@ def keep_attack(release: Release | str | Path, attack: Attack, result: AttackRes
         "more": found.more,
         "words": found.words,
     }
-    with _disk_errors(private):
+    with output.disk_errors(private, ""):
         (private / ATTACKS).mkdir(mode=0o700, exist_ok=True)
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
     numbers = (f"{result.attack}{'' if number == 1 else f'-{number}'}.json" for number in range(1, 10_000))
@@ -139,18 +127,12 @@ def keep_attack(release: Release | str | Path, attack: Attack, result: AttackRes
 
 def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
     """Write the tables of a release as CSV files, safe to open in a spreadsheet, into a new folder."""
-    loaded = release if isinstance(release, Release) else load(release)
     target = Path(out)
-    if target.exists() or target.is_symlink():
-        raise UsageError(f"output '{target}' exists already", "choose another name, or move it away")
-    if loaded.path is not None and loaded.path.resolve() in target.resolve().parents:
-        raise UsageError(
-            "a published folder is never changed, and the tables would be inside it",
-            "name a folder elsewhere with --csv",
-        )
+    output.new_folder(target, "--csv")
+    loaded = release if isinstance(release, Release) else load(release)
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     try:
-        with _disk_errors(target):
+        with output.disk_errors(target, "--csv"):
             temporary.mkdir(parents=True)
             for name, table in loaded.tables.items():
                 spreadsheet.write_table(temporary / f"{name}.csv", table)
@@ -163,10 +145,13 @@ def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
 # -- the private folder --------------------------------------------------------------------------------------
 
 
-def _private(release: Path) -> Path:
-    """The curator's folder of a release: there, and closed to everyone else."""
-    private = folder.private_folder(release)
-    with _disk_errors(private):
+def private_folder(release: Release | str | Path) -> Path:
+    """The curator's folder of a release: there, and open to its owner alone, who may write."""
+    path = release.path if isinstance(release, Release) else Path(release)
+    if path is None:
+        raise UsageError("the release was not saved, so nothing can be kept beside it", "save it first")
+    private = folder.private_folder(path)
+    with output.disk_errors(private, ""):
         if not private.exists() and not private.is_symlink():
             private.mkdir(mode=0o700)
         known = private.lstat()
@@ -177,6 +162,11 @@ def _private(release: Path) -> Path:
             f"the private folder '{private}' is not yours alone, and what needs the raw log must not go there",
             f"close it with chmod 700 {private}",
         )
+    if not os.access(private, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"the private folder '{private}' cannot be written",
+            f"open it for yourself with chmod 700 {private}",
+        )
     return private
 
 
@@ -184,18 +174,13 @@ def _write_private(file: Path, text: str) -> None:
     """Replace a file of the private folder at once; nobody else can read it at any time."""
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
-        with _disk_errors(file):
+        with output.disk_errors(file, ""):
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as lines:
                 lines.write(text)
             temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _facts(private: Path) -> dict[str, Any]:
-    found = _json(private / "curator.json")
-    return found if isinstance(found, dict) else {}
 
 
 def _kept_attacks(private: Path) -> list[Mapping[str, Any]]:
@@ -230,25 +215,15 @@ def _small_tables(private: Path) -> dict[str, list[dict[str, Any]]]:
 # -- what the log says ---------------------------------------------------------------------------------------
 
 
-def _same_log(log: SearchLog, facts: Mapping[str, Any]) -> None:
-    """Refuse another log than the one that was published, as far as its size tells."""
-    for name, found in (("rows", log.rows), ("users", log.users)):
-        if name in facts and facts[name] != found:
-            raise InputError(
-                f"this is not the log that the release was made from: it has another number of {name}",
-                "name that log, and read it with the same options",
-            )
-
-
 def _measured(
     curated: Curated, release: Release, log: SearchLog, metrics: str | Iterable[str] | None
 ) -> Curated:
     from queryveil.utility.evaluation import evaluate
     from queryveil.utility.frame import Original, Released
 
+    found = evaluate(log, release, metrics)  # first: it refuses another log
     original, released = Original(log), Released.of(release)
     kinds = [_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
-    found = evaluate(log, release, metrics)
     return dataclasses.replace(
         curated, kinds=kinds, figures=_figures(found), remarks=_remarks(found, bool(kinds))
     )
@@ -309,14 +284,3 @@ def _named(release: str | Path) -> Path:
 def _manifest(release: Path) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
     return manifest
-
-
-@contextlib.contextmanager
-def _disk_errors(place: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"output '{place}' cannot be written ({error.strerror or type(error).__name__})",
-            "choose a place with room where you may write",
-        ) from None

@@ -75,6 +75,7 @@ def test_a_sample_is_scaled_up(log: qv.SearchLog) -> None:
 
 
 def test_nothing_is_recommended_where_nothing_would_be_published(log: qv.SearchLog) -> None:
+    # As in test_the_command, noise alone publishes something with probability 3e-9.
     advice = qv.advise(log, "coverage", epsilon=0.001, delta=1e-12)
     assert advice.best is None and advice.as_dict()["recommended"] is None
 
@@ -118,7 +119,10 @@ def test_the_folder_is_the_curators(log: qv.SearchLog, tmp_path: Path) -> None:
 def test_the_command(file: Path, tmp_path: Path) -> None:
     done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01")
     assert done.code == 0 and "<- recommended" in done.out and "no guarantee covers" in done.out
-    done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "0.001", "--json")
+    # Noise alone publishes one of 606 items, in 5 draws for each of 8 settings, with probability 3e-9 (3e-3 with the
+    # usual delta).
+    little = ("--epsilon", "0.001", "--delta", "1e-12")
+    done = command("advise", str(file), "--purpose", "coverage", *little, "--json")
     assert done.code == 0 and json.loads(done.out)["recommended"] is None
 
 
@@ -135,6 +139,21 @@ def test_the_command(file: Path, tmp_path: Path) -> None:
 def test_wrong_requests(file: Path, options: list[str], code: int, said: str) -> None:
     done = command("advise", str(file), *options)
     assert done.code == code and said in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--epsilon", "nan"], "'epsilon' must be a number > 0"),
+        (["--epsilon", "1e9"], "'epsilon' must be a number > 0 and <= 1e+06"),
+        (["--delta", "1"], "'delta' must be a number > 0 and < 1"),
+        (["--most-users", "1"], "each of them would be more than 1 % of every figure; pass --most-users 100"),
+        (["--most-users", "0"], "'most_users' must be an int >= 1"),
+    ],
+)
+def test_wrong_numbers_are_refused_before_a_log_is_read(options: list[str], said: str) -> None:
+    done = command("advise", "no-such-log", "--purpose", "coverage", *options)
+    assert done.code == 2 and said in done.err
 
 
 def test_logs_that_lack_something(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_what_hashes_are_taken_for_can_be_written_for_the_curator(
     assert len(rows) == 40
     again = command(*attack(folder, "-n", "40", "--out", str(out)))
     assert again.code == 2 and "exists already" in again.err
-    missing = command(*attack(folder, "-n", "40", "--out", str(tmp_path / "no" / name)))
+    missing = command(*attack(folder, "-n", "40", "--out", str(out / name)))
     assert missing.code == 6 and "cannot be written" in missing.err
     odd = command(*attack(folder, "-n", "40", "--out", str(tmp_path / "map.txt")))
     assert odd.code == 2 and "neither .parquet nor .tsv" in odd.err
@@ -175,8 +175,8 @@ def test_rows_of_a_log_without_times_are_counted() -> None:
 
 def test_a_release_for_a_raw_log_is_told(tmp_path: Path) -> None:
     (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "manifest.json").write_text("{}")
+    (tmp_path / "release" / "manifest.json").write_text('{"format": "queryveil-release"}')
     done = command(
         "attack", "hash-inversion", "--reference", str(tmp_path / "release"), "--target", "b", "--truth", "c"
     )
-    assert done.code == 2 and "is a release, and a raw log is needed" in done.err and "swapped" in done.err
+    assert done.code == 3 and "is a release, and a raw log is needed" in done.err and "swapped" in done.err

@@ -6,8 +6,8 @@ and says what it recommends. Looking at a log to choose parameters is covered by
 
 from __future__ import annotations
 
-from queryveil.advice.asking import advise, find_purpose
-from queryveil.advice.frame import Advice, Option, Purpose
+from queryveil.advice.asking import advise, find_purpose, wanted
+from queryveil.advice.frame import Advice, Option, Purpose, Wanted
 from queryveil.advice.histograms import CACHING, COVERAGE, PRECISION, SUGGESTIONS
 from queryveil.advice.logs import KEYWORDS, RESEARCH
 from queryveil.advice.profiling import PROFILING
@@ -25,4 +25,4 @@ PURPOSES: dict[str, Purpose] = {
     )
 }
 
-__all__ = ["PURPOSES", "Advice", "Option", "Purpose", "advise", "find_purpose"]
+__all__ = ["PURPOSES", "Advice", "Option", "Purpose", "Wanted", "advise", "find_purpose", "wanted"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 
 from queryveil.advice.frame import Advice, Progress, Purpose, Wanted
 from queryveil.advice.pilot import Pilot
@@ -28,21 +27,25 @@ def advise(
     The figures are for the curator alone, and choosing by them is covered by no guarantee: see `Advice.cost`.
     """
     chosen = find_purpose(purpose)
-    top = chosen.top if top is None else top
-    for name, value, low in (("epsilon", epsilon, 0), ("delta", delta, 0)):
-        if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= low:
-            raise UsageError(f"parameter '{name}' must be a number > 0; got {value!r}", f"pass --{name}")
-    for name, number in (("top", top), ("most_users", most_users)):
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise UsageError(
-                f"parameter '{name}' must be an int >= 1; got {number!r}", f"pass --{name.replace('_', '-')}"
-            )
+    asked = wanted(chosen, epsilon=epsilon, delta=delta, top=top, most_users=most_users)
     pilot = Pilot.of(log, min(most_users, chosen.most_users))
     chosen.check(pilot)
-    wanted = Wanted(float(epsilon), float(delta), top)
-    options = tuple(chosen.options(pilot, wanted, progress))
+    options = tuple(chosen.options(pilot, asked, progress))
     facts = {f"{kind}_per_user": pilot.per_user(kind) for kind in ("queries", "keywords")}
-    return Advice(chosen, wanted, options, pilot.users, pilot.share, facts)
+    return Advice(chosen, asked, options, pilot.users, pilot.share, facts)
+
+
+def wanted(
+    purpose: str | Purpose,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    top: int | None = None,
+    most_users: int = MOST_USERS,
+) -> Wanted:
+    """What `advise` would be asked, refused without a log where it is wrong."""
+    top = find_purpose(purpose).top if top is None else top
+    return Wanted(epsilon=epsilon, delta=delta, top=top, most_users=most_users)
 
 
 def find_purpose(name: str | Purpose) -> Purpose:

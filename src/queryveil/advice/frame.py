@@ -9,20 +9,32 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from queryveil.advice.pilot import Pilot
+from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism
-from queryveil.parameters import parameters
+from queryveil.parameters import param, parameters, validate
 
 Progress = Callable[[int, int], None]
+LEAST_USERS = 100
+"""Of those who are sampled. A log that has fewer is looked at whole, and its figures are its own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
     """What the curator has decided already."""
 
-    epsilon: float
-    delta: float
-    top: int
-    """The most frequent items that matter (j)."""
+    epsilon: float = param("privacy loss that you accept", gt=0, le=1e6)
+    delta: float = param("probability that it is exceeded", gt=0, lt=1)
+    top: int = param("the most frequent items that matter (j)", ge=1)
+    most_users: int = param("users that the pilot looks at, about", ge=1)
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.most_users < LEAST_USERS:
+            raise UsageError(
+                f"a pilot on fewer than {LEAST_USERS} users advises nothing: each of them would be more than "
+                f"{100 / LEAST_USERS:g} % of every figure",
+                f"pass --most-users {LEAST_USERS} or more",
+            )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queryveil.errors import OutputError, UsageError
+from queryveil import output
 from queryveil.report import figures
 from queryveil.report.figures import Scale, Words
 
@@ -20,21 +20,16 @@ if TYPE_CHECKING:
 def save(advice: Advice, out: Path) -> None:
     """The folder appears complete, or not at all."""
     figures.altair()  # missing libraries are told before anything is written
-    if out.exists() or out.is_symlink():
-        raise UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
+    output.new_folder(out)
     temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir(mode=0o700)
-        _fill(advice, temporary)
-        for file in temporary.iterdir():
-            file.chmod(0o600)
-        temporary.rename(out)
-    except OSError as error:
-        raise OutputError(
-            f"output '{out}' cannot be written ({error.strerror or type(error).__name__})",
-            "choose a folder with room where you may write, with --out",
-        ) from None
+        with output.disk_errors(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            temporary.mkdir(mode=0o700)
+            _fill(advice, temporary)
+            for file in temporary.iterdir():
+                file.chmod(0o600)
+            temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

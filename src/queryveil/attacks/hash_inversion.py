@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from queryveil import output
 from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
 from queryveil.attacks.token_map import read_map
-from queryveil.errors import CannotBeMet, InputError, OutputError, UsageError
+from queryveil.errors import CannotBeMet, InputError, UsageError
 from queryveil.inversion import Inversion, Inverted, Statistics, TokenCounts
 from queryveil.inversion.judging import (
     Score,
@@ -67,11 +68,16 @@ class HashInversionAttack(Inversion):
     )
 
     out: str | None = param(
-        "file to write what each hash is taken for: .parquet or .tsv", path=True, default=None
+        "file to write what each hash is taken for: .parquet or .tsv", path=True, writes=True, default=None
     )
     show_examples: int = param(
         "pairs to show, the most frequent; none if left out", ge=0, le=10_000, default=0
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is not None and Path(self.out).suffix not in (".parquet", ".tsv"):
+            raise UsageError(f"output '{self.out}' is neither .parquet nor .tsv", "choose another --out")
 
     def run(
         self,
@@ -84,7 +90,7 @@ class HashInversionAttack(Inversion):
     ) -> AttackResult:
         """Attack the target, and judge by the truth, which the attack itself does not see."""
         if self.out is not None:
-            _refuse_existing(Path(self.out))
+            output.new_file(Path(self.out))
         words = truth if isinstance(truth, Mapping) else read_map(Path(truth))
         raw, hashed = TokenCounts.of(reference), TokenCounts.of(target)
         _check(raw, hashed)
@@ -214,21 +220,10 @@ def _with_changes(mappings: tuple[I32, ...]) -> list[tuple[I32, int | None]]:
 # -- the mapping ---------------------------------------------------------------------------------------------
 
 
-def _refuse_existing(file: Path) -> None:
-    if file.suffix not in (".parquet", ".tsv"):
-        raise UsageError(f"output '{file}' is neither .parquet nor .tsv", "choose another --out")
-    if file.exists() or file.is_symlink():
-        raise UsageError(f"output '{file}' exists already", "choose another --out, or move the file away")
-    if (file.parent / "manifest.json").is_file():
-        raise UsageError(
-            "a published folder is never changed, and words of the log would be inside it",
-            "name a file elsewhere with --out",
-        )
-
-
 def _write(mapping: pa.Table, file: Path) -> None:
     """Words of a raw log are in it: nobody else may read it."""
-    try:
+    with output.disk_errors(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as content:  # noqa: PTH123
             if file.suffix == ".parquet":
                 pq.write_table(mapping, content)
@@ -237,11 +232,6 @@ def _write(mapping: pa.Table, file: Path) -> None:
                     delimiter="\t", quoting_style="none", quoting_header="none"
                 )
                 pyarrow.csv.write_csv(mapping, content, options)
-    except OSError as error:
-        raise OutputError(
-            f"output '{file}' cannot be written ({error.strerror or type(error).__name__})",
-            "choose a place with room where you may write, with --out",
-        ) from None
 
 
 # -- what people read ----------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class LinkageAttack:
         self, log: SearchLog, releases: Sequence[Release] = (), /, *, progress: Progress | None = None
     ) -> AttackResult:
         """Who is singled out in the log, and in each release."""
+        warnings = _origins(log, releases)
         steps, done = 1 + len(releases), 0
         held = Held.of_log(log)
         draws = Draws(held, self.trials, max(self.known), self.seed)
@@ -83,9 +84,10 @@ class LinkageAttack:
                 "users": held.units,
                 "users_with_fewer_queries": {str(r): int((held.sizes < r).sum()) for r in self.known},
                 "results": results,
+                "warnings": warnings,
             },
             table=_table(results),
-            words=_words(results, held, max(self.known)),
+            words=(*_words(results, held, max(self.known)), *(("Warning", one) for one in warnings)),
         )
 
     def _singled_out(self, held: Held, draws: Draws, r: int) -> dict[str, Any]:
@@ -116,6 +118,16 @@ class LinkageAttack:
             chance = [held.matches(theirs[queries]) == 1 for queries in draws.strangers(r)]
             found.append(one | {"linked": _sampled(r, log.units, real, chance)})
         return found
+
+
+def _origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
+    """Refuse releases of another log; what speaks against one and is no proof is said."""
+    from queryveil.utility import origin
+    from queryveil.utility.frame import Original, Released
+
+    original = Original(log)
+    sides = [Released.of(release) for release in releases]
+    return [f"{side.name}: {said}" for side in sides for said in origin.check(original, side)]
 
 
 def _exact(r: int, units: int, success: float, control: float) -> dict[str, Any]:

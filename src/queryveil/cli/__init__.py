@@ -10,7 +10,7 @@ __all__ = ["run"]
 
 
 def run() -> NoReturn:
-    """Entry point. Loading takes a second, in which an interrupt is no traceback either."""
+    """Entry point. Loading takes a moment, in which an interrupt is no traceback either."""
     try:
         from queryveil.cli import app
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
+from queryveil import output
 from queryveil.cli import console, options
 
 PurposeName = Annotated[
@@ -25,7 +26,9 @@ Top = Annotated[
         show_default=False,
     ),
 ]
-MostUsers = Annotated[int, typer.Option("--most-users", min=1, help="Users that the pilot looks at, about.")]
+MostUsers = Annotated[
+    int, typer.Option("--most-users", help="Users that the pilot looks at, about: 100 or more.")
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder for the curves and the table; it must not exist.", show_default=False),
@@ -56,8 +59,9 @@ def advise(**given: Any) -> None:
     how = options.reading(given)
     asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users")}
     purpose = qv.find_purpose(given["purpose"])
+    qv.wanted(purpose, **asked)  # what can be refused is refused before a long log is read
     if given["out"] is not None:
-        options.new_folder(given["out"])
+        output.new_folder(given["out"])
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.progress("trying settings") as progress:

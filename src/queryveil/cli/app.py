@@ -11,22 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from queryveil.cli import (
-    advise,
-    attack,
-    compare,
-    console,
-    demo,
-    evaluate,
-    generate,
-    inspect,
-    ledger,
-    plan,
-    publish,
-    release,
-    report,
-    synthesize,
-)
+from queryveil.cli import commands, console
 from queryveil.errors import QueryveilError
 
 INTERRUPTED = 130
@@ -34,28 +19,14 @@ INTERNAL = 70
 
 app = typer.Typer(
     name="queryveil",
+    cls=commands.Lazy,
     help="Publish search logs without exposing the people in them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for part in (
-    demo,
-    generate,
-    inspect,
-    plan,
-    publish,
-    evaluate,
-    compare,
-    attack,
-    advise,
-    release,
-    report,
-    synthesize,
-    ledger,
-):
-    part.add_to(app)
+commands.add_to(app)
 
 
 def _version(wanted: bool) -> None:

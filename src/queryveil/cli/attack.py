@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil.cli import console, options
+from queryveil.cli import console, options, releases
 
 _LOGS = ("log", "log-or-release")
 _RELEASES = ("release", "log-or-release")
@@ -64,11 +64,16 @@ def _attacker(cls: type[qv.Attack]) -> Any:
         as_json, keep = given.pop("as_json"), given.pop("keep_it", False)
         how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
-        inputs = [_loaded(one, given[one.name], how) for one in cls.inputs]
-        releases = _releases(inputs) if keep else []
+        # Logs come last: what can be refused is refused before a long one is read.
+        order = sorted(
+            cls.inputs, key=lambda one: any(_is_log(one.kind, each) for each in _each(given[one.name]))
+        )
+        loaded = {one.name: _loaded(one, given[one.name], how, keep) for one in order}
+        inputs = [loaded[one.name] for one in cls.inputs]
+        beside = _beside(inputs) if keep else []
         with console.progress("attacking") as progress:
             found = made.run(*inputs, progress=progress)
-        kept = [str(qv.keep_attack(one, made, found)) for one in releases]
+        kept = [str(qv.keep_attack(one, made, found)) for one in beside]
         if as_json:
             console.as_json(found.as_dict() | ({"kept": kept} if keep else {}))
         else:
@@ -79,37 +84,47 @@ def _attacker(cls: type[qv.Attack]) -> Any:
     return attack
 
 
-def _releases(inputs: list[Any]) -> list[qv.Release]:
+def _beside(inputs: list[Any]) -> list[qv.Release]:
     """The releases that were named, beside which a result can be kept."""
-    each = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
-    releases = [one for one in each if isinstance(one, qv.Release)]
-    if not releases:
+    named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
+    if not named:
         raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --keep away")
-    return releases
+    return named
 
 
-def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any]) -> Any:
+def _each(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool) -> Any:
     """What the attack receives for what was typed."""
-    if one.many:
-        return [_load(one.kind, each, how) for each in value or ()]
-    return None if value is None else _load(one.kind, value, how)
+    found = [_load(one.kind, each, how, keep) for each in _each(value)]
+    return found if one.many else found[0] if found else None
 
 
-def _load(kind: str, value: Any, how: dict[str, Any]) -> Any:
+def _load(kind: str, value: Any, how: dict[str, Any], keep: bool) -> Any:
     if kind == "file":
         return Path(value)
-    if kind == "release" or (kind == "log-or-release" and (Path(value) / "manifest.json").is_file()):
-        return qv.load(value)
-    table = Path(value)
-    if kind == "log-or-release" and table.is_file() and (table.parent / "manifest.json").is_file():
-        return qv.load(Path(value).parent)
-    if kind == "log" and (Path(value) / "manifest.json").is_file():
-        raise qv.UsageError(
-            f"'{value}' is a release, and a raw log is needed there",
-            "name the log; if two options were swapped, swap them back",
-        )
+    folder = _release(kind, Path(value))
+    if folder is not None:
+        found = releases.load(folder)
+        if keep:
+            qv.private_folder(found)
+        return found
     with console.progress("reading") as progress:
         return qv.read(value, progress=progress, **how)
+
+
+def _is_log(kind: str, value: Any) -> bool:
+    return kind in _LOGS and _release(kind, Path(value)) is None
+
+
+def _release(kind: str, path: Path) -> Path | None:
+    """The release folder that was named, itself or by one of its tables; None for a log."""
+    if kind == "release":
+        return path
+    near = (path, path.parent) if path.is_file() else (path,)
+    return next((one for one in near if kind in _RELEASES and (one / "manifest.json").is_file()), None)
 
 
 def show(cls: type[qv.Attack], found: qv.AttackResult) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
+from queryveil import output
 from queryveil.cli import console, options
 
 Log = Annotated[
@@ -120,7 +121,7 @@ def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]
     study = qv.find_study(given["study"])
     if given["out"] is None:
         raise qv.UsageError("where the results go is not said", "pass --out DIR")
-    options.new_folder(given["out"])
+    output.new_folder(given["out"])
     if study.needs_log and given["log"] is None:
         raise qv.UsageError(
             f"study {study.name} needs a log", f"name one: queryveil compare LOG --study {study.name}"

@@ -64,6 +64,14 @@ def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> No
         line(("  " + "   ".join(cells)).rstrip())
 
 
+def warn(message: str, hint: str) -> None:
+    """One sentence, or one JSON document, on standard error; the work goes on."""
+    if "--json" in sys.argv:
+        typer.echo(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
+    else:
+        typer.echo(printable(f"Warning: {message}; {hint}."), err=True)
+
+
 def fail(error: QueryveilError) -> None:
     fail_with(error.kind, error.message, error.hint)
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
+from queryveil import output
 from queryveil.cli import console, inspect, options, publish
 
 _TOP = 10
@@ -37,13 +38,9 @@ def demo(
 @contextlib.contextmanager
 def _made(out: Path) -> Iterator[None]:
     """A new folder, gone again if the demo fails."""
-    options.new_folder(out)
-    try:
+    output.new_folder(out)
+    with output.disk_errors(out):
         out.mkdir(parents=True)
-    except OSError as error:
-        raise qv.OutputError(
-            f"output '{out}' cannot be written ({error.strerror})", "choose another folder with --out"
-        ) from None
     try:
         yield
     except BaseException as error:

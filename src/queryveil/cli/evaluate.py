@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil.cli import console, options
+from queryveil.cli import console, options, releases
 from queryveil.parameters import parameters
 
 Releases = Annotated[
@@ -82,11 +82,11 @@ def evaluate(**given: Any) -> None:
     chosen = {name: given[name] for name in ("seeds", "pattern", "top", *declared)}
     metrics = given["metrics"] or None
     qv.measures(metrics, **chosen)
-    releases = [qv.load(path) for path in given["releases"]]
+    named = [releases.load(path) for path in given["releases"]]
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("evaluating"):
-        found = qv.evaluate(log, releases, metrics, **chosen)
+        found = qv.evaluate(log, named, metrics, **chosen)
     if given["as_json"]:
         documents = [one.as_dict() for one in found]
         console.as_json(documents[0] if len(documents) == 1 else documents)

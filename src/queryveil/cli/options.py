@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from queryveil.errors import OutputError, UsageError
+from queryveil import output
+from queryveil.errors import UsageError
 from queryveil.parameters import Parameter, parameters
 
 _LONGEST_GAP = 10**9
@@ -75,20 +76,6 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     if taken["delimiter"] == "\\t":
         taken["delimiter"] = "\t"
     return taken
-
-
-def new_folder(out: Path) -> None:
-    """Refuse an output that exists before a long log is read; whether it can be written shows later."""
-    if out.name in ("", ".."):
-        raise UsageError(f"output '{out}' is not the name of a new folder", "choose another --out")
-    try:
-        exists = out.exists() or out.is_symlink()
-    except OSError as error:
-        raise OutputError(
-            f"output '{out}' cannot be written ({error.strerror})", "choose another --out"
-        ) from None
-    if exists:
-        raise UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
 
 
 def column_map(text: str) -> dict[str, str | int]:
@@ -167,6 +154,8 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
                 raise UsageError(
                     f"parameter '{one.name}' must be a list of numbers separated by commas", f"see {one.flag}"
                 ) from None
+        if one.declaration.writes:
+            output.new_file(Path(str(value)), one.flag)  # before a long log is read
         chosen[one.name] = value
     return chosen
 

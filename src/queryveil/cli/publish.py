@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import queryveil as qv
+from queryveil import output
 from queryveil.cli import console, options, plan
 
 Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
@@ -96,7 +97,7 @@ def publish(**given: Any) -> None:
 
 def _refuse_early(own: dict[str, Any]) -> None:
     """What would be refused after the log is read is refused before."""
-    options.new_folder(own["out"])
+    output.new_release(own["out"])
     if (own["ledger"] is None) != (own["source"] is None):
         raise qv.UsageError(
             "charging a ledger needs both the ledger and the name of the source log",

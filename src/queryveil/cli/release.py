@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
-from queryveil.cli import console, options
+from queryveil import output
+from queryveil.cli import console, options, releases
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,7 +49,8 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write the tables of a release as CSV that a spreadsheet opens without running any of it."""
-    files = [str(file) for file in qv.export_csv(release, csv)]
+    output.new_folder(csv, "--csv")
+    files = [str(file) for file in qv.export_csv(releases.load(release), csv)]
     if as_json:
         console.as_json({"release": str(release), "files": files})
         return

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil.cli import console, options
+from queryveil.cli import console, options, releases
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.", show_default=False)]
 Out = Annotated[
@@ -57,9 +57,11 @@ def report(**given: Any) -> None:
         file = qv.write_report(given["release"], given["out"])
     else:
         log = None
+        # What can be refused is refused before a long log is read.
+        releases.load(given["release"])
+        qv.private_folder(given["release"])
         if given["log"] is not None:
             qv.measures(given["metrics"] or None)
-            qv.load(given["release"])  # what can be refused is refused before a long log is read
             with console.progress("reading") as progress:
                 log = qv.read(given["log"], progress=progress, **how)
         with console.waiting("measuring"):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
-from queryveil.cli import console, options
+from queryveil.cli import console, options, releases
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def synthesize(
     as_json: options.Json = False,
 ) -> None:
     """Draw a search log from a released click graph: the same shape as a real one, and nobody's."""
-    loaded = qv.load(release)
+    loaded = releases.load(release)
     with console.progress("drawing") as progress:
         made = qv.synthesize(
             loaded, out, rows=rows, users=users, seed=seed, days=days, format=format, progress=progress

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from queryveil import output
 from queryveil.errors import OutputError, UsageError
 from queryveil.generator.results import results_table
 from queryveil.generator.settings import LogSettings
@@ -121,6 +122,7 @@ def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
         for path in paths:
             if path.exists():
                 raise UsageError(f"{path} exists", "choose another name or remove it first")
+            output.outside_releases(path, option="")
             path.parent.mkdir(parents=True, exist_ok=True)
         parts = tuple(path.with_name(f".{path.name}.{os.getpid()}.part") for path in paths)
         yield parts

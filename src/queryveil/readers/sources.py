@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil.errors import InputError
+from queryveil.folder import is_release
 from queryveil.readers.model import Head, SourceFile
 
 HEAD_BYTES = 256 * 1024
@@ -71,6 +72,12 @@ def _files_below(folder: Path) -> list[Path]:
 
     files: list[Path] = []
     for here, folders, names in os.walk(folder, onerror=refuse):
+        if is_release(Path(here)):
+            raise InputError(
+                f"{str(here)!r} is a release, and a raw log is needed there",
+                "name the log, or swap what was swapped; a release is for queryveil release verify, report, evaluate "
+                "LOG RELEASE and attack",
+            )
         folders[:] = [name for name in folders if not _is_hidden(name)]
         files += [Path(here, name) for name in names if not _is_hidden(name)]
     for path in files:

@@ -195,8 +195,7 @@ def _quality_checks(found: Findings) -> list[Check]:
 def _shapes(found: Findings) -> list[Check]:
     """Lengths and levels as the paper has them: by what is done with duplicates."""
     lengths, levels = (
-        {method: line[max(line)] for method, line in _lines(found, metric, "k")}
-        for metric in (LENGTH, LEVEL)
+        {method: line[max(line)] for method, line in _lines(found, metric, "k")} for metric in (LENGTH, LEVEL)
     )
     made = []
     if {OURS, DISTINCT} <= set(lengths):

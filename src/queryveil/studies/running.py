@@ -8,17 +8,16 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pyarrow as pa
 
-from queryveil import folder
-from queryveil.errors import OutputError, UsageError
+from queryveil import folder, output
+from queryveil.errors import UsageError
 from queryveil.log import SearchLog
 from queryveil.report import figures
 from queryveil.studies import processes, writing
@@ -94,7 +93,7 @@ def compare(
     chosen.check_log(log)
     if out is not None:
         figures.altair()  # missing libraries are told before the work, not after it
-        _refuse_existing(Path(out))
+        output.new_folder(Path(out))
     start = time.perf_counter()
     given = Given(
         log=log if chosen.needs_log or chosen.takes_log else None,
@@ -170,7 +169,7 @@ class _Kept:
         self.out = out
         self.folder = out.with_name(out.name + PARTIAL_SUFFIX)
         about = _identity(study, given)
-        with _disk_errors(out):
+        with output.disk_errors(out):
             out.parent.mkdir(parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
             note = self.folder / "about.json"
@@ -183,12 +182,12 @@ class _Kept:
 
     def read(self, cell: Cell) -> list[Row] | None:
         file = self.folder / f"{cell.name}.json"
-        with _disk_errors(self.out):
+        with output.disk_errors(self.out):
             rows: list[Row] | None = _json_of(file) if file.exists() else None
         return rows
 
     def write(self, cell: Cell, rows: list[Row]) -> None:
-        with _disk_errors(self.out):
+        with output.disk_errors(self.out):
             _atomically(self.folder / f"{cell.name}.json", rows)
 
     def remove(self) -> None:
@@ -203,33 +202,12 @@ def _identity(study: Study, given: Given) -> dict[str, Any]:
         "axes": {name: list(values) for name, values in given.axes.items()},
         "repeats": given.repeats,
         "results": folder.digest(given.results) if given.results and given.results.is_file() else None,
-        "log": _fingerprint(given.log) if given.log is not None else None,
+        "log": given.log.fingerprint(*given.log.columns) if given.log is not None else None,
         "software": metadata.version("queryveil"),
     }
     # As it will be read back.
     same: dict[str, Any] = json.loads(json.dumps(made))
     return same
-
-
-def _fingerprint(log: SearchLog) -> dict[str, Any]:
-    """Tells one log from another, whatever the order of its rows."""
-    rows = log.source
-    texts = [rows[column].cast("string").fill_null("") for column in log.columns]
-    text = texts[0]
-    for one in texts[1:]:
-        text = text + ibis.literal("\x1f") + one
-    mixed = rows.select(part=log.engine.fast_hash(text) % 2**31)
-    total = log.engine.arrow(mixed.aggregate(rows=mixed.count(), sum=mixed["part"].cast("int64").sum()))
-    return {
-        "rows": total["rows"][0].as_py(),
-        "sum": int(total["sum"][0].as_py() or 0),
-        "engine": log.engine.name,
-    }
-
-
-def _refuse_existing(out: Path) -> None:
-    if out.exists() or out.is_symlink():
-        raise UsageError(f"output '{out}' exists already", "choose another --out, or move the folder away")
 
 
 def _write(made: Comparison, kept: _Kept) -> None:
@@ -239,13 +217,13 @@ def _write(made: Comparison, kept: _Kept) -> None:
     temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
     private = made.given.log is not None
     try:
-        with _disk_errors(out):
+        with output.disk_errors(out):
             temporary.mkdir(mode=0o700 if private else 0o777)
             writing.fill(temporary, made.study, made.given, made.findings, made.checks)
             if private:
                 for file in temporary.rglob("*"):
                     file.chmod(0o700 if file.is_dir() else 0o600)
-            _refuse_existing(out)
+            output.new_folder(out)
             temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -263,14 +241,3 @@ def _json_of(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         return None
-
-
-@contextlib.contextmanager
-def _disk_errors(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"output '{out}' cannot be written ({error.strerror or type(error).__name__})",
-            "choose a folder with room where you may write, with --out",
-        ) from None

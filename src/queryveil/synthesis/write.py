@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from queryveil import output
 from queryveil import release as releases
 from queryveil.errors import CannotBeMet, InputError, UsageError
 from queryveil.generator.write import new_files
@@ -71,6 +72,7 @@ def synthesize(
     out = Path(out)
     size = Size(rows=rows, users=users, seed=seed, days=days, start=start)
     kind, compression = _format_of(out, format)
+    output.new_file(out)
     tables, origin = _tables(release)
     model = GraphModel.of(tables)
     size = size.filled(model.released)

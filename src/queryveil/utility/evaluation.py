@@ -13,7 +13,7 @@ from queryveil.graph import missing_table
 from queryveil.log import SearchLog
 from queryveil.parameters import parameters
 from queryveil.release import Release
-from queryveil.utility import MEASURES
+from queryveil.utility import MEASURES, origin
 from queryveil.utility.frame import Figure, Measure, OfItems, Original, Released
 from queryveil.utility.keyword_generation import domains
 from queryveil.utility.pattern_ranking import ends
@@ -181,33 +181,12 @@ def _refuse(chosen: list[Measure], original: Original, releases: list[Released])
                 raise UsageError(f"measure '{measure.name}' needs the package {measure.package}", _INSTALL)
 
 
-def _warnings(original: Original, release: Released) -> tuple[str, ...]:
-    """Whether this can be a release of this log at all: what it publishes as it stood must stand there."""
-    if not release.kinds or not release.verbatim:
-        return ()
-    kind = release.kinds[0]
-    number = len(release.histogram(kind))
-    unknown = number - original.known(kind, release.unit, release.items(kind)) if number else 0
-    if unknown == 0:
-        return ()
-    noun = kind.replace("-", " ")
-    if unknown == number:
-        raise InputError(
-            f"none of the {number:,} {noun} in '{release.name}' is in the log: it is a release of another log",
-            "name the log that it was made from, read with the same options",
-        )
-    return (
-        f"{unknown:,} of the {number:,} published {noun} are not in this log: the release was made from another log,"
-        " or the log was read with other options",
-    )
-
-
 def _evaluation(
     original: Original, release: Released, chosen: list[Measure], left_out: dict[str, str]
 ) -> Evaluation:
     figures: dict[str, Figure] = {}
     notes: dict[str, str] = {}
-    warnings = _warnings(original, release)
+    warnings = origin.check(original, release)
     for measure in chosen:
         lacking = measure.lacks(release)
         if lacking is not None:

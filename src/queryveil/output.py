@@ -1,0 +1,76 @@
+"""Where results may go: to a place that is new and can be written, and never into a published folder.
+
+It is asked before a log is read, so that nobody waits for work whose result is then refused. What only the writing
+itself shows, such as a full disk, is told in the same words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from queryveil import folder
+from queryveil.errors import OutputError, UsageError
+
+
+def new_release(out: Path) -> None:
+    """Refuse a release folder that cannot be made, or whose private folder cannot."""
+    new_folder(out)
+    new_folder(folder.private_folder(out))
+
+
+def new_folder(out: Path, option: str = "--out") -> None:
+    """Refuse a place where no new folder can be made."""
+    _refuse(out, option, "folder")
+
+
+def new_file(out: Path, option: str = "--out") -> None:
+    """Refuse a place where no new file can be made."""
+    _refuse(out, option, "file")
+
+
+def outside_releases(out: Path, option: str = "--out") -> None:
+    """Refuse a place inside a release: what is published stays as it is, and holds nothing but the release."""
+    place = Path(os.path.realpath(out))
+    for one in (place, *place.parents):
+        if folder.is_release(one):
+            raise UsageError(
+                f"a published folder is never changed, and '{out}' would be inside the release '{one.name}'",
+                f"name a place elsewhere with {option}" if option else "name a place elsewhere",
+            )
+
+
+@contextlib.contextmanager
+def disk_errors(out: Path, option: str = "--out") -> Iterator[None]:
+    """What the disk refuses, as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"output '{out}' cannot be written ({error.strerror or type(error).__name__})",
+            "choose a place with room where you may write" + (f", with {option}" if option else ""),
+        ) from None
+
+
+def _refuse(out: Path, option: str, noun: str) -> None:
+    if out.name in ("", ".."):
+        raise UsageError(f"output '{out}' is not the name of a new {noun}", f"choose another {option}")
+    with disk_errors(out, option):
+        if out.exists() or out.is_symlink():
+            raise UsageError(
+                f"output '{out}' exists already", f"choose another {option}, or move the {noun} away"
+            )
+        outside_releases(out, option)
+        _writable(out)
+
+
+def _writable(out: Path) -> None:
+    """Whether the nearest folder that exists lets something new be made in it."""
+    nearest = next(one for one in Path(os.path.realpath(out)).parents if one.exists())
+    if not nearest.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
