@@ -13,7 +13,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,21 +195,10 @@ def arguments(line: str) -> list[str]:
     return SMALL_DEMO if words[0] == "make" else words[1:]
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Path, Future[None]]]:
-    """Pages are independent and mostly wait for their commands, so two run at a time."""
-    with ThreadPoolExecutor(2) as pool:
-        yield {page: pool.submit(follow, page, tmp_path_factory.mktemp(page.stem)) for page in WITH_PYTHON}
-
-
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.stem)
-def test_pages_show_what_happens(page: Path, outcomes: dict[Path, Future[None]]) -> None:
-    outcomes[page].result()
-
-
-def follow(page: Path, folder: Path) -> None:
+def test_pages_show_what_happens(page: Path, tmp_path: Path) -> None:
     """Do what a page says, in order, and compare."""
-    found = blocks(page)
+    folder, found = tmp_path, blocks(page)
     for at, (language, text) in enumerate(found):
         if language == "console":
             for line, output, code in shown_commands(text):

@@ -113,8 +113,8 @@ def test_every_measure_says_what_it_is(original: qv.SearchLog) -> None:
             assert stated.help and stated.unit
     found = qv.evaluate(original, identity(original), pattern="*", seeds="u", frequent=2)
     families = {name.partition("@")[0].partition("/")[0] for name in found.figures}
-    # These need other tables: keywords, and users under concepts.
-    assert set(found.left_out) == {"index-caching", "profile-divergence"}
+    # These need other tables: keywords, transactions, and users under concepts.
+    assert set(found.left_out) == {"index-caching", "transaction-quality", "profile-divergence"}
     assert families == set(qv.MEASURES) - set(found.left_out)
     sessions = qv.evaluate(original, qv.publish(original, qv.KQuery(k=2)), pattern="*", frequent=2)
     assert "index-caching" in sessions.figures
@@ -173,6 +173,7 @@ def test_a_release_without_the_table_is_refused_if_asked_by_name_and_left_out_ot
     )
     found = qv.evaluate(original, made)
     assert found.left_out.pop("profile-divergence").startswith("it has no users with concepts")
+    assert found.left_out.pop("transaction-quality").startswith("it has no transactions")
     assert found.left_out == {
         "inaccuracy": "the release states no threshold in users; say from how many users on with --frequent",
         "index-caching": "the release has no table of keywords",

@@ -114,8 +114,8 @@ def test_another_log_and_a_broken_map_are_refused(log: qv.SearchLog, tmp_path: P
     with pytest.raises(qv.InputError, match="release of another log"):
         measures(qv.read(history(zed=["measles"])), tmp_path / "out")
     (tmp_path / "out.private" / "user-map.parquet").write_bytes(b"no parquet")
-    with pytest.raises(qv.InputError, match="map of users"):
+    with pytest.raises(qv.InputError, match="user-map"):
         measures(log, tmp_path / "out")
     pq.write_table(pa.table({"user": [0]}), tmp_path / "out.private" / "user-map.parquet")
-    with pytest.raises(qv.InputError, match="map of users"):
+    with pytest.raises(qv.InputError, match="user-map"):
         measures(log, tmp_path / "out")

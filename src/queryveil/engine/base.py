@@ -42,6 +42,10 @@ class Engine:
         with self.errors():
             return self.con.create_table(temporary_name(), table, temp=True)
 
+    def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
+        """Evaluate an expression now, for a table that is read many times and may not fit into memory."""
+        return self.keep(table)
+
     def drop(self, kept: ir.Table) -> None:
         """Free what `keep` kept."""
         self.con.drop_table(kept.op().name, force=True)

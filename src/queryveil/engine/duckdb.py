@@ -87,6 +87,14 @@ class DuckDB(Engine):
         self.con.con.register(name, table)
         return self.con.table(name)
 
+    def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
+        if folder is None:
+            return self.keep(table)
+        file = folder / f"{temporary_name()}.parquet"
+        with self.errors():
+            self.con.to_parquet(table, file)
+        return self.read_parquet([file])
+
     def drop(self, kept: ir.Table) -> None:
         self.con.raw_sql(f'DROP TABLE "{kept.op().name}"')
 

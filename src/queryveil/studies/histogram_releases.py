@@ -35,7 +35,7 @@ _OWN = {ZEALOUS: ("epsilon", "delta", "m"), K_QUERY: ("k",)}
 def prepare(given: Given) -> Original:
     """The log with its texts in normal form once, not once for every release."""
     log = given.the_log
-    table = log.engine.keep(log.table)
+    table = log.engine.put_aside(log.table, log.workspace)
     return Original(dataclasses.replace(log, table=table, source=table.drop("words")))
 
 
@@ -91,7 +91,7 @@ def _texts(rows: Iterable[Row], by: str) -> list[Row]:
 
 def scale_of(found: Findings, column: str, title: str, *, log: bool = False) -> Scale:
     ticks = tuple(sorted(found.values(column)))
-    whole = "d" if all(isinstance(one, int) for one in ticks) else "g"
+    whole = "d" if all(isinstance(one, int) for one in ticks) else "~g"
     return Scale(column, title, log=log, ticks=ticks, format=whole, zero=False)
 
 

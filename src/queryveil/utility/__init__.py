@@ -21,6 +21,7 @@ from queryveil.utility.query_substitution import QuerySubstitution
 from queryveil.utility.query_suggestions import Suggestions
 from queryveil.utility.released_counts import Distinct, Total
 from queryveil.utility.released_share import ReleasedShare
+from queryveil.utility.transaction_quality import TransactionQuality
 
 _MEASURES: tuple[type[Measure], ...] = (
     Coverage,
@@ -39,6 +40,7 @@ _MEASURES: tuple[type[Measure], ...] = (
     SimilarQueries,
     Suggestions,
     PatternRanking,
+    TransactionQuality,
     ProfileDivergence,
 )
 

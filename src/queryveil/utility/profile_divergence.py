@@ -13,9 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from queryveil import folder
 from queryveil.errors import InputError
 from queryveil.mechanisms.semantic_domain import SEPARATOR
 from queryveil.mechanisms.semantic_rows import windows
@@ -23,8 +21,7 @@ from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.topics import Topics
 from queryveil.utility.frame import LOWER, NEITHER, Measure, Original, Released, Stated
 from queryveil.utility.profiles import SUB_TOPICS, TOPICS, Counts, profile_counts, profile_divergences
-
-_MAP = "user-map"
+from queryveil.utility.published import private_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,19 +95,7 @@ class ProfileDivergence(Measure):
 
 def _user_map(release: Released) -> pa.Table | None:
     """Number in the release -> user, for the curator alone; None if it is not at hand."""
-    kept = release.release.private.get(_MAP)
-    if isinstance(kept, pa.Table) or release.release.path is None:
-        return kept
-    file = folder.private_folder(release.release.path) / folder.table_file(_MAP)
-    if not file.is_file():
-        return None
-    try:
-        return pq.read_table(file, columns=["user", "original"])
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"the map of users in '{file.parent}' cannot be read ({type(error).__name__})",
-            "fetch the private folder again, or leave profile-divergence out",
-        ) from None
+    return private_table(release.release, "user-map", ["user", "original"])
 
 
 def _protected(

@@ -9,15 +9,17 @@ anonymity) give keywords; a prefix stands for words that were not published, and
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from queryveil import graph, items
+from queryveil import folder, graph, items
+from queryveil.errors import InputError
 from queryveil.log import SearchLog, read
 
 if TYPE_CHECKING:
@@ -119,3 +121,20 @@ def session_counts(log: SearchLog, kind: items.ItemKind) -> ir.Table:
     words = items.with_keywords(rows.select("user", "session", "words"))
     words = words.filter(words["keyword"] != "").select("user", "session", "keyword").distinct()
     return words.group_by(list(kind.columns)).aggregate(count=words.count())
+
+
+def private_table(release: Release, name: str, columns: Sequence[str]) -> pa.Table | None:
+    """A table of the curator's private folder; None if it is not at hand."""
+    kept = release.private.get(name)
+    if isinstance(kept, pa.Table) or release.path is None:
+        return kept
+    file = folder.private_folder(release.path) / folder.table_file(name)
+    if not file.is_file():
+        return None
+    try:
+        return pq.read_table(file, columns=list(columns))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"table '{name}' of the private folder '{file.parent}' cannot be read ({type(error).__name__})",
+            "fetch the private folder again, or leave out the measure that needs it",
+        ) from None
