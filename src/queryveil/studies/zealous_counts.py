@@ -67,7 +67,7 @@ def _distribution_figures(found: Findings) -> dict[str, Any]:
         "How many items have which count",
         "in bins that double; the log and ZEALOUS count users, k-query anonymity occurrences",
     )
-    return {"distribution": drawn(chosen, x, y, "series", "counts of", words, panel="items")}
+    return {"count-distribution": drawn(chosen, x, y, "series", "counts of", words, panel="items")}
 
 
 def _distribution_checks(found: Findings) -> list[Check]:
