@@ -66,6 +66,7 @@ def test_one_release_as_json(folder: Path) -> None:
         "index-caching",
         "query-substitution",
         "suggestions",
+        "transaction-quality",
         "profile-divergence",
     }
     assert done.document["notes"] == {} and done.document["warnings"] == []
