@@ -198,8 +198,7 @@ def sections() -> dict[str, Callable[[Any], list[str]]]:
 
 
 def publish_section(found: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    lines += [
+    lines = [
         "## Publishing 20 million rows",
         "",
         f"`benchmarks/publish.py`: medians of {found['runs']} interleaved runs, {found['rows']:,} rows,",
@@ -209,62 +208,54 @@ def publish_section(found: dict[str, Any]) -> list[str]:
     rows = [f"| bare count | {found['bare_seconds']} | {found['bare_peak_gb']} GB |"]
     rows.append(f"| `publish` | {found['publish_seconds']} | {found['publish_peak_gb']} GB |")
     lines += table("| | seconds | peak memory |", rows)
-    lines += [f"Ratio {found['ratio']}; the aim is 1.5.", ""]
-    return lines
+    return [*lines, f"Ratio {found['ratio']}; the aim is 1.5.", ""]
 
 
 def engines_section(found: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    lines += ["## Two engines, one histogram", ""]
-    lines += [
-        "A million rows, five items per user, portable key; counts before noise are compared item by item."
+    lines = [
+        "## Two engines, one histogram",
+        "",
+        "A million rows, five items per user, portable key; counts before noise are compared item by item.",
     ]
     rows = [
         f"| {kind} | {one['distinct_items']:,} | {'yes' if one['equal_counts'] else 'NO'} "
         f"| {one['duckdb_seconds']} | {one['spark_seconds']} |"
         for kind, one in found["kinds"].items()
     ]
-    lines += table("| items | distinct | equal | DuckDB, s | Spark (local), s |", rows)
-    return lines
+    return lines + table("| items | distinct | equal | DuckDB, s | Spark (local), s |", rows)
 
 
 def noise_section(found: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    lines += ["## Noise", "", "Exact discrete Laplace draws per second on one core, in one run."]
+    lines = ["## Noise", "", "Exact discrete Laplace draws per second on one core, in one run."]
     rows = [
         f"| {one['scale']:g} | {one['queryveil'] / 1e6:.1f} million | {one['opendp'] / 1e3:.0f} thousand "
         f"| {one['ratio']:.0f} |"
         for one in found["draws_per_second"]
     ]
-    lines += table("| scale | queryveil | OpenDP | ratio |", rows)
-    return lines
+    return lines + table("| scale | queryveil | OpenDP | ratio |", rows)
 
 
 def generator_section(found: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    lines += ["## The three generated logs"]
+    lines = ["## The three generated logs"]
     rows = [
         f"| {name} | {one['users']:,} | {one['rows']:,} | {one['seconds']} "
         f"| {one['items']['queries']['distinct']:,} "
         f"| {', '.join(f'{100 * share:.0f} %' for share in one['uniqueness'].values())} |"
         for name, one in found.items()
     ]
-    lines += table(
+    return lines + table(
         "| setting | users | rows | seconds | distinct queries | unique by 1, 2, 3 queries |", rows
     )
-    return lines
 
 
 def zealous_section(found: dict[str, Any]) -> list[str]:
-    lines: list[str] = []
-    lines += ["## Published items against items per user", "", "Epsilon 2, delta 0.001, probabilistic."]
+    lines = ["## Published items against items per user", "", "Epsilon 2, delta 0.001, probabilistic."]
     rows = [
         f"| {name} | {kind} | {' | '.join(f'{number:,}' for number in counts.values())} |"
         for name, kinds in found.items()
         for kind, counts in kinds.items()
     ]
-    lines += table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
-    return lines
+    return lines + table("| setting | items | m = 1 | 4 | 8 | 20 | 40 |", rows)
 
 
 def printed_section(title: str, found: Any) -> list[str]:
