@@ -22,6 +22,7 @@ from tests.conftest import at, many
 
 NAMES = ("person", "non-star", "company", "place", "adult", "revealing", "identifier")
 PAIRS = ("non-star+place", "non-star+company", "non-star+adult", "non-star+revealing", "person+place")
+FIRST, LAST = ("karen", "denise", "nancy"), ("walsh", "lindgren")
 
 
 def table(rows: list[tuple[str, float, str]]) -> pa.Table:
@@ -169,7 +170,7 @@ def test_spark_counts_the_same(spark: Any) -> None:
 
 def test_the_control_is_what_chance_makes_of_the_same_words() -> None:
     """Names stand beside each other in every query: shuffled, first meets last in about a quarter of them."""
-    people = [f"{first} {last}" for first in ("karen", "denise", "nancy") for last in ("walsh", "lindgren")]
+    people = [f"{first} {last}" for first in FIRST for last in LAST]
     rows = [(f"u{n}", n, f"{people[n % 6]} {n}") for n in range(3_000)]
     document = found([qv.read(table(rows))])
     assert document["success"] == 1.0
@@ -191,6 +192,31 @@ def test_the_control_is_what_chance_makes_of_the_same_words() -> None:
 def test_other_seeds_shuffle_otherwise(log: qv.SearchLog) -> None:
     shares = [found([log], seed=seed)["control"] for seed in (1, 1, 2)]
     assert shares[0] == shares[1] != shares[2]
+
+
+def test_the_control_is_the_same_in_whatever_order_a_release_was_written() -> None:
+    """Rows come in random order, so ten releases hold the same queries in ten orders."""
+    rows = [
+        (f"u{n}", n, f"{FIRST[n % 3]} {LAST[n % 2]} {n}" if n % 5 == 0 else f"weather {n}")
+        for n in range(3_000)
+    ]
+    step = qv.AdHoc(steps=("delete-users",))
+    releases = [qv.publish(qv.read(table(rows)), step, i_understand=True) for _ in range(10)]
+    orders = [next(iter(one.tables.values()))["query"].to_pylist() for one in releases]
+    assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
+    (control,) = {one["control"] for one in found(releases)["subjects"]}
+    assert control > 0
+
+
+def test_the_most_exposed_release_is_the_one_that_surely_is() -> None:
+    """Of three texts one names a person, of a thousand one hundred: the second is what there is to fear."""
+    texts = ["karen walsh", "weather report today", "cheap car insurance"]
+    few = qv.publish(qv.read(many(5, texts)), qv.KQuery(k=2))
+    tenth = [(f"u{n}", n, f"weather {n}" if n % 10 else f"karen walsh {n}") for n in range(1_000)]
+    much = qv.publish(qv.read(table(tenth)), qv.AdHoc(steps=("delete-users",)), i_understand=True)
+    document = found([few, much])
+    assert document["subjects"][0]["advantage"] > document["subjects"][1]["advantage"] > 0
+    assert document["of"] == document["subjects"][1]["name"] and document["success"] == 0.1
 
 
 # -- releases ------------------------------------------------------------------------------------------------

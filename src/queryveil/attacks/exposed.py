@@ -94,7 +94,7 @@ def of_log(log: SearchLog, name: str = "log") -> Subject:
     rows = log.queries
     if "time" in log.columns:
         rows = rows.select("user", "time", "query").distinct()
-    # In an order that is no engine's: the control shuffles what it is given.
+    # In an order that is no engine's, which decides among examples that are equally frequent.
     counted = log.engine.arrow(rows.group_by("query").aggregate(times=rows.count())).sort_by("query")
     queries = counted["query"].cast(pa.string()).combine_chunks()
     linked = {"time", "session"} & set(log.columns)

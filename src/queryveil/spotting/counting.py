@@ -7,11 +7,12 @@ again, higher up, for what was read correctly. A session's mask is that of its t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from queryveil.spotting.cutting import Bools, Cut, Ints, Reading
 from queryveil.spotting.spotter import Kind, Spotter
@@ -83,6 +84,11 @@ class Texts:
         for start in range(0, len(self.texts), _CHUNK):
             yield start, self.texts.slice(start, _CHUNK)
 
+    def sorted(self) -> Texts:
+        """The same texts in an order that is no engine's and no release's."""
+        order = pc.sort_indices(self.texts)
+        return replace(self, texts=self.texts.take(order), times=self.times[order.to_numpy()])
+
 
 @dataclass(frozen=True, eq=False)
 class Collected:
@@ -140,10 +146,11 @@ def collect(spotter: Spotter, texts: Texts, progress: Progress | None = None) ->
 def by_chance(spotter: Spotter, texts: Texts, generator: np.random.Generator) -> int:
     """In how many texts a person comes about once words are shuffled between texts.
 
+    The same texts and the same generator give the same number, in whatever order the texts come.
     Where the truth about hashes is known, of words that are read correctly.
     """
     hits = 0
-    for _, chunk in texts.chunks():
+    for _, chunk in texts.sorted().chunks():
         cut = spotter.vocabulary.cut(chunk, texts.reading)
         order = generator.permutation(len(cut.words))
         mixed = Cut(words=cut.words[order], starts=cut.starts)
