@@ -5,8 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import queryveil as qv
 from queryveil.errors import InputError, UsageError
 from tests.readers.logs import NOON, read, rejections, rows_of, write
 
@@ -91,3 +94,23 @@ def test_dates_run_together_are_not_taken_for_an_epoch(tmp_path: Path) -> None:
     log = write(tmp_path / "x", "u\t970916105432\tq\n")
     with pytest.raises(InputError, match="--time-format"):
         read(log, tmp_path / "into", columns={"user": 1, "time": 2, "query": 3})
+
+
+TYPED = {
+    "microseconds": (pa.timestamp("us"), [0, 2**63 - 10**7, -(2**62), 1]),
+    "seconds": (pa.timestamp("s"), [0, 2**43, -(2**42), 1]),
+    "zoned": (pa.timestamp("us", "UTC"), [0, 2**63 - 10**7, -(2**62), 1]),
+    "dates": (pa.date32(), [0, 2**31 - 2, 2 - 2**31, 1]),
+}
+
+
+@pytest.mark.parametrize("users", [["u"] * 4, [1.0] * 4], ids=["as it is", "converted"])
+@pytest.mark.parametrize("kind", TYPED)
+def test_years_in_which_nobody_searched_are_bad_times(kind: str, users: list[object], tmp_path: Path) -> None:
+    """An engine cannot add a session's gap to the last instant it knows: one such row would stop them all."""
+    type_, times = TYPED[kind]
+    table = pa.table({"user": users, "time": pa.array(times, type_), "query": ["q"] * 4})
+    pq.write_table(table, tmp_path / "x.parquet")
+    log = qv.read(tmp_path / "x.parquet", max_rejected=0.5)
+    assert log.staged is not None and (log.rows, log.staged.reasons) == (2, {"bad time": 2})
+    assert log.sessions().count().execute() == 2

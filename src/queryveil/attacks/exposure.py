@@ -308,7 +308,9 @@ def _result(
 ) -> AttackResult:
     # The figures beside `success` are those of the most exposed release, or of the log if there is none: the one
     # whose advantage is surely the largest, so that two names among five texts do not outweigh a thousand.
-    worst = max([one for one in found if one.what != "log"] or found, key=lambda one: (one.texts > 0, one.interval[0]))
+    worst = max(
+        [one for one in found if one.what != "log"] or found, key=lambda one: (one.texts > 0, one.interval[0])
+    )
     first, *others = _tables(found)
     return AttackResult(
         attack=attack.name,

@@ -14,7 +14,7 @@ from queryveil.errors import InputError, UsageError
 from queryveil.readers.columns import as_number, find, no_such_column, require_aliases
 from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.readers.staging import CHUNK_ROWS, Stager, blank_sql, conform_sql, connect
-from queryveil.readers.times import literal
+from queryveil.readers.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
 _MOST_RANK = 999_999_999
@@ -190,9 +190,8 @@ def _direct(
     ).fetchone()
     checks = ["true"]
     if "time" in names:
-        checks.append(
-            'coalesce(isfinite(min("time")) AND isfinite(max("time")), true) AND count("time") = count(*)'
-        )
+        ends = f"""{impossible_sql('min("time")')} OR {impossible_sql('max("time")')}"""
+        checks.append(f'(count(*) = 0 OR NOT ({ends})) AND count("time") = count(*)')
     if "rank" in names:
         checks.append(f'coalesce(min("rank") >= 0 AND max("rank") <= {_MOST_RANK}, true)')
     (sound,) = connection.execute(f"SELECT {' AND '.join(checks)} FROM {relation}").fetchone()  # noqa: S608
@@ -201,7 +200,7 @@ def _direct(
         return stager.finish_direct(Parquet.name, source, names)
     reasons = [f"WHEN {blank_sql(user)} THEN 'no user'"]
     if "time" in names:
-        reasons.append("""WHEN "time" IS NULL OR NOT isfinite("time") THEN 'bad time'""")
+        reasons.append(f"""WHEN {impossible_sql('"time"')} THEN 'bad time'""")
     if "rank" in names:
         reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {_MOST_RANK} THEN 'bad rank'""")
     judged = f"(SELECT *, CASE {' '.join(reasons)} END AS reason FROM {relation})"  # noqa: S608
@@ -226,7 +225,7 @@ def _convert(
     raw = {name: f'CAST("{name}" AS VARCHAR)' for name in kinds}
     typed_time = kinds.get("time") in {"timestamp", "zoned timestamp", "date"}
     if typed_time:
-        instant = '"time"' if kinds["time"] == "zoned timestamp" else 'CAST("time" AS TIMESTAMP)'
+        instant = '"time"' if kinds["time"] == "zoned timestamp" else 'TRY_CAST("time" AS TIMESTAMP)'
         raw["time"] = f'CASE WHEN isfinite("time") THEN make_timestamp(epoch_us({instant})) END'
     if kinds["user"] == "number":
         # A column of whole numbers with gaps becomes floating in a data frame; 17.0 is user 17.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, OutputError
 from queryveil.readers.model import COLUMNS, ReadOptions, Rejection, Source, Staged
-from queryveil.readers.times import check_time_format, time_sql
+from queryveil.readers.times import check_time_format, impossible_sql, time_sql
 
 MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
@@ -64,7 +64,7 @@ def conform_sql(
     if "time" in raw:
         expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
         typed.append(f"{expression} AS typed_time")
-        checks.append("WHEN typed_time IS NULL THEN 'bad time'")
+        checks.append(f"WHEN {impossible_sql('typed_time')} THEN 'bad time'")
     if "rank" in raw:
         # Whole numbers, also as 3.0, which is how data frames write a column with gaps.
         whole = r"regexp_full_match(raw_rank, ' *\d{1,9}(\.0+)? *')"

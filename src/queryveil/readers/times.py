@@ -8,6 +8,9 @@ import duckdb
 
 from queryveil.errors import UsageError
 
+FIRST_YEAR, LAST_YEAR = 1000, 9999
+"""No search is older or younger, and far beyond them an engine cannot add a session's gap to a time."""
+
 # Years from 1000, so that nothing before Christ comes out of a typing error. Spaces around a time are allowed
 # here rather than trimmed off, which would cost more than all the rest.
 _DATE = r"[1-9]\d{3}-\d\d-\d\d"
@@ -22,6 +25,11 @@ _EPOCHS = ((r" *\d{9,10}(\.\d{1,9})? *", 1_000_000), (r" *\d{13}(\.\d{1,9})? *",
 def literal(text: str) -> str:
     """A SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def impossible_sql(time: str) -> str:
+    """SQL for whether a timestamp or date is missing, infinite or of a year that nobody has searched in."""
+    return f"coalesce(year({time}) NOT BETWEEN {FIRST_YEAR} AND {LAST_YEAR}, true)"
 
 
 def time_sql(text: str, time_format: str | None) -> str:
