@@ -15,7 +15,7 @@ from scipy import stats
 
 import queryveil as qv
 from queryveil.attacks import active_trials
-from queryveil.attacks.frame import clopper_pearson
+from queryveil.attacks.frame import clopper_pearson, difference
 from tests.command import command
 from tests.conftest import at, many
 from tests.seeded import SeededBits
@@ -143,8 +143,8 @@ def test_chances_against_a_click_graph_are_as_computed(small: qv.SearchLog, d: i
     (weak,) = rows(small, "click-graph", noise=WeakNoise(7, 0.5), **given)
     assert not as_computed(weak, 1500)
     assert found["neighbours"] == "add-remove-one-user" and surely(found, 1500) <= found["bound"]
-    # With d = 1 the bound is reached, and a 95 % interval is beyond it now and then; elsewhere it is 6 deviations off.
-    assert found["verdict"] == "within" or d == 1
+    # With d = 1 the bound is reached, and the interval mostly across it; elsewhere it is 6 deviations off.
+    assert found["verdict"] in ({"open", "within"} if d == 1 else {"within"})
     assert surely(weak, 1500) > weak["bound"] or d > 1, "half the noise is seen where the bound is reached"
 
 
@@ -177,8 +177,8 @@ def test_a_twin_without_noise_is_beyond_the_bound(small: qv.SearchLog, method: s
     assert (found["success"], found["control"], found["verdict"]) == (1.0, 0.0, "beyond")
     assert surely(found, 200) > found["bound"]
     (right,) = rows(small, method, noise=seeded(1), **given)
-    # The click graph's bound is reached: its 95 % interval is beyond with 6e-4, the advantage 6 deviations below 0.75.
-    assert surely(right, 200) <= right["bound"] and right["advantage"] < 0.75
+    # Also where the bound is reached, as the click graph's is, the advantage is 6 deviations below 0.75.
+    assert right["verdict"] != "beyond" and right["advantage"] < 0.75
     words = dict(qv.ActiveAttack(methods=(method,), **given).run(small, noise=WeakNoise(1, 0)).words)
     assert "beyond its bound" in words["Failed"]
 
@@ -208,6 +208,17 @@ def test_the_worst_line_is_the_headline(small: qv.SearchLog) -> None:
     assert made.figures["log"] == {"rows": 60, "users": 30, "generated": False}
     assert len(made.table) == 3 and made.trials == 20
     json.dumps(made.as_dict(), allow_nan=False)
+
+
+def test_intervals_of_all_lines_hold_together(small: qv.SearchLog) -> None:
+    """Of two lines each misses half as often as one alone, so that the worse of them can be the headline."""
+    made = [
+        qv.ActiveAttack(methods=methods, trials=20).run(small)
+        for methods in (("k-query",), ("k-query", "k-keyword"))
+    ]
+    assert [one.figures["methods"][0]["interval"] for one in made] == [
+        list(difference((20, 20), (0, 20), confidence)) for confidence in (0.95, 0.975)
+    ]
 
 
 def test_a_log_is_generated_if_none_is_given() -> None:

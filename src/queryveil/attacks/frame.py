@@ -114,12 +114,14 @@ def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> t
     return low, high
 
 
-def difference(success: tuple[int, int], control: tuple[int, int]) -> tuple[float, float]:
+def difference(
+    success: tuple[int, int], control: tuple[int, int], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """An interval of the difference of two shares, each given as hits and trials.
 
     Each share's interval misses with half the permitted probability, so that together they do not exceed it.
     """
-    each = 1 - (1 - CONFIDENCE) / 2
+    each = 1 - (1 - confidence) / 2
     (low, high), (control_low, control_high) = (
         clopper_pearson(*success, each),
         clopper_pearson(*control, each),

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from queryveil.attacks.active import USUAL, ActiveAttack
-from queryveil.attacks.frame import clopper_pearson
+from queryveil.attacks.active import FALSE_ALARM, USUAL, ActiveAttack
+from queryveil.attacks.frame import difference
 from queryveil.log import SearchLog
 from queryveil.report import figures
 from queryveil.report.figures import Scale, Words
@@ -21,7 +21,6 @@ SUCCESS, CONTROL, ADVANTAGE, LOW, HIGH = "success", "control", "advantage", "int
 BOUND, ACCOUNTS = "bound", "fake-accounts"
 _ANONYMITY = ("k-query", "k-session", "k-keyword")
 _SURE = 0.95
-_FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def _checks(found: Findings) -> list[Check]:
                 f"what is gained against {method} is within its bound",
                 all(least <= known[BOUND] for least, (_, known) in zip(surely, own_bounds, strict=True)),
                 f"measured {max(seen[ADVANTAGE] for seen, _ in own_bounds):.3f} at most; the whole 95 % interval is "
-                f"within in {sum(inside)} of {len(inside)} cells (false alarm {_FALSE_ALARM:g} each)",
+                f"within in {sum(inside)} of {len(inside)} cells (false alarm {FALSE_ALARM:g} each)",
             )
         )
     return checks + _as_computed(points)
@@ -114,11 +113,8 @@ def _checks(found: Findings) -> list[Check]:
 
 def _at_least(seen: dict[str, float], trials: int) -> float:
     """What the advantage is at least, but for the false-alarm rate: a bound that is reached must not fail by chance."""
-    success, control = (
-        clopper_pearson(round(seen[metric] * trials), trials, 1 - _FALSE_ALARM)
-        for metric in (SUCCESS, CONTROL)
-    )
-    return success[0] - control[1]
+    success, control = ((round(seen[metric] * trials), trials) for metric in (SUCCESS, CONTROL))
+    return difference(success, control, 1 - FALSE_ALARM)[0]
 
 
 Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
@@ -154,8 +150,8 @@ def _as_computed(points: list[Point]) -> list[Check]:
     return [
         Check(
             "measured shares agree with the chances that the attacker computes",
-            bool(min(chances) * len(chances) > _FALSE_ALARM),
-            f"{len(chances)} shares (false alarm {_FALSE_ALARM:g})",
+            bool(min(chances) * len(chances) > FALSE_ALARM),
+            f"{len(chances)} shares (false alarm {FALSE_ALARM:g})",
         )
     ]
 
