@@ -11,8 +11,10 @@ import dataclasses
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -122,6 +124,7 @@ def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int,
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a process leaves behind when it is stopped goes with the first one's folder.
     tempfile.tempdir = str(folder)
+    threading.Thread(target=_outlived, args=(folder,), daemon=True).start()
     os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))
     try:
         study, given = pickle.loads(sent)  # noqa: S301 (from the process that started this one)
@@ -136,6 +139,15 @@ def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int,
         _here["failed"] = error
     else:
         _here.update(study=study, given=given)
+
+
+def _outlived(folder: Path) -> None:
+    """Stop, and take the copy of the log away, once the first process was killed and cannot do so itself."""
+    first = multiprocessing.parent_process()
+    if first is not None:
+        first.join()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
 
 
 def _cell(cell: Cell) -> list[Row]:
