@@ -81,6 +81,13 @@ def test_a_manifest_of_another_program_makes_no_release(content: str, tmp_path: 
         output.new_folder(tmp_path / "new")
 
 
+def test_a_release_with_a_damaged_manifest_is_still_one(release: Path) -> None:
+    manifest = release / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    with pytest.raises(qv.UsageError, match="never changed"):
+        output.new_folder(release / "new")
+
+
 def test_a_result_that_cannot_be_kept_is_told_before_the_attack(release: Path) -> None:
     release.with_name("release.private").chmod(0o755)
     done = command("attack", "linkage", "missing.tsv", str(release), "--keep")

@@ -43,13 +43,18 @@ def private_folder(release: Path) -> Path:
 
 
 def is_release(path: Path) -> bool:
-    """Whether a folder has a manifest that says so itself: other programs write a manifest.json too."""
+    """Whether a folder has a manifest that says so itself: other programs write a manifest.json too.
+
+    One that is damaged says nothing; then a data sheet beside it does.
+    """
     try:
         if not (path / MANIFEST).is_file():
             return False
         content = json.loads((path / MANIFEST).read_bytes())
-    except (OSError, ValueError, RecursionError):
+    except OSError:
         return False
+    except (ValueError, RecursionError):
+        return (path / DATASHEET).is_file()
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
