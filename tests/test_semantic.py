@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.mechanisms import semantic_rows, semantic_table
 from queryveil.noise import Noise
+from queryveil.report.chances import chances
+from queryveil.report.words import withheld
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
 from tests.seeded import NoiseOfUsers, SeededBits
 from tests.semantic_worlds import food_file, history
@@ -195,6 +197,28 @@ def test_the_guarantee_says_what_is_compared(
     else:
         with pytest.raises(qv.CannotCompose):
             promise + promise
+
+
+def test_words_about_a_single_phrase_promise_nothing_about_a_person() -> None:
+    """Draws for many phrases tell together what each of them may not."""
+    plan = qv.Semantic(epsilon=1, epsilon_per="query").plan()
+    promise = plan.guarantee
+    shown = chances(promise)
+    said = " ".join(
+        [
+            promise.plain_words(),
+            *promise.caveats,
+            *plan.assessment,
+            shown.says,
+            shown.note,
+            *withheld(promise),
+        ]
+    )
+    assert "this one person add" not in said and "by epsilon alone" not in said
+    assert "what everyone else searched for" not in said
+    assert said.count("every other phrase in the log") == 3 and "number times epsilon" in said
+    whole = qv.Semantic(epsilon=1).plan().guarantee
+    assert "this one person add" in chances(whole).note and "every other phrase" not in whole.plain_words()
 
 
 def test_the_ledger_charges_padded_releases_and_lists_the_others(tmp_path: Path, food_file: Path) -> None:
@@ -380,6 +404,17 @@ def test_a_log_without_any_concept_cannot_be_met(food_file: Path) -> None:
     with pytest.raises(qv.CannotBeMet, match="no query of this log has a phrase") as refusal:
         qv.publish(qv.read(history(ann=["zzyzx"])), qv.Semantic(epsilon=1, taxonomy=str(food_file)))
     assert refusal.value.exit_code == 5 and "zzyzx" not in str(refusal.value)
+
+
+def test_that_there_is_a_padded_release_says_nothing_of_anybody(food_file: Path) -> None:
+    """Refused without a single concept, it would say for certain that somebody had one: the curator is told instead."""
+    method = qv.Semantic(epsilon=1, max_phrases=3, pad=True, taxonomy=str(food_file))
+    said: list[str] = []
+    release = qv.publish(
+        qv.read(history(ann=["zzyzx"], bob=["zzyzx"])), method, told=lambda _, text: said.append(text)
+    )
+    assert release.tables["log"].num_rows == 6
+    assert any("all of it is chance" in one for one in said) and not any("zzyzx" in one for one in said)
 
 
 def test_names_with_commas_are_refused(tmp_path: Path) -> None:

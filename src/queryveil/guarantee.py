@@ -226,8 +226,10 @@ class Guarantee:
                 f"the release at most {_of_hundred(right)} times in 100."
             )
         after = odds(before_to_after(1 / 100, epsilon))
-        what = "that person's searches" if self.unit == "user" else f"that {self.unit}"
-        rise = f"a suspicion of 1 in 100 about {what}, of {_KNOWS}, can rise to at most {after}."
+        what, knows = "that person's searches", _KNOWS
+        if self.unit != "user":
+            what, knows = f"that {self.unit}", f"someone who knows every other {self.unit} in the log"
+        rise = f"a suspicion of 1 in 100 about {what}, of {knows}, can rise to at most {after}."
         if self.kind == PROBABILISTIC:
             return f"except with probability {rounded_up(delta)} over the noise, {rise}"
         return rise

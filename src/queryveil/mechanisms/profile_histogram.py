@@ -129,7 +129,7 @@ class ProfileHistogram:
                 f"{counted:,} phrases counted; {rows.tally.users:,} histograms of {len(choice.domain):,} concepts "
                 "with noise"
             )
-            rows.need(counted)
+            rows.found(counted, padded=True, say=say)
             table, run.private["user-map"] = rows.tables()
             return {"log": table}
 

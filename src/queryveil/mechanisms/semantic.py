@@ -104,6 +104,11 @@ class Semantic:
         """Whether every phrase has the same epsilon, whoever's it is."""
         return self.epsilon_per == "query" or self.max_phrases is not None
 
+    @property
+    def per_single_phrase(self) -> bool:
+        """Whether epsilon is promised for one phrase, because a user may have any number of them."""
+        return self.epsilon_per == "query" and self.max_phrases is None
+
     def total(self) -> float:
         """The epsilon that is promised: per user, or per phrase where users may have any number of them."""
         if self.epsilon_per == "query" and self.max_phrases is not None:
@@ -155,12 +160,11 @@ class Semantic:
         equal = [] if self.pad else ["shape"]
         equal += ["topics"] if self.per_topic else []
         equal += ["words"] if self.keep_words != "none" else []
-        per_query = self.epsilon_per == "query" and self.max_phrases is None
         return Guarantee(
             kind=PURE,
             epsilon=self.total(),
             delta=0.0,
-            unit="phrase" if per_query else "user",
+            unit="phrase" if self.per_single_phrase else "user",
             neighbours=replace_if_equal(*equal),
             assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC),
             caveats=words.caveats(self),
@@ -182,14 +186,15 @@ class Semantic:
                 f"{replaced:,} of {counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
                 "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
             )
-            rows.need(replaced)
+            rows.found(replaced, padded=self.pad, say=say)
             table, run.private["user-map"] = rows.tables()
             return {"log": table}
 
     def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
         """The same phrases with drawn concepts; padded if asked for."""
-        inside = choice.locate(found.concepts)[0] >= 0
-        phrases = found.only(inside)
+        topics = choice.locate(found.concepts)[0]
+        inside = topics >= 0
+        phrases = found.only(inside).ordered(topics[inside], noise)
         tally.add("phrases outside the domain", int((~inside).sum()))
         if self.max_phrases is not None:
             kept = phrases.first(self.max_phrases)

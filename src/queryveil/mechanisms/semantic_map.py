@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from queryveil.log import SearchLog
 from queryveil.mechanisms.semantic_domain import Choice
-from queryveil.mechanisms.semantic_rows import COLUMNS, Phrases, Tally, by_user, events, phrases_of
+from queryveil.mechanisms.semantic_rows import TEXTS, Phrases, Tally, by_user, events, phrases_of
 from queryveil.noise import Noise
 
 
@@ -84,4 +84,5 @@ def drawn(log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none"
     """What is drawn for all users of a log, each of them once, in any order."""
     choice = None if method.taxonomy is None else method.choice()
     rows, order = events(log)
-    return log.engine.map_users(rows, order, COLUMNS, _Drawing(method, choice, noise, keep))
+    columns = dict.fromkeys([*TEXTS, *order])
+    return log.engine.map_users(rows, order, list(columns), _Drawing(method, choice, noise, keep))

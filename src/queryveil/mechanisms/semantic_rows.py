@@ -7,7 +7,7 @@ that were asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from queryveil import language
 from queryveil.log import SearchLog
+from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
 
@@ -41,10 +42,19 @@ class Phrases:
     concepts: Numbers
     words: npt.NDArray[np.object_] | None = None
     """Words to put back before and after each phrase, a column each; only if they were asked for."""
+    moments: Numbers | None = None
+    """Ascending numbers of moments: queries of one moment have no order yet. None if every query has its own."""
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Phrases:
-        words = None if self.words is None else self.words[kept]
-        return Phrases(self.users, self.owners[kept], self.queries[kept], self.concepts[kept], words)
+    def only(self, kept: npt.NDArray[np.bool_] | slice | Numbers) -> Phrases:
+        """Some of the phrases, of the same users."""
+        return replace(
+            self,
+            owners=self.owners[kept],
+            queries=self.queries[kept],
+            concepts=self.concepts[kept],
+            words=None if self.words is None else self.words[kept],
+            moments=None if self.moments is None else self.moments[kept],
+        )
 
     def first(self, most: int) -> Phrases:
         """Of each user's phrases the first so many."""
@@ -52,9 +62,41 @@ class Phrases:
 
     def of_user(self, user: int) -> Phrases:
         """The phrases of one user alone."""
-        own = slice(*np.searchsorted(self.owners, [user, user + 1]).tolist())
-        words = None if self.words is None else self.words[own]
-        return Phrases(1, np.zeros_like(self.owners[own]), self.queries[own], self.concepts[own], words)
+        own = self.only(slice(*np.searchsorted(self.owners, [user, user + 1]).tolist()))
+        return replace(own, users=1, owners=np.zeros_like(own.owners))
+
+    def ordered(self, topics: Numbers, noise: Noise) -> Phrases:
+        """The same phrases with an order for queries of one moment: by what a release shows of them, then by chance.
+
+        Shown are how many phrases a query has, the topic of each, and kept words. Their concepts have no say: if one
+        phrase were another, all others must stay where they are (docs/proofs/semantic.md).
+        """
+        if self.moments is None:
+            return self
+        starts = np.flatnonzero(np.diff(self.queries, prepend=-1))
+        lengths = np.diff(starts, append=len(self.queries))
+        moments = self.moments[starts]
+        same = moments[1:] == moments[:-1]
+        tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+        order = np.arange(len(starts))
+        shown = self._shown(topics, lengths)
+        order[tied] = tied[np.lexsort((noise.permutation(len(tied)), shown[tied], moments[tied]))]
+        moved = self.only(runs(starts[order], lengths[order]))
+        return replace(moved, queries=np.repeat(self.queries[starts], lengths[order]), moments=None)
+
+    def _shown(self, topics: Numbers, lengths: Numbers) -> Numbers:
+        """A number for each query that is the same where a release shows the same, and otherwise ranks it."""
+        if self.words is None and not topics.any():
+            return lengths
+        parts = pa.array(topics).cast(pa.string())
+        if self.words is not None:
+            sides = [pa.array(self.words[:, side], pa.string()) for side in (0, 1)]
+            parts = pc.binary_join_element_wise(parts, *sides, "\x1f")
+        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+        coded = pc.binary_join(pa.ListArray.from_arrays(offsets, parts), "\x1e").dictionary_encode()
+        ranks = np.argsort(pc.sort_indices(coded.dictionary).to_numpy())
+        found: Numbers = ranks[coded.indices.to_numpy()]
+        return found
 
     def ranks(self) -> Numbers:
         """Which of her owner's phrases each one is, from 0."""
@@ -91,14 +133,15 @@ class Tally:
         return pa.table({"what": list(figures), "number": pa.array(figures.values(), pa.int64())})
 
 
-COLUMNS = ("user", "query")
-"""What is looked at of each row."""
+TEXTS = ("user", "query")
+"""Columns that are read as text."""
 
 
 def events(log: SearchLog) -> tuple[ir.Table, list[str]]:
     """The rows of a log that count, users without any query included, and the columns that order a user's.
 
-    By time and query: an order that is total, and the same on every engine.
+    By time and query: an order that is total, and the same on every engine. Queries of one time, or of a log without
+    times, are put into another before anything of that order is published.
     """
     timed = ["time"] if "time" in log.columns else []
     rows = log.table.select("user", *timed, "query")
@@ -109,7 +152,7 @@ def events(log: SearchLog) -> tuple[ir.Table, list[str]]:
 def windows(log: SearchLog, taxonomy: Taxonomy) -> Iterator[tuple[pa.StringArray, Phrases]]:
     """The log's phrases with a concept, some users at a time, with their names."""
     rows, order = events(log)
-    batches = log.engine.batches(rows.order_by(["user", *order]).select(*COLUMNS))
+    batches = log.engine.batches(rows.order_by(["user", *order]).select(*TEXTS))
     for window in by_user(batches):
         yield phrases_of(window, taxonomy, Tally())
 
@@ -119,7 +162,9 @@ def by_user(batches: Iterable[pa.RecordBatch], rows: int | None = None) -> Itera
     rows = _WINDOW_ROWS if rows is None else rows
     waiting: list[pa.Table] = []
     for batch in batches:
-        part = pa.table({name: batch.column(name).cast(pa.string()) for name in COLUMNS})
+        part = pa.table(batch.columns, names=batch.schema.names)
+        for name in TEXTS:
+            part = part.set_column(part.schema.get_field_index(name), name, part[name].cast(pa.string()))
         waiting.append(part)
         if sum(map(len, waiting)) <= rows:
             continue
@@ -150,9 +195,10 @@ def phrases_of(
     `keep` says which words around them to hand out too: none, function words, or modifiers as well.
     """
     users = window["user"].combine_chunks()
-    starts = np.ones(len(users), dtype=bool)
-    starts[1:] = pc.not_equal(users.slice(1), users.slice(0, len(users) - 1)).to_numpy(zero_copy_only=False)
+    starts = _changes(users)
     owners = np.cumsum(starts) - 1
+    # Without times all queries of a user are of one moment: nobody knows which was first.
+    moments = starts | _changes(window["time"].combine_chunks()) if "time" in window.column_names else starts
     coded = pc.fill_null(window["query"], "").combine_chunks().dictionary_encode()
     rows = coded.indices.to_numpy().astype(np.int64)
     mapped = language.mapping(coded.dictionary.to_pylist(), taxonomy, parts=keep != "none")
@@ -168,8 +214,16 @@ def phrases_of(
         np.repeat(np.arange(len(rows)), lengths),
         mapped.concepts[places].astype(np.int64),
         _words(mapped, keep)[places] if keep != "none" else None,
+        None if moments.all() else np.repeat(np.cumsum(moments), lengths),
     )
     return users.take(pa.array(np.flatnonzero(starts))), phrases
+
+
+def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where a column has another value than in the row before."""
+    found = np.ones(len(column), dtype=bool)
+    found[1:] = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _words(mapped: language.Mapped, keep: str) -> npt.NDArray[np.object_]:

@@ -7,6 +7,7 @@ text. The order of all users is uniform: docs/proofs/semantic.md.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -83,20 +84,25 @@ class Rows:
             self._piles[pile].write_batch(sorted_rows.slice(first, end - first))
 
     @staticmethod
-    def need(phrases: int) -> None:
-        """Refuse a log of which nothing is left."""
-        if not phrases:
-            raise CannotBeMet(
-                "no query of this log has a phrase with a concept inside the domain",
-                "choose a wider --domain such as entity, or a --taxonomy that knows the log's words",
-            )
+    def found(phrases: int, *, padded: bool, say: Callable[[str], None]) -> None:
+        """Tell the curator if nothing of the log is left, and refuse to publish that unless users are padded.
+
+        Padded, a release must not depend on a single phrase, and it would if there were none without one.
+        """
+        if phrases:
+            return
+        cause = "no query of this log has a phrase with a concept inside the domain"
+        way_out = "choose a wider --domain such as entity, or a --taxonomy that knows the log's words"
+        if not padded:
+            raise CannotBeMet(cause, way_out)
+        say(f"all of it is chance: {cause}; {way_out}")
 
     # -- out -----------------------------------------------------------------------------------------------------
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """The log to publish, and for the curator which user each number stands for; both stay on disk.
 
-        A user's rows are in the order in which she posed her queries.
+        A user's rows stay in the order in which they were added.
         """
         self._close()
         files = {"log": self._file("log"), "map": self._file("map")}

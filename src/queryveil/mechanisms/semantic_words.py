@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 TAXONOMY_IS_PUBLIC = "taxonomy, domain and topics were chosen without looking at the log"
 COLUMNS = {
     "user": "a random number that stands for one user",
-    "number": "which of the user's published queries it is, from 0, in the order in which they were posed",
+    "number": "which of the user's published queries it is, from 0, in the order of their times; queries of the same "
+    "time, or of a log without times, are in random order",
     "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a blank between them",
 }
 LABELS = {
@@ -91,8 +92,14 @@ def caveats(method: Semantic) -> tuple[str, ...]:
             "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, "
             "of one, two and one concept"
             + ("" if method.per_topic else ", none of which needs to be about health or sport")
-            + ". Whoever knows that this person posed three such queries finds the rows by counting, and what they say "
-            "of that person is then bounded by epsilon alone. Releases made with --max-phrases N --pad do not give "
+            + ". Whoever knows that this person posed three such queries finds the rows by counting, and "
+            + (
+                "what each phrase says of that person is then bounded by epsilon, and what all of them say by their "
+                "number times epsilon"
+                if method.per_single_phrase
+                else "what they say of that person is then bounded by epsilon alone"
+            )
+            + ". Releases made with --max-phrases N --pad do not give "
             "these numbers away"
         )
     if method.per_topic:
@@ -135,12 +142,19 @@ def assessment(method: Semantic) -> tuple[str, ...]:
             f"Linkability: {links}",
             "Inference: bounded for each person by epsilon, in the sense said above.",
         )
+    bounded = (
+        "what a single phrase was is bounded by epsilon, in the sense said above; what all phrases of a person say "
+        "together only by their number times epsilon, which for most people is no bound at all; how many there are and "
+        "in what form is not bounded."
+        if method.per_single_phrase
+        else "what a person searched for is bounded by epsilon, in the sense said above; how much and in what form is "
+        "not."
+    )
     return (
         "Singling out: possible by the number of queries, and by the number of phrases in each of them, which are "
         "published as they are.",
         f"Linkability: {links} Someone who knows how many queries a person posed may find which number it is.",
-        "Inference: what a person searched for is bounded by epsilon, in the sense said above; how much and in what "
-        "form is not.",
+        f"Inference: {bounded}",
     )
 
 

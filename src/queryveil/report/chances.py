@@ -71,7 +71,7 @@ def _between_histories(guarantee: Guarantee) -> tuple[float, float]:
 def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     epsilon, delta = between
     rows = tuple((_percent(prior), _percent(before_to_after(prior, epsilon))) for prior in _PRIORS)
-    note = _OWN_SEARCHES
+    note = _what_is_bounded(guarantee)
     if guarantee.kind == PROBABILISTIC:
         note = (
             f"With probability {rounded_up(delta)} at most, the randomness of this release falls so that the bound "
@@ -102,7 +102,18 @@ def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
         ("what they do", "how often they are right, at most"),
         tuple(rows),
         f"How often is over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it. "
-        f"{_OWN_SEARCHES}",
+        f"{_what_is_bounded(guarantee)}",
+    )
+
+
+def _what_is_bounded(guarantee: Guarantee) -> str:
+    unit = guarantee.unit
+    if unit == "user":
+        return _OWN_SEARCHES
+    return (
+        f"The bound is on what this one {unit} adds: it holds for someone who knows every other {unit} in the log, "
+        f"also those of the same person, and has any other data and any computer. What several {unit}s of a person say "
+        "together is not bounded by it: epsilon counts once for each of them, and one can be concluded from others."
     )
 
 

@@ -95,8 +95,8 @@ def withheld(guarantee: Guarantee) -> list[str]:
         ]
     if guarantee.unit != "user":
         return [
-            f"What one single {guarantee.unit} of a person was, beyond the bound above, even if every other "
-            f"{guarantee.unit} in the log is known.",
+            f"What one single {guarantee.unit} of a person was, beyond the bound above, for someone who knows every "
+            f"other {guarantee.unit} in the log. What a person's {guarantee.unit}s say together is not kept back.",
         ]
     who = "" if guarantee.replaces else "Whether a certain person is in the log at all, or "
     what = "what a certain person searched for" if who else "What a certain person searched for"
