@@ -206,7 +206,8 @@ def with_clicks() -> Draft:
         promised("pure-dp", 1.0, 0.0, ADD_REMOVE, LISTS),
     ]
     calibration = {"noise_scale": 2.0, "threshold": 1, "second_threshold": 29, "clicks_noise_scale": 3.0}
-    calibration |= {"paper": {"noise_scale": 2.0, "threshold": 2}}
+    # 2 + 2 ln(2 / 2e-6), the paper's threshold without any number of users.
+    calibration |= {"paper": {"noise_scale": 2.0, "threshold": 1, "second_threshold": 29.631021115928547}}
     parameters = {
         "epsilon": 1.0,
         "delta": 1e-6,
@@ -442,6 +443,11 @@ CONSISTENT = {
     "users told by the paper's delta": (
         with_clicks,
         put("calibration", "paper", "delta", value=1e-6),
+        {"users"},
+    ),
+    "users told by the paper's other threshold": (
+        with_clicks,
+        put("calibration", "paper", "second_threshold", value=41.5),
         {"users"},
     ),
     "lists not declared public": (

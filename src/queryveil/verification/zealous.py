@@ -341,13 +341,25 @@ def _users(
     if parameters["neighbours"] == "add-remove":
         if shown or told:
             yield "the number of users is told, though the guarantee is against adding or removing one"
-        follows = {"delta"} if "second_threshold" in parameters else {"delta", "second_threshold"}
-        if any(follows & set(one.get("paper", {})) for one in figures):
+        if any(_tells_users(one.get("paper", {}), parameters) for one in figures):
             yield "the paper's figures tell the number of users, though it is not public"
     elif len(shown) > 1:
         yield "the manifest states different numbers of users"
     elif shown and not any(f"{number}" in text for number in shown for text in told):
         yield "the number of users is told, but not among the assumptions"
+
+
+def _tells_users(paper: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+    """Whether the paper's figures are such as need the number of users, or none that follow from the parameters."""
+    if "delta" in paper:
+        return True
+    if "second_threshold" not in paper or "second_threshold" in parameters:
+        return False
+    # The paper's threshold for indistinguishability has no number of users in it, its other one has.
+    m, scale, top = parameters["max_items"], paper.get("noise_scale"), paper["second_threshold"]
+    if not (_number(parameters.get("delta")) and parameters["delta"] and _number(scale) and _number(top)):
+        return True
+    return not math.isclose(top, m + scale * math.log(m / (2 * parameters["delta"])), rel_tol=1e-9)
 
 
 def _number(value: object) -> TypeGuard[float]:
