@@ -180,3 +180,78 @@ def test_a_release_for_a_raw_log_is_told(tmp_path: Path) -> None:
         "attack", "hash-inversion", "--reference", str(tmp_path / "release"), "--target", "b", "--truth", "c"
     )
     assert done.code == 3 and "is a release, and a raw log is needed" in done.err and "swapped" in done.err
+
+
+def test_words_that_were_given_are_not_found(folder: Path) -> None:
+    """Success, control, halves, tenths and updates are of hashes whose words were not given."""
+    heap = ("-n", "60", "--update", "heap", "--json")
+    without, given = (command(*attack(folder, *heap, *more)).document for more in ((), ("--bootstrap", "30")))
+    assert without["given"] == 0 and given["given"] + given["matchable"] == without["matchable"]
+    assert given["trials"] == given["matchable"] == sum(one["matchable"] for one in given["bands"])
+    assert [given["bands"][0]["first"], given["bands"][-1]["last"]] == [31, 60]
+    stage = given["stages"][0]
+    assert stage["matchable"] == given["matchable"] and stage["accuracy"] == given["accuracy"]
+    assert stage["top_half"] is None and stage["bottom_half"] == given["accuracy"]
+    assert {one["matchable"] for one in given["by_iteration"]} == {given["matchable"]}
+    # Nothing of the given half is in the control: it finds no more than frequencies tell, as without anything given.
+    assert given["control_is"]["matchable"] == given["matchable"] and given["control"] < 0.3
+    assert "The words of" in given["words"]["Found"] and "given ones aside" in given["words"]["Control"]
+    examples = command(*attack(folder, *heap, "--bootstrap", "30", "--show-examples", "60")).document
+    assert len(examples["examples"]) == 30
+
+
+def test_an_inversion_that_learns_nothing_finds_nothing_of_the_rest(folder: Path) -> None:
+    """Without any update nodestart's pairs are judged, whatever was given: the score does not rise with the gift."""
+    none = ("-n", "60", "--update", "heap", "--iterations", "0", "--json")
+    found = [
+        command(*attack(folder, *none, "--bootstrap", str(given))).document["accuracy"] for given in (30, 55)
+    ]
+    plain = command(*attack(folder, *none)).document
+    assert max(found) <= max(one["accuracy"] or 0.0 for one in plain["bands"])
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        (
+            "60",
+            2,
+            "the words of all 60 hashes are given by --bootstrap 60, and nothing is left to be found; pass a",
+        ),
+        ("500", 2, "the words of all 60 hashes are given"),
+    ],
+)
+def test_where_everything_is_given_nothing_can_be_found(
+    given: str, code: int, words: str, folder: Path
+) -> None:
+    done = command(*attack(folder, "-n", "60", "--update", "heap", "--bootstrap", given))
+    assert done.code == code and done.out == "" and words in done.err and done.err.count("\n") == 1
+
+
+def test_where_every_word_of_the_reference_is_given_nothing_can_be_found(folder: Path) -> None:
+    """The true map knows the ten most frequent hashes alone."""
+    log, release = qv.read(folder / "raw.parquet"), qv.load(folder / "release")
+    frequent = qv.TokenCounts.of(release).tokens.to_pylist()[:10]
+    words = {one["hash"]: one["token"] for one in pq.read_table(folder / "map.parquet").to_pylist()}
+    few = {one: words[one] for one in frequent}
+    with pytest.raises(qv.CannotBeMet, match="gives every word that could be found"):
+        qv.HashInversionAttack(n=60, update="heap", bootstrap=20).run(log, release, few)
+
+
+def test_what_is_said_of_frequencies_follows_from_the_figures(folder: Path) -> None:
+    """Against a reference of frequencies alone the attack is its own control."""
+    said = command(*attack(folder, "-n", "60", "--json")).document["words"]
+    assert "frequencies alone tell little" in said["Control"] and "protects nobody" in said["Means"]
+    shuffled = qv.read(table([[word] for query in worlds.queries(1, users=1, **SIZE) for word in query]))
+    words = {one["hash"]: one["token"] for one in pq.read_table(folder / "map.parquet").to_pylist()}
+    found = qv.HashInversionAttack(n=60).run(shuffled, qv.load(folder / "release"), words)
+    assert found.interval[0] <= 0, "there is no company in queries of one word"
+    said = dict(found.words)
+    assert "frequencies alone tell as much" in said["Control"] and "little" not in said["Control"]
+    assert "did not give the words away" in said["Means"]
+
+
+def test_what_is_right_with_all_others_known_is_not_called_a_ceiling(folder: Path) -> None:
+    done = command(*attack(folder, "-n", "60"))
+    assert "others known" in done.out and "could be found   seconds" not in done.out
+    assert "Ceiling" not in done.out and "can find more" in " ".join(done.out.split())

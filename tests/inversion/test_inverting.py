@@ -116,6 +116,26 @@ def test_scores_by_hand() -> None:
     assert judging.migration(truth, 6, 2) == [(0, 3, 3.0), (3, 6, 1.0)]
 
 
+def test_what_was_given_is_left_out_of_every_score(logs: tuple[worlds.Log, worlds.Log], truth: Any) -> None:
+    mapping = np.array([1, 2, 0, 3, 4, 5], np.int32)
+    true = np.array([1, 0, 9, -1, 4, 3], np.int32)
+    assert judging.score(mapping, true, 2) == judging.Score(1, 2)
+    assert judging.bands(mapping, true, 2, first=2) == [
+        (2, 4, judging.Score(0, 0)), (4, 6, judging.Score(1, 2)),
+    ]  # fmt: skip
+    n, given = 60, 25
+    sides = Sides(logs[0].at(n), logs[1].at(n))
+    whole, rest = judging.ceiling(sides, truth), judging.ceiling(sides, truth, given)
+    assert rest.matchable == int((truth[given:n] < n).sum() - (truth[given:n] < 0).sum()) < whole.matchable
+    assert whole.correct - rest.correct <= given
+    # Two given words are swapped: a near miss of the whole, and none of the rest.
+    known = np.arange(n, dtype=np.int32)
+    swapped = known.copy()
+    swapped[[0, 1]] = 1, 0
+    assert judging.near_misses(logs[1].at(n), swapped, known)[1] == 2
+    assert judging.near_misses(logs[1].at(n), swapped, known, 2) == (0, 0)
+
+
 def test_the_ceiling_is_the_share_of_right_first_choices(
     logs: tuple[worlds.Log, worlds.Log], truth: Any
 ) -> None:

@@ -15,7 +15,7 @@ from queryveil.studies.release_probability import agrees
 
 # The paper: epsilon ln 10, delta 1e-5, d = 20. The paper's K is 140.00, which discrete noise meets at 140.
 D, SCALE, THRESHOLDS = 20, 20 / math.log(10), {"tight": 121, "paper": 140}
-FREQUENCIES = (90, 105, 115, 122, 130, 140, 150, 165)
+FREQUENCIES = (90, 105, 110, 115, 122, 130, 140, 150, 165, 170)
 
 
 def curve(frequency: int, scale: float, threshold: float) -> float:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
+from queryveil.studies.frame import Findings
 from tests.conftest import at
 from tests.studies.test_figures import is_blank
 
@@ -108,6 +109,36 @@ def test_released_shares_are_those_of_a_release(log: qv.SearchLog) -> None:
     assert distinct == pytest.approx(100 * queries / found.items["queries"]["distinct"])
     impressions = one.where(metric="released-impressions").value * found.queries / 100
     assert impressions == pytest.approx(round(impressions)), "a sum of whole counts"
+
+
+@pytest.mark.parametrize(
+    ("queries", "believed", "correct", "failed"),
+    [
+        (1_000_000, 100, 60, set()),
+        (1_000_000, 100, 40, {"most of what is read in hashes is right"}),
+        (1_000, 100, 1, set()),
+        (1_000, 0, 0, {"hashes that were turned back are read as people"}),
+    ],
+)
+def test_reading_hashes_can_fail(queries: int, believed: int, correct: int, failed: set[str]) -> None:
+    numbers = {
+        ("raw", "person", "sessions"): 200,
+        ("believed", "person", "sessions"): believed,
+        ("correct", "person", "sessions"): correct,
+        ("raw", "all", "occurrences"): queries,
+    }
+    rows = [
+        {"method": "token-hash", "how": how, "category": category, "metric": metric, "value": float(value)}
+        for (how, category, metric), value in numbers.items()
+    ]
+    checks = qv.STUDIES["exposure"].checks(Findings(tuple(rows)))
+    assert {check.name for check in checks if not check.passed} == failed
+
+
+def test_one_user_has_no_two_halves() -> None:
+    log = qv.read(pa.table({"user": ["u"], "time": [at(0)], "query": ["karen walsh"]}))
+    with pytest.raises(qv.CannotBeMet, match="two halves by user"):
+        qv.compare(log, "exposure", vary={"method": ["token-hash"]}, repeats=1)
 
 
 def test_spans_stop_where_the_log_does(log: qv.SearchLog) -> None:

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from queryveil.release import Release
 
 _CONTROL = 500
-"""Hashes that the control is let loose on: without company of their own, more would only take longer."""
+"""Hashes that the control is let loose on, given ones aside: without company of their own, more only take longer."""
+_LITTLE = 0.2
+"""A control that finds up to this share of what is found tells little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,19 +99,22 @@ class HashInversionAttack(Inversion):
         # Reading a log folds case; so is the map's.
         true = truth_of(hashed, raw, {one.lower(): token for one, token in words.items()})
         sizes = self.sizes(hashed, raw)
-        check_matchable(true, sizes[0])
+        check_matchable(true, sizes[0], self.bootstrap)
         both = hashed.at(sizes[-1]), raw.at(sizes[-1])
         stages = tuple(self.stages(*both, sizes, known=true, progress=progress))
         inverted = Inverted(hashed.tokens, raw.tokens, stages)
         if self.out is not None:
             _write(inverted.mapping, Path(self.out))
-        control = self._control(hashed, raw, min(_CONTROL, sizes[0]), true)
+        control = self._control(hashed, raw, self._control_size(sizes[0]), true)
         return self._result(inverted, true, both, control, {"target": hashed, "reference": raw})
 
+    def _control_size(self, n: int) -> int:
+        return min(self.bootstrap + _CONTROL, n)
+
     def _control(self, hashed: TokenCounts, raw: TokenCounts, n: int, truth: I32) -> Score:
-        alone = replace(self, n=n, expand_to=None, bootstrap=min(self.bootstrap, n), out=None)
+        alone = replace(self, n=n, expand_to=None, out=None)
         (stage,) = alone.stages(hashed.at(n), raw.shuffled(n, self.seed), [n], known=truth)
-        return score(stage.last, truth)
+        return score(stage.last, truth, self.bootstrap)
 
     def _result(
         self,
@@ -119,29 +124,33 @@ class HashInversionAttack(Inversion):
         control: Score,
         logs: Mapping[str, TokenCounts],
     ) -> AttackResult:
-        last = inverted.stages[-1].last
-        found, n = score(last, truth), len(last)
-        near, wrong = near_misses(both[1], last, truth)
+        # What was given is not found: hashes are judged from there on, here and in the control.
+        last, first = inverted.stages[-1].last, self.bootstrap
+        found, n = score(last, truth, first), len(last)
+        near, wrong = near_misses(both[1], last, truth, first)
         stages = [self._stage(inverted, number, truth, both) for number in range(len(inverted.stages))]
         figures: dict[str, Any] = {
             **found.as_dict(),
             "n": n,
+            "given": score(last, truth, 0, first).matchable,
             "iterations": inverted.iterations,
             "seconds": round(inverted.seconds, 3),
             "ceiling": stages[-1]["ceiling"],
             "stages": stages,
             "by_iteration": [
-                {"iteration": number, **score(one, truth).as_dict(), "changed": changed}
+                {"iteration": number, **score(one, truth, first).as_dict(), "changed": changed}
                 for number, (one, changed) in enumerate(_with_changes(inverted.stages[0].mappings))
             ],
-            "bands": [{"first": a + 1, "last": b, **one.as_dict()} for a, b, one in bands(last, truth)],
+            "bands": [
+                {"first": a + 1, "last": b, **one.as_dict()} for a, b, one in bands(last, truth, first=first)
+            ],
             "rank_migration": [
                 {"first": a + 1, "last": b, "ranks": round(moved, 1)} for a, b, moved in migration(truth, n)
             ],
             "near_misses": {"near": near, "wrong": wrong},
             "control_is": {
                 **control.as_dict(),
-                "n": min(_CONTROL, len(inverted.stages[0])),
+                "n": self._control_size(len(inverted.stages[0])),
                 "words": "the same attack with a reference whose words stand in random company",
             },
             "logs": {side: {"queries": one.queries, "vocabulary": len(one)} for side, one in logs.items()},
@@ -169,28 +178,30 @@ class HashInversionAttack(Inversion):
     ) -> dict[str, Any]:
         from queryveil.inversion.matching import Sides
 
-        stage = inverted.stages[number]
+        stage, first = inverted.stages[number], self.bootstrap
         n, half = len(stage), len(stage) // 2
         hashes, tokens = (one.top(n) for one in both)
         sides = Sides(hashes, tokens, features=self.features, distance=self.distance, beta=self.beta)
         return {
             "n": n,
-            **score(stage.last, truth).as_dict(),
-            "top_half": score(stage.last, truth, 0, half).accuracy,
-            "bottom_half": score(stage.last, truth, half, n).accuracy,
-            "ceiling": ceiling(sides, truth).accuracy,
-            "before_update": score(stage.mappings[0], truth).accuracy,
+            **score(stage.last, truth, first).as_dict(),
+            "top_half": score(stage.last, truth, first, max(first, half)).accuracy,
+            "bottom_half": score(stage.last, truth, max(first, half), n).accuracy,
+            "ceiling": ceiling(sides, truth, first).accuracy,
+            "before_update": score(stage.mappings[0], truth, first).accuracy,
             "seconds": round(stage.seconds, 3),
             "target": shape(hashes),
             "reference": shape(tokens),
         }
 
     def _examples(self, inverted: Inverted, truth: I32) -> list[tuple[str, str]]:
-        last = inverted.stages[-1].last[: self.show_examples]
-        pairs = inverted.mapping.slice(0, len(last)).to_pylist()
+        """The most frequent of those that were not given."""
+        chosen = slice(self.bootstrap, self.bootstrap + self.show_examples)
+        last = inverted.stages[-1].last[chosen]
+        pairs = inverted.mapping.slice(self.bootstrap, len(last)).to_pylist()
         return [
             ("right" if true == one else "wrong", f"{pair['hash']} is taken for {pair['token']}")
-            for pair, one, true in zip(pairs, last.tolist(), truth[: len(last)].tolist(), strict=True)
+            for pair, one, true in zip(pairs, last.tolist(), truth[chosen][: len(last)].tolist(), strict=True)
         ]
 
 
@@ -242,7 +253,7 @@ def _share(share: float | None) -> str:
 
 
 def _stage_table(stages: list[dict[str, Any]]) -> Table:
-    head = ("hashes", "matchable", "found", "top half", "bottom half", "could be found", "seconds")
+    head = ("hashes", "matchable", "found", "top half", "bottom half", "others known", "seconds")
     return (
         head,
         *(
@@ -286,24 +297,29 @@ def _words(
 ) -> tuple[tuple[str, str], ...]:
     near, wrong = figures["near_misses"]["near"], figures["near_misses"]["wrong"]
     low, high = (100 * one for one in interval)
+    given = (
+        f" The words of {figures['given']:,} more were given, and do not count." if figures["given"] else ""
+    )
+    asked = f"its {figures['control_is']['n']:,} most frequent hashes" + (
+        ", given ones aside" if given else ""
+    )
     return (
         (
             "Found",
             f"{figures['correct']:,} of the {figures['matchable']:,} hashes that could be found are turned back into "
             f"their words ({_share(accuracy)}), in {figures['seconds']:.1f} seconds; of {figures['n']:,} hashes the "
-            f"others stand for words that are not among the reference's {figures['n']:,} most frequent.",
+            f"others stand for words that are not among the reference's {figures['n']:,} most frequent.{given}",
         ),
         (
             "Control",
             f"With a reference whose words are as frequent but stand in random company the same attack finds "
-            f"{_share(chance)} of its {figures['control_is']['n']:,} most frequent hashes: frequencies alone tell "
-            f"little. The advantage is {100 * (accuracy - chance):.1f} percentage points, with a 95 % interval of "
-            f"{low:.1f} to {high:.1f}.",
+            f"{_share(chance)} of {asked}: {_told_by_frequencies(accuracy, chance, interval)}. The advantage is "
+            f"{100 * (accuracy - chance):.1f} percentage points, with a 95 % interval of {low:.1f} to {high:.1f}.",
         ),
         (
-            "Ceiling",
+            "Context",
             f"Were all other words known, {_share(figures['ceiling'])} of the hashes would be nearest to their own "
-            "word.",
+            "word. Matching one to one can find more, for words that are others' are no longer free.",
         ),
         *(
             (
@@ -316,9 +332,25 @@ def _words(
             if wrong
             else ()
         ),
-        (
-            "Means",
-            "Hashing words protects nobody: whoever has another log of the kind reads most of what is posed. What "
-            "becomes readable about persons is counted by queryveil attack exposure.",
-        ),
+        ("Means", _meaning(accuracy, interval)),
     )
+
+
+def _told_by_frequencies(accuracy: float, chance: float, interval: tuple[float, float]) -> str:
+    if interval[0] <= 0:
+        return "as far as can be seen, frequencies alone tell as much"
+    if chance <= _LITTLE * accuracy:
+        return "frequencies alone tell little"
+    return f"frequencies alone tell {100 * chance / accuracy:.0f} % as much"
+
+
+def _meaning(accuracy: float, interval: tuple[float, float]) -> str:
+    if accuracy > 0.5:
+        means = (
+            "Hashing words protects nobody: whoever has another log of the kind reads most of what is posed."
+        )
+    elif interval[0] > 0:
+        means = "Hashing words does not hide them: another log of the kind gives a part away, and a longer one more."
+    else:
+        means = "These logs did not give the words away. That is no protection: longer ones, or others, may."
+    return f"{means} What becomes readable about persons is counted by queryveil attack exposure."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, UsageError
 from queryveil.inversion.kinds import I32, NOBODY
 from queryveil.inversion.statistics import Statistics, TokenCounts
 
@@ -43,19 +43,22 @@ def score(mapping: I32, truth: I32, first: int = 0, end: int | None = None) -> S
     return Score(int((mapping[first : first + len(true)] == true)[matchable].sum()), int(matchable.sum()))
 
 
-def bands(mapping: I32, truth: I32, parts: int = 10) -> list[tuple[int, int, Score]]:
-    """First rank, end and score of equal parts, the most frequent hashes first."""
-    edges = [len(mapping) * part // parts for part in range(parts + 1)]
+def bands(mapping: I32, truth: I32, parts: int = 10, first: int = 0) -> list[tuple[int, int, Score]]:
+    """First rank, end and score of equal parts of the hashes from `first` on, the most frequent first."""
+    edges = [first + (len(mapping) - first) * part // parts for part in range(parts + 1)]
     return [(first, end, score(mapping, truth, first, end)) for first, end in pairwise(edges) if end > first]
 
 
-def ceiling(sides: Sides, truth: I32) -> Score:
-    """Hashes whose nearest token would be the true one, were all others known."""
+def ceiling(sides: Sides, truth: I32, first: int = 0) -> Score:
+    """Hashes from `first` on whose nearest token would be the true one, were all others known.
+
+    Each hash chooses for itself. Matching one to one can find more, for words that are others' are no longer free.
+    """
     n = len(sides)
     known = np.where((truth[:n] >= 0) & (truth[:n] < n), truth[:n], NOBODY).astype(np.int32)
     nearest = sides.nearest(sides.by_company(known), 1)
     right = (nearest.token[:, 0] == known) & (nearest.size > 0) & (known != NOBODY)
-    return Score(int(right.sum()), int((known != NOBODY).sum()))
+    return Score(int(right[first:].sum()), int((known[first:] != NOBODY).sum()))
 
 
 def migration(truth: I32, n: int, parts: int = 10) -> list[tuple[int, int, float]]:
@@ -70,11 +73,12 @@ def migration(truth: I32, n: int, parts: int = 10) -> list[tuple[int, int, float
     ]
 
 
-def near_misses(tokens: Statistics, mapping: I32, truth: I32) -> tuple[int, int]:
-    """Of the wrong pairs whose true token is there: those with a word of nearly the same company, and all."""
+def near_misses(tokens: Statistics, mapping: I32, truth: I32, first: int = 0) -> tuple[int, int]:
+    """Of the wrong pairs from `first` on whose true token is there: those with a word of like company, and all."""
     n = len(mapping)
     true = truth[:n]
-    wrong = np.flatnonzero((true >= 0) & (true < n) & (true != mapping))
+    missed = (true >= 0) & (true < n) & (true != mapping)
+    wrong = first + np.flatnonzero(missed[first:])
     if not len(wrong):
         return 0, 0
     from queryveil.inversion.matching import Sides
@@ -103,9 +107,21 @@ def truth_of(target: TokenCounts, reference: TokenCounts, words: Mapping[str, st
     return np.fromiter(made, dtype=np.int32, count=len(target))
 
 
-def check_matchable(truth: I32, n: int) -> None:
-    """Refuse two logs that share no word."""
-    if score(np.full(n, NOBODY, np.int32), truth).matchable == 0:
+def check_matchable(truth: I32, n: int, given: int = 0) -> None:
+    """Refuse two logs that share no word, and to find what was given: the words of so many most frequent hashes."""
+    nothing = np.full(n, NOBODY, np.int32)
+    if given >= n:
+        raise UsageError(
+            f"the words of all {n:,} hashes are given by --bootstrap {given}, and nothing is left to be found",
+            "pass a smaller --bootstrap, or a larger -n",
+        )
+    if given and score(nothing, truth).matchable and not score(nothing, truth, given).matchable:
+        raise CannotBeMet(
+            f"--bootstrap {given} gives every word that could be found: none of the other {n - given:,} hashes stands "
+            f"for one of the {n:,} most frequent words of the reference",
+            "pass a smaller --bootstrap, or a larger -n",
+        )
+    if score(nothing, truth).matchable == 0:
         raise CannotBeMet(
             f"none of the {n:,} most frequent hashes stands for one of the {n:,} most frequent words of the reference: "
             "the matchable set has size 0",

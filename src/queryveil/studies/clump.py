@@ -177,19 +177,42 @@ def _quality_checks(found: Findings) -> list[Check]:
             )
         )
     made += _shapes(found)
-    most = max(max(one.values()) for one in every)
-    made.append(Check("no method loses more than everything", most <= 1, f"at most {most:.3f} per item"))
+    made += _saved(found)
     for method, line in _lines(found, GGD, "k"):
         if method == OURS and len(line) > 1:
             values = list(line.values())
             made.append(
                 Check(
                     "a larger crowd costs more (Clump)",
-                    values == sorted(values),
+                    values == sorted(values) and values[0] < values[-1],
                     f"{values[0]:.3f} at k = {min(line)} to {values[-1]:.3f} at k = {max(line)}",
                 )
             )
     return made
+
+
+def _saved(found: Findings) -> list[Check]:
+    """Of what Partition loses, the share that Clump does not, at the smallest and at the largest k."""
+    loss = found.where(metric=GGD)
+    least, most = min(loss.values("k")), max(loss.values("k"))
+    if not {OURS, PARTITION} <= set(loss.values("method")) or least == most:
+        return []
+
+    def saved(users: int, k: int) -> float:
+        ours, theirs = (loss.where(method=name, users=users, k=k).value for name in (OURS, PARTITION))
+        return 1 - ours / theirs
+
+    ends = {users: (saved(users, least), saved(users, most)) for users in loss.values("users")}
+    return [
+        Check(
+            "what Clump saves of Partition's loss shrinks with k",
+            all(last < first for first, last in ends.values()),
+            ", ".join(
+                f"{100 * first:.0f} % at k = {least} to {100 * last:.0f} % at k = {most} ({users:,} users)"
+                for users, (first, last) in ends.items()
+            ),
+        )
+    ]
 
 
 def _shapes(found: Findings) -> list[Check]:
@@ -221,6 +244,8 @@ def _shapes(found: Findings) -> list[Check]:
 def _r_checks(found: Findings) -> list[Check]:
     made = []
     for method, line in _lines(found, GGD, "r"):
+        if len(line) == 1:
+            continue  # the least by itself
         usual = min(line, key=lambda r: (abs(r - 10), r))
         best = min(line, key=lambda r: line[r])
         made.append(

@@ -74,7 +74,7 @@ def _checks(found: Findings) -> list[Check]:
             if theirs:
                 numbers.append(len(theirs))
                 shares.append(len(both) / len(theirs))
-                orders.append(_in_order([theirs[match] for match in both]))
+                orders += _in_order([theirs[match] for match in both])
         common = float(np.average(shares, weights=numbers)) if numbers else 0.0
         checks.append(
             Check(
@@ -90,16 +90,18 @@ def _checks(found: Findings) -> list[Check]:
             Check(
                 f"the order of '{pattern}' is kept, more or less",
                 bool(orders) and float(np.mean(orders)) > 0.5,
-                f"{100 * float(np.mean(orders)) if orders else 0:.0f} % of pairs stand in the same order",
+                f"{100 * float(np.mean(orders)):.0f} % of pairs stand in the same order"
+                if orders
+                else "no release has two matches to compare",
             )
         )
     return checks
 
 
-def _in_order(ranks: list[float]) -> float:
-    """The share of pairs that are in order; 1 where there is no pair to compare."""
+def _in_order(ranks: list[float]) -> list[float]:
+    """The share of pairs that are in order; none where there is no pair to compare."""
     pairs = [(a, b) for at, a in enumerate(ranks) for b in ranks[at + 1 :]]
-    return sum(a < b for a, b in pairs) / len(pairs) if pairs else 1.0
+    return [sum(a < b for a, b in pairs) / len(pairs)] if pairs else []
 
 
 def _figures(found: Findings) -> dict[str, Any]:

@@ -36,8 +36,8 @@ from queryveil.studies.hashed_halves import (
 )
 
 _UPDATES = (GREEDY, HEAP)
-_BOOTSTRAP = 100
-"""Pairs that the continuous update is given, as in the paper."""
+_GIVEN = 100
+"""Pairs that the continuous update is given, as in the paper; a tenth, of a small vocabulary. They do not count."""
 _ZIPF = 0.6
 _ONE = ("rows", "drift", "n", "seed")
 
@@ -89,10 +89,11 @@ def _pair(prepared: Prepared, cell: Cell) -> Hashed:
 def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
     hashed, n = _pair(prepared, cell), cell["n"]
     sizes(given, hashed)
-    known = _BOOTSTRAP if cell["update"] == HEAP else 0
-    attack = Inversion(n=n, update=cell["update"], bootstrap=known)
-    yield from judged(attack.invert(hashed.target, hashed.reference, known=hashed.truth), hashed.truth)
-    yield measured(CEILING, hashed.ceiling(n).accuracy or 0.0)
+    given_pairs = min(_GIVEN, max(1, n // 10)) if cell["update"] == HEAP else 0
+    attack = Inversion(n=n, update=cell["update"], bootstrap=given_pairs)
+    inverted = attack.invert(hashed.target, hashed.reference, known=hashed.truth)
+    yield from judged(inverted, hashed.truth, given_pairs)
+    yield measured(CEILING, hashed.ceiling(n, given=given_pairs).accuracy or 0.0)
     yield measured(QUERIES, hashed.queries)
 
 
@@ -100,7 +101,9 @@ def _checks(found: Findings) -> list[Check]:
     checks = []
     gaps, spans = sorted(found.values("gap")), sorted(found.values("interval"))
     for interval in spans:
-        matchable = found.where(metric=MATCHABLE, interval=interval).along("gap")
+        # What is given to one of the updates is not among its matchable set.
+        own = found.where(metric=MATCHABLE, interval=interval)
+        matchable = own.where(update=own.values("update")[0]).along("gap")
         if len(gaps) > 1 and found.values("drift")[0] > 0:
             checks.append(
                 Check(
@@ -114,7 +117,7 @@ def _checks(found: Findings) -> list[Check]:
             checks.append(
                 Check(
                     f"a longer gap finds less (interval {interval} d, {GREEDY})",
-                    accuracy[gaps[-1]] <= accuracy[gaps[0]],
+                    accuracy[gaps[-1]] < accuracy[gaps[0]],
                     ", ".join(f"{value:.3f} after {gap} d" for gap, value in accuracy.items()),
                 )
             )
@@ -136,6 +139,7 @@ def _figures(found: Findings) -> dict[str, Any]:
     update, interval = chosen.values("update")[0], chosen.values("interval")[0]
     curve = chosen.where(update=update, interval=interval).along("gap")
     ticks = tuple(sorted(curve))
+    aside = "; pairs that heap is given do not count" if HEAP in chosen.values("update") else ""
     return {
         "gap": figures.curves(
             lines,
@@ -148,7 +152,7 @@ def _figures(found: Findings) -> dict[str, Any]:
                 f"{curve[min(curve)]:.2f} of the words are found after {min(curve)} d, {curve[max(curve)]:.2f} after "
                 f"{max(curve)} d ({said(update, interval)})",
                 f"popularity drifts by {found.values('drift')[0]:g} a day (standard deviation of its logarithm); "
-                f"{found.values('rows')[0]:,} rows in each log, n = {found.values('n')[0]:,}",
+                f"{found.values('rows')[0]:,} rows in each log, n = {found.values('n')[0]:,}{aside}",
             ),
         )
     }
@@ -163,7 +167,7 @@ GAP = Study(
     axes=(
         Axis("interval", (1, 7), "days that each log covers"),
         Axis("gap", (1, 7, 30, 60), "days from the first day of one log to that of the other"),
-        Axis("update", _UPDATES, "score-greedy from nodestart, or heap from 100 known pairs as in the paper"),
+        Axis("update", _UPDATES, "score-greedy from nodestart, or heap from 100 given pairs as in the paper"),
         Axis("drift", (0.1,), "daily step of the logarithm of a query's popularity, standard deviation"),
         Axis("rows", (1_200_000,), "rows of each log"),
         Axis("n", (1_000,), "most frequent hashes and words"),
@@ -171,7 +175,9 @@ GAP = Study(
     ),
     metrics=(
         *FOUND,
-        Metric(CEILING, "share", "hashes nearest to their word if all others are known"),
+        Metric(
+            CEILING, "share", "hashes nearest to their word if all others are known; one to one can find more"
+        ),
         Metric(ITERATIONS, "updates", "until a mapping came again, 10 at most"),
         *WORK,
     ),

@@ -161,6 +161,14 @@ def checked(grid: Grid, found: Findings) -> list[Check]:
     made = []
     for one in grid.expected:
         rows = found.where(metric=one.measure)
+        if not any(True for _ in lines(rows, one.along)):
+            made.append(
+                Check(
+                    f"{one.measure} is {one.shape} along {one.along}",
+                    False,
+                    "it was not measured at two values or more",
+                )
+            )
         for setting, line in lines(rows, one.along):
             values = list(line.values())
             where = ", ".join(_shown(value) for value in setting.values())

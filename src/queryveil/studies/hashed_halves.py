@@ -17,11 +17,17 @@ from queryveil.release import publish
 from queryveil.studies.frame import MEASURED, Findings, Given, Metric, Row
 
 ACCURACY, MATCHABLE, CEILING = "accuracy", "matchable", "ceiling"
+CONTEXT = "all others known"
+"""What the ceiling is called where people read it: matching one to one can find more."""
 ITERATIONS, SECONDS, QUERIES = "iterations", "seconds", "queries"
 BY_ITERATION = "accuracy-by-iteration"
 FOUND = (
     Metric(ACCURACY, "share", "hashes of the matchable set whose word was found"),
-    Metric(MATCHABLE, "hashes", "hashes whose word is among the n most frequent of the reference"),
+    Metric(
+        MATCHABLE,
+        "hashes",
+        "hashes whose word is among the n most frequent of the reference, and was not given",
+    ),
 )
 WORK = (
     Metric(SECONDS, "s", "of the whole inversion"),
@@ -72,14 +78,14 @@ class Hashed:
         hashes, tokens = self._kept[largest]
         return hashes.top(n), tokens.top(n)
 
-    def ceiling(self, n: int, distance: str = L1) -> Score:
+    def ceiling(self, n: int, distance: str = L1, given: int = 0) -> Score:
         from queryveil.inversion.matching import Sides
 
-        return ceiling(Sides(*self.at(n), distance=distance), self.truth)
+        return ceiling(Sides(*self.at(n), distance=distance), self.truth, given)
 
 
-def halves(log: SearchLog) -> Hashed:
-    """Two disjoint halves of a log by user, one of them hashed."""
+def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
+    """Two disjoint halves of a log by user."""
     first = log.engine.sha256(log.table["user"]).substr(0, 1).isin(list("01234567"))
     in_source = log.engine.sha256(log.source["user"]).substr(0, 1).isin(list("01234567"))
     parts = [
@@ -92,7 +98,12 @@ def halves(log: SearchLog) -> Hashed:
             f"the log has {people}, and two halves by user need at least two, one in each",
             "use a log of more users",
         )
-    return Hashed.of(*parts)
+    return parts[0], parts[1]
+
+
+def halves(log: SearchLog) -> Hashed:
+    """Two disjoint halves of a log by user, one of them hashed."""
+    return Hashed.of(*split(log))
 
 
 def sizes(given: Given, hashed: Hashed, name: str = "n") -> None:
@@ -109,9 +120,9 @@ def measured(metric: str, value: float, label: str | None = None) -> Row:
     return {"how": MEASURED, "metric": metric, "value": float(value), "at": label}
 
 
-def judged(inverted: Inverted, truth: I32) -> Iterator[Row]:
-    """Accuracy and matchable set of the last stage, and what it took."""
-    found = score(inverted.stages[-1].last, truth)
+def judged(inverted: Inverted, truth: I32, given: int = 0) -> Iterator[Row]:
+    """Accuracy and matchable set of the last stage, the hashes aside whose words were given, and what it took."""
+    found = score(inverted.stages[-1].last, truth, given)
     yield measured(ACCURACY, found.accuracy or 0.0)
     yield measured(MATCHABLE, found.matchable)
     yield measured(ITERATIONS, inverted.iterations)

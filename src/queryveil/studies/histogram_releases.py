@@ -95,8 +95,8 @@ def scale_of(found: Findings, column: str, title: str, *, log: bool = False) -> 
     return Scale(column, title, log=log, ticks=ticks, format=whole, zero=False)
 
 
-def falls(values: Sequence[float], slack: float = 0.0) -> bool:
-    """Whether a line goes down, steps up of at most `slack` times its range being noise."""
-    reach = max(values) - min(values)
+def falls(values: Sequence[float], slack: float = 0.0, noise: float = 0.0) -> bool:
+    """Whether a line goes down, steps up of at most `slack` times its range, or of `noise`, being chance."""
+    most = max(slack * (max(values) - min(values)), noise)
     steps = itertools.pairwise(values)
-    return values[-1] < values[0] and all(later - earlier <= slack * reach for earlier, later in steps)
+    return values[-1] < values[0] and all(later - earlier <= most for earlier, later in steps)

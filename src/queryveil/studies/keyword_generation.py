@@ -158,7 +158,8 @@ def _checks(found: Findings) -> list[Check]:
 
 
 def _fewer(ours: dict[Any, float], theirs: dict[Any, float]) -> bool:
-    return any(theirs.values()) and all(theirs[p] <= ours[p] for p in ours)
+    """At no threshold more, and fewer over all."""
+    return 0 < sum(theirs.values()) < sum(ours.values()) and all(theirs[p] <= ours[p] for p in ours)
 
 
 def _figures(found: Findings) -> dict[str, Any]:

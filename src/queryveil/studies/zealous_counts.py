@@ -31,7 +31,7 @@ from queryveil.utility.count_difference import count_differences
 from queryveil.utility.count_distribution import count_distribution
 from queryveil.utility.frame import Original
 
-HAVE, LEAST = "items-with-count", "smallest-count"
+HAVE, LEAST, THRESHOLD = "items-with-count", "smallest-count", "threshold"
 MEAN, RMS, VARIATION = "mean-difference", "rms-difference", "total-variation"
 _BASE = 2
 
@@ -49,6 +49,11 @@ def _distribution(original: Original, given: Given, cell: Cell) -> Iterator[Row]
             yield shared.row(repeat, HAVE, number, start=str(start))
         if len(theirs):
             yield shared.row(repeat, LEAST, int(theirs.counts.min()))
+        if cell["method"] == ZEALOUS:
+            yield shared.row(repeat, THRESHOLD, side.release.plan.calibration["second_threshold"])
+        # Keywords and pairs of a k-query anonymous log may be one user's: only its queries have k users.
+        elif kind == "queries":
+            yield shared.row(repeat, THRESHOLD, cell["k"] - 1)
 
 
 def _distribution_figures(found: Findings) -> dict[str, Any]:
@@ -74,29 +79,39 @@ def _distribution_checks(found: Findings) -> list[Check]:
     made = []
     for kind in found.values("items"):
         for method in found.where(items=kind).values("method"):
-            least = found.where(items=kind, method=method, metric=LEAST)
-            if not len(least):
+            ends = _smallest(found.where(items=kind, method=method))
+            if not ends:
                 continue
-            smallest = min(one["value"] for one in least)
-            # Keywords and pairs of a k-query anonymous log may be one user's: only its queries have k users.
-            if method == K_QUERY and kind == "queries":
-                k = found.where(method=method).values("k")[0]
+            kept = all(smallest > cut for smallest, cut in ends)
+            smallest, cut = min(ends, key=lambda one: one[0] - one[1])
+            if method == K_QUERY:
                 made.append(
                     Check(
                         "no query of a k-query anonymous log has fewer than k occurrences",
-                        smallest >= k,
-                        f"the smallest count is {smallest:,.0f}, k = {k}",
+                        kept,
+                        f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
                     )
                 )
             if method == ZEALOUS:
                 made.append(
                     Check(
-                        f"no count of {kind} by ZEALOUS is below its threshold",
-                        smallest > 1,
-                        f"the smallest is {smallest:,.0f}",
+                        f"every count of {kind} by ZEALOUS is above its threshold",
+                        kept,
+                        f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
                     )
                 )
         made += _slopes(found, kind)
+    return made
+
+
+def _smallest(found: Findings) -> list[tuple[float, float]]:
+    """The smallest count and the threshold of each release that has any."""
+    made = []
+    for one in found.where(metric=THRESHOLD):
+        same = {name: one[name] for name in ("epsilon", "delta", "m", "k", "repeat")}
+        least = found.where(metric=LEAST, **same)
+        if len(least):
+            made.append((least.value, one["value"]))
     return made
 
 
@@ -165,7 +180,7 @@ def _difference_checks(found: Findings) -> list[Check]:
             made.append(
                 Check(
                     f"{kind}: the difference {'falls' if down else 'grows'} with {along}",
-                    falls(values, 0.1) or max(values) - min(values) < 1e-9,
+                    falls(values, 0.1),
                     f"total variation {curve[min(curve)]:.3f} at {min(curve):g}, {curve[max(curve)]:.3f} at "
                     f"{max(curve):g}",
                 )
@@ -182,6 +197,11 @@ COUNT_DISTRIBUTION = Study(
     metrics=(
         Metric(HAVE, "items", "items with a count from `start` to below twice that"),
         Metric(LEAST, "counts", "the smallest count published"),
+        Metric(
+            THRESHOLD,
+            "counts",
+            "counts above this one are published; k - 1 for the queries of k-query anonymity",
+        ),
     ),
     repeats=1,
     prepare=shared.prepare,

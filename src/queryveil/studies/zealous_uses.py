@@ -31,6 +31,10 @@ from queryveil.utility.query_substitution import QuerySubstitution
 
 HIT, HIT_BY_LOG, LISTS = "hit-probability", "hit-probability-of-log", "lists"
 _PARTS = ("coverage", "precision", "recall", "ap", "ndcg")
+_NEARLY = 0.8
+"""Of the hits by the log itself."""
+_COMPARABLE = 2
+"""Up to this factor apart, means over all parameters and both numbers of substitutes."""
 
 
 def _cached(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
@@ -97,7 +101,11 @@ def _cache_checks(found: Findings) -> list[Check]:
             )
         )
     made.append(
-        Check("no release hits more often than the log itself, by much", most <= log * 1.02, f"{most:.4f}")
+        Check(
+            "the best release hits nearly as often as the log itself, and not more often",
+            _NEARLY * log <= most <= log * 1.02,
+            f"{most:.4f} against {log:.4f}",
+        )
     )
     return made
 
@@ -157,13 +165,13 @@ def _substitution_checks(found: Findings) -> list[Check]:
                 f"{k_query.value:.4f} against {zealous.value:.4f}",
             )
         )
-    precision = found.where(metric="precision")
-    if len(precision):
+    ours, theirs = (found.where(metric="precision", method=method) for method in (ZEALOUS, K_QUERY))
+    if len(ours) and len(theirs):
         made.append(
             Check(
-                "precision is a share",
-                all(0 <= one["value"] <= 1 for one in precision),
-                f"{precision.value:.3f} on average, over the queries that a release has substitutes for",
+                "precision by ZEALOUS is comparable to that by k-query anonymity: within a factor of two",
+                theirs.value / _COMPARABLE <= ours.value <= theirs.value * _COMPARABLE and ours.value > 0,
+                f"{ours.value:.3f} against {theirs.value:.3f}, over the queries that a release has substitutes for",
             )
         )
     return made
