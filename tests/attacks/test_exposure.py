@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.attacks.exposure import BACKWARDS, SHUFFLED
 from queryveil.attacks.token_map import read_map
-from queryveil.spotting import Kind, Spotter
+from queryveil.spotting import Kind, Spotter, counting
 from tests.command import command
 from tests.conftest import at, many
 
@@ -168,44 +167,102 @@ def test_spark_counts_the_same(spark: Any) -> None:
 # -- the control ---------------------------------------------------------------------------------------------
 
 
-def test_the_control_is_what_chance_makes_of_the_same_words() -> None:
-    """Names stand beside each other in every query: shuffled, first meets last in about a quarter of them."""
-    people = [f"{first} {last}" for first in FIRST for last in LAST]
-    rows = [(f"u{n}", n, f"{people[n % 6]} {n}") for n in range(3_000)]
-    document = found([qv.read(table(rows))])
-    assert document["success"] == 1.0
-    # Every word of a text is one of the three first names, of the two last names or a number, independently.
-    words = {"karen": 1 / 9, "denise": 1 / 9, "nancy": 1 / 9, "walsh": 1 / 6, "lindgren": 1 / 6, "7": 1 / 3}
-    mean = sum(
-        math.prod(words[word] for word in text)
-        for text in itertools.product(words, repeat=3)
-        if any(one.kind == "person" for one in qv.spot(" ".join(text)))
-    )
-    # By Hoeffding the share of 3,000 is within 0.05 of its mean but with probability below 1e-6 (shuffles are closer).
-    assert abs(document["control"] - mean) < 0.05
+def backwards(log: qv.SearchLog) -> float:
+    """The share of different queries that name a person if read backwards, one at a time."""
+    queries = {row["query"] for row in log.engine.arrow(log.events()).to_pylist()} - {""}
+    reversed_words = pa.array([" ".join(reversed(query.split(" "))) for query in queries])
+    masks = Spotter().spot(reversed_words).masks()
+    return float((masks >> Kind.PERSON & 1).mean())
+
+
+def test_the_control_is_the_same_queries_read_backwards(log: qv.SearchLog) -> None:
+    document = found([log])
+    assert document["control"] == backwards(log) > 0
+    assert document["subjects"][0]["control_is"] == BACKWARDS
+    # The same words in the order in which they were typed would be no control.
+    assert document["success"] > 2 * document["control"]
+
+
+def texts(rows: list[str]) -> qv.SearchLog:
+    return qv.read(table([(f"u{n}", n, text) for n, text in enumerate(rows)]))
+
+
+def test_of_words_that_chance_put_together_there_is_no_advantage() -> None:
+    """Six names and twelve other words, drawn one by one: as many name a person backwards as forwards."""
+    words = [
+        *FIRST,
+        *LAST,
+        "weather",
+        "news",
+        "cheap",
+        "red",
+        "blue",
+        "hotel",
+        "car",
+        "dog",
+        "map",
+        "tv",
+        "pc",
+    ]
+    drawn = np.random.default_rng(5).choice(words, size=(4_000, 4))
+    document = found([texts([f"{' '.join(row)} {n}" for n, row in enumerate(drawn.tolist())])])
+    assert document["success"] > 0.05
+    # Each share is within 0.03 of the same mean but with probability 2 exp(-2 * 4000 * 0.03^2), together 3e-3; what is
+    # drawn here is the same every time.
+    assert abs(document["advantage"]) < 0.06
     low, high = document["interval"]
-    assert low < document["advantage"] < high and low > 0.5
-    # A control that took any first name for a person would not pass.
-    assert abs(1 - (2 / 3) ** 3 - mean) > 0.05
+    assert low < 0 < high
+    assert "chance can explain as many" in document["words"]["Found"]
+
+
+PHRASES = [*(f"denise {n}" for n in range(900)), *(f"{n} walsh" for n in range(900))]
+"""First and last names, never beside each other."""
+
+
+def test_phrases_do_not_hide_the_names_beside_them() -> None:
+    """40 of 1,840 name a person. Shuffled, first meets last in a sixteenth of all: more than there are."""
+    rows = [*PHRASES, *(f"karen lindgren {n}" for n in range(40))]
+    document = found([texts(rows)])
+    assert document["success"] == 40 / 1_840 and document["control"] == 0 and document["interval"][0] > 0
+    twin = Spotter()
+    cut = twin.vocabulary.cut(pa.array(rows))
+    mixed = cut.reordered(np.random.default_rng(0).permutation(len(cut.words)))
+    assert len(twin.persons(mixed)[0]) > 2 * 40, "which is why words in order are not shuffled"
+
+
+def sets(rows: list[str]) -> qv.Release:
+    """Texts whose words have lost their order."""
+    items = pa.array([text.split(" ") for text in rows], pa.list_(pa.string()))
+    columns = {"group": list(range(len(rows))), "items": items}
+    return qv.Release(plan=qv.KSession(k=2).plan(), tables={"transactions": pa.table(columns)})
+
+
+def test_words_without_order_are_shuffled_between_all_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of all words are first names, a quarter last names: in an eighth of all pairs they meet."""
+    whole = found([sets(PHRASES)])
+    assert whole["success"] == 0 and whole["subjects"][0]["control_is"] == SHUFFLED
+    # 0.05 away from its mean it is with probability 2 exp(-2 * 1800 * 0.05^2) = 2e-4 at most; the seed is fixed.
+    assert abs(whole["control"] - 1 / 8) < 0.05
+    assert "no sign that nobody is named" in whole["words"]["Found"]
+    # In parts of the alphabet, one after the other, first names would meet no last names.
+    monkeypatch.setattr(counting, "_CHUNK", 100)
+    assert found([sets(PHRASES)])["control"] == whole["control"]
+    assert found([sets(PHRASES[::-1])])["control"] == whole["control"], "in whatever order texts come"
 
 
 def test_other_seeds_shuffle_otherwise(log: qv.SearchLog) -> None:
-    shares = [found([log], seed=seed)["control"] for seed in (1, 1, 2)]
+    shares = [found([sets(PHRASES)], seed=seed)["control"] for seed in (1, 1, 2)]
     assert shares[0] == shares[1] != shares[2]
+    assert len({found([log], seed=seed)["control"] for seed in (1, 2)}) == 1, "backwards is backwards"
 
 
-def test_the_control_is_the_same_in_whatever_order_a_release_was_written() -> None:
-    """Rows come in random order, so ten releases hold the same queries in ten orders."""
-    rows = [
-        (f"u{n}", n, f"{FIRST[n % 3]} {LAST[n % 2]} {n}" if n % 5 == 0 else f"weather {n}")
-        for n in range(3_000)
-    ]
+def test_the_control_is_the_same_in_whatever_order_a_release_was_written(log: qv.SearchLog) -> None:
     step = qv.AdHoc(steps=("delete-users",))
-    releases = [qv.publish(qv.read(table(rows)), step, i_understand=True) for _ in range(10)]
+    releases = [qv.publish(log, step, i_understand=True) for _ in range(3)]
     orders = [next(iter(one.tables.values()))["query"].to_pylist() for one in releases]
     assert orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1])
     (control,) = {one["control"] for one in found(releases)["subjects"]}
-    assert control > 0
+    assert control == found([log])["control"] > 0
 
 
 def test_the_most_exposed_release_is_the_one_that_surely_is() -> None:
@@ -302,11 +359,60 @@ def test_scrubbing_hides_identifiers_and_nothing_else() -> None:
     assert after["counts"]["sessions"] == before["counts"]["sessions"] | {"identifier": 0}
 
 
-def test_concepts_of_a_perturbed_log_are_read_as_words() -> None:
-    log = qv.read(many(3, ["love", "hope"]))
-    release = qv.publish(log, qv.Semantic(epsilon=1))
-    (one,) = found([release])["subjects"]
-    assert one["linked_by"] == "users" and one["units"] == 3
+CONCEPTS = (qv.Semantic(epsilon=1), qv.ProfileHistogram(epsilon=1, max_queries=1))
+
+
+def drawn(method: Any, *queries: str) -> qv.Release:
+    rows = {"user": list(range(len(queries))), "number": [0] * len(queries), "query": list(queries)}
+    return qv.Release(plan=method.plan(), tables={"log": pa.table(rows)})
+
+
+@pytest.mark.parametrize("method", CONCEPTS, ids=lambda method: method.name)
+def test_drawn_concepts_are_read_as_words(method: Any) -> None:
+    rows = [
+        "cancer.n.01",
+        "cancer.n.01",
+        "cancer.n.02",
+        "karen_walsh.n.01",
+        "heart_surgery.n.01, tennis.n.01",
+    ]
+    (one,) = found([drawn(method, *rows)])["subjects"]
+    assert one["texts"] == 3 and one["linked_by"] == "users" and one["units"] == 5
+    assert one["counts"]["queries"] == wanted(person=1, non_star=1, revealing=2)
+    assert one["counts"]["occurrences"] == wanted(person=1, non_star=1, revealing=4)
+    # As they are printed nobody reads them: so a log of labels that is no release of concepts.
+    (raw,) = found([drawn(qv.AdHoc(steps=("hash-users",)), *rows)])["subjects"]
+    assert raw["counts"]["queries"] == wanted()
+
+
+def test_a_comma_keeps_two_concepts_from_being_one_name() -> None:
+    (one,) = found([drawn(CONCEPTS[0], "karen.n.01, walsh.n.01")])["subjects"]
+    assert one["counts"]["queries"] == wanted()
+    (other,) = found([drawn(CONCEPTS[0], "karen.n.01 walsh.n.01")])["subjects"]
+    assert other["counts"]["queries"]["person"] == 1, "with words kept, nothing is put between them"
+
+
+def test_words_that_were_kept_and_names_of_ones_own_taxonomy_are_read_too() -> None:
+    rows = ["cheap tennis.n.01 after cancer.n.01", "Lung Cancer, Tennis", "lung_cancer"]
+    (one,) = found([drawn(CONCEPTS[0], *rows)])["subjects"]
+    assert one["counts"]["queries"] == wanted(revealing=3)
+
+
+def test_what_a_perturbed_log_gives_away_is_what_its_labels_say() -> None:
+    """Drawn with so large an epsilon, nearly all rows are cancer; whichever are not, the labels themselves tell."""
+    log = qv.read(many(40, ["cancer"]))
+    release = qv.publish(log, qv.Semantic(epsilon=60, max_phrases=1, domain="disease"))
+    labels = [label.rsplit(".n.", 1)[0] for label in release.tables["log"]["query"].to_pylist()]
+    telling = sum(
+        any(one.kind == "revealing" for one in qv.spot(label.replace("_", " "))) for label in labels
+    )
+    assert counts([release], log)["sessions"]["revealing"] == telling > 0  # none with probability below 1e-40
+
+
+def test_words_with_underscores_stay_what_was_typed() -> None:
+    """Sets of typed words are no labels."""
+    rows = [f"cancer_cells {n}" for n in range(3)]
+    assert counts([sets(rows)])["queries"]["revealing"] == 0
 
 
 def test_labels_of_concepts_lose_their_sense() -> None:
@@ -399,7 +505,7 @@ def test_the_command_prints_counts_and_no_text(hashed: Path) -> None:
     for part in (
         "within sessions log hashes, believed hashes, correct",
         "non-star and place",
-        "shuffled between",
+        "Read backwards",
     ):
         assert part in words
     printed = command("attack", "exposure", log, release, *given, "--json")

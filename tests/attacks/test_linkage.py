@@ -112,6 +112,40 @@ def test_samples_repeat_by_seed(generated: Path) -> None:
     assert one == again and one != other
 
 
+# -- releases of concepts and of hashes ----------------------------------------------------------------------
+
+
+def test_own_queries_are_looked_for_among_concepts_that_are_read() -> None:
+    """b alone has 'lung cancer', and two pseudonyms have measles; senses tell them apart, words do not."""
+    log = table({"a": ["measles"], "b": ["lung cancer"], "c": ["measles"]})
+    rows = {
+        "user": [0, 1, 2],
+        "number": [0, 0, 0],
+        "query": ["measles.n.01", "lung_cancer.n.01", "measles.n.02"],
+    }
+    release = qv.Release(plan=qv.Semantic(epsilon=1).plan(), tables={"log": pa.table(rows)})
+    one = results(log, release, known=(1,))["semantic", 1]
+    assert one["success"] == 1, "every pseudonym is alone with its label"
+    assert one["linked"]["success"] == pytest.approx(1 / 3)
+    typed = qv.Release(plan=qv.AdHoc(steps=("hash-users",)).plan(), tables=release.tables)
+    assert results(log, typed, known=(1,))["ad-hoc", 1]["linked"]["success"] == 0, (
+        "as they are printed, nobody"
+    )
+    said = " ".join(
+        sentence for _, sentence in qv.LinkageAttack(known=(1,)).run(qv.read(log), [release]).words
+    )
+    assert "read here as words" in said
+
+
+def test_hashes_are_said_to_be_out_of_reach() -> None:
+    log = table({"a": ["measles"], "b": ["lung cancer"], "c": ["measles"]})
+    release = qv.publish(qv.read(log), qv.TokenHash(), i_understand=True)
+    said = " ".join(
+        sentence for _, sentence in qv.LinkageAttack(known=(1,)).run(qv.read(log), [release]).words
+    )
+    assert "hashes in place of words" in said
+
+
 # -- releases ------------------------------------------------------------------------------------------------
 
 

@@ -106,12 +106,52 @@ def test_rows_under_random_users_give_queries_and_keywords_and_no_pairs(original
     rows = pa.table({"user": [0, 0, 1], "number": [0, 1, 0], "query": ["shoe, boot", "shoe", "shoe"]})
     released = Released.of(qv.Release(plan=plan, tables={"log": rows}))
     assert released.kinds == ("queries", "keywords")
-    assert counts(released.items("queries")) == {("shoe, boot",): 1, ("shoe",): 2}
+    assert counts(released.items("queries")) == {("shoe boot",): 1, ("shoe",): 2}
     assert counts(released.items("keywords")) == {("shoe",): 3, ("boot",): 1}
     # Concepts need not stand in the log: that is no sign of another log.
     found = qv.evaluate(original, qv.Release(plan=plan, tables={"log": rows}))
     assert found.measures["coverage@100"] == 0 and found.warnings == ()
     assert found.measures["released-share/impressions"] == found.measures["released-share/distinct"] == 0
+
+
+@pytest.mark.parametrize("method", [qv.Semantic(epsilon=1), qv.ProfileHistogram(epsilon=1, max_queries=1)])
+def test_labels_of_concepts_are_counted_as_words(method: qv.Mechanism) -> None:
+    """Measles in two senses and lung cancer are what the log has; read as typed, nothing is."""
+    posed = ["measles", "measles", "lung cancer", "lung cancer", "fear of measles"]
+    log = qv.read(pa.table({"user": list("abcde"), "query": posed}))
+    drawn = [
+        "measles.n.01",
+        "measles.n.02",
+        "lung_cancer.n.01",
+        "lung_cancer.n.01",
+        "fear.n.01, measles.n.01",
+    ]
+    rows = pa.table({"user": list(range(5)), "number": [0] * 5, "query": drawn})
+    made = qv.Release(plan=method.plan(), tables={"log": rows})
+    found = qv.evaluate(log, made, ["coverage@2", "missing@2", "released-share", "count-difference"])
+    assert found.measures["coverage@2"] == found.measures["coverage@2/keywords"] == 1
+    assert found.measures["missing@2"] == 0 and found.measures["released-share/impressions"] == 80
+    # One of five is 'fear of measles' in the log and 'fear measles' in the release.
+    assert found.measures["count-difference/total-variation"] == pytest.approx(0.2)
+    assert "read as words" in found.notes["concepts"]
+    typed = qv.Release(plan=qv.AdHoc(steps=("hash-users",)).plan(), tables={"log": rows})
+    other = qv.evaluate(log, typed, ["coverage@2", "count-difference"])
+    assert other.measures["coverage@2"] == 0 and other.measures["count-difference/total-variation"] == 1
+    assert "concepts" not in other.notes
+
+
+def test_a_pattern_is_not_looked_for_among_concepts() -> None:
+    log = qv.read(pa.table({"user": ["a", "b"], "query": ["fear of measles", "fear of war"]}))
+    rows = pa.table({"user": [0, 1], "number": [0, 0], "query": ["fear.n.01 of measles.n.01", "war.n.01"]})
+    bare = qv.Release(plan=qv.Semantic(epsilon=1).plan(), tables={"log": rows})
+    left_out = qv.evaluate(log, bare, pattern="fear of *").left_out
+    assert "concepts in place of queries" in left_out["pattern-ranking"]
+    with pytest.raises(qv.InputError, match="concepts in place of queries"):
+        qv.evaluate(log, bare, "pattern-ranking@2", pattern="fear of *")
+    kept = qv.Release(plan=qv.Semantic(epsilon=1, keep_words="function").plan(), tables={"log": rows})
+    assert (
+        qv.evaluate(log, kept, "pattern-ranking@2", pattern="fear of *").measures["pattern-ranking@2"] == 0.5
+    )
 
 
 def test_hashes_are_no_items(original: qv.SearchLog) -> None:

@@ -6,9 +6,9 @@ log, or transactions, whose words have lost their order. What a release counts i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
@@ -16,9 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import InputError
+from queryveil.attacks.token_map import read_map
+from queryveil.errors import InputError, UsageError
 from queryveil.log import SearchLog
 from queryveil.mechanisms import sessions
+from queryveil.mechanisms.texts import HASHES, LABELS, as_read, texts_of
 from queryveil.spotting import Reading
 from queryveil.spotting.counting import Texts
 
@@ -30,7 +32,8 @@ Ints = npt.NDArray[np.int64]
 SESSIONS: Final = "sessions"
 _TEXTS: Final = ("keyword", "query", "next_query", "prefix")
 """Columns that hold what people typed; urls are not looked at."""
-_SENSE: Final = re.compile(r"\.n\.\d+$")
+_APART: Final = " , "
+"""Between concepts: two of them side by side are no name of two words."""
 
 
 class Linked(Protocol):
@@ -53,6 +56,8 @@ class Subject:
     texts: Texts
     linked: Linked | None
     """None where nothing links one text to another."""
+    hashed: bool = False
+    """Whether it holds hashes, which must be turned into words first."""
 
     def read_as(self, reading: Reading) -> Subject:
         return replace(self, texts=replace(self.texts, reading=reading))
@@ -186,7 +191,13 @@ def _of_rows(release: Release, name: str, table: pa.Table) -> Subject:
     if "query" not in table.column_names:
         raise _no_text(name)
     table = table.filter(pc.and_kleene(pc.is_valid(table["query"]), pc.not_equal(table["query"], "")))
-    coded = table["query"].cast(pa.string()).combine_chunks().dictionary_encode()
+    form = texts_of(release.plan)
+    shown = (
+        as_read(table["query"], _APART)
+        if form == LABELS
+        else table["query"].cast(pa.string()).combine_chunks()
+    )
+    coded = shown.dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     by = next((column for column in ("session", "user") if column in table.column_names), None)
     linked = None
@@ -199,7 +210,7 @@ def _of_rows(release: Release, name: str, table: pa.Table) -> Subject:
         times=np.bincount(codes, minlength=len(coded.dictionary)).astype(np.int64),
         ordered=not shuffled,
     )
-    return Subject(name=name, what=release.plan.method, texts=texts, linked=linked)
+    return Subject(name=name, what=release.plan.method, texts=texts, linked=linked, hashed=form == HASHES)
 
 
 def _of_transactions(release: Release, name: str, table: pa.Table) -> Subject:
@@ -207,10 +218,7 @@ def _of_transactions(release: Release, name: str, table: pa.Table) -> Subject:
     items = table["items"].combine_chunks()
     lengths = pc.fill_null(pc.list_value_length(items), 0).to_numpy(zero_copy_only=False)
     words = pc.list_flatten(items).cast(pa.string())
-    # Concepts have their sense in their label, and underscores for blanks.
-    known = pc.unique(words)
-    plain = pa.array([_SENSE.sub("", one).replace("_", " ") for one in known.to_pylist()], pa.string())
-    shown = plain.take(pc.index_in(words, known))
+    shown = as_read(words).cast(pa.string()) if texts_of(release.plan) == LABELS else words
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
     joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, shown), " ")
     coded = joined.filter(pc.not_equal(joined, "")).dictionary_encode()
@@ -259,3 +267,39 @@ def reads(subject: Subject, tokens: Mapping[str, str]) -> bool:
         if pc.any(pc.is_in(parts, hashes)).as_py():
             return True
     return False
+
+
+# -- hashes --------------------------------------------------------------------------------------------------
+
+Map = Path | Mapping[str, str] | None
+
+
+def _words_of(given: Path | Mapping[str, str]) -> Mapping[str, str]:
+    return given if isinstance(given, Mapping) else read_map(Path(given))
+
+
+def with_words(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
+    """The subjects, hashed ones with what their hashes are taken for."""
+    if truth is not None and mapping is None:
+        raise UsageError(
+            "--truth says whether a mapping is right, and there is none", "pass --mapping FILE too"
+        )
+    if mapping is not None:
+        reading = Reading(_words_of(mapping), _words_of(truth) if truth is not None else None)
+        hashed = [reads(one, reading.tokens) for one in given]
+        if not any(hashed):
+            raise InputError(
+                f"no hash of {_called(mapping)} is in what was named",
+                "name the hashed log or release that the mapping belongs to",
+            )
+        given = [one.read_as(reading) if hit else one for one, hit in zip(given, hashed, strict=True)]
+    for one in given:
+        if one.hashed and one.texts.reading is None:
+            raise InputError(
+                f"'{one.name}' holds hashes and no words", "say what they are taken for with --mapping FILE"
+            )
+    return given
+
+
+def _called(mapping: Path | Mapping[str, str]) -> str:
+    return "the mapping" if isinstance(mapping, Mapping) else f"'{Path(mapping).name}'"

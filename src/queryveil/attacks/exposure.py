@@ -2,13 +2,14 @@
 
 Nothing is broken here: the attacker reads. A name that few people search for, beside a town, a company or an
 illness, in one query or in one session, is somebody's secret. Success is a text that names a person; the
-control has the same words, shuffled between texts: how often two of them make a name by chance.
+control is the same text read backwards: people type the first name first, and chance does not care. Texts without an
+order of words have theirs shuffled between texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -17,11 +18,9 @@ import numpy.typing as npt
 
 from queryveil.attacks import exposed
 from queryveil.attacks.exposed import Subject
-from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
-from queryveil.attacks.token_map import read_map
-from queryveil.errors import InputError, UsageError
+from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference
 from queryveil.parameters import param, validate
-from queryveil.spotting import Reading, Spotter
+from queryveil.spotting import Spotter
 from queryveil.spotting.counting import (
     CATEGORIES,
     DANGEROUS,
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
+BACKWARDS: Final = "the same texts read backwards"
+SHUFFLED: Final = "the same words shuffled between texts, which can make more names than chance does"
 LABELS: Final[Mapping[str, str]] = {
     "person": "person",
     "non-star": "non-star person",
@@ -52,7 +53,6 @@ LABELS: Final[Mapping[str, str]] = {
     "non-star+revealing": "non-star and revealing term",
     "person+place": "person and place",
 }
-_HASHED: Final = "token-hash"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Exposure:
     names: int
     """Different names."""
     by_chance: int
-    """Texts that name a person once words are shuffled between texts."""
+    """Texts that name a person if read backwards; of texts without order, once words are shuffled between texts."""
     correct: Mapping[str, Mapping[str, int] | None] | None = None
     """Of hashed texts: the same counts of what was read correctly."""
 
@@ -99,6 +99,11 @@ class Exposure:
             return 0.0, 0.0
         return difference((self.hits, self.texts), (self.by_chance, self.texts))
 
+    @property
+    def headline(self) -> Headline:
+        rates = {"success": self.success, "control": self.control}
+        return Headline(of=self.name, **rates, interval=self.interval, trials=self.texts)
+
     def as_dict(self) -> dict[str, Any]:
         found = {
             "name": self.name,
@@ -111,6 +116,7 @@ class Exposure:
             "names": self.names,
             "success": self.success,
             "control": self.control,
+            "control_is": BACKWARDS if self.ordered else SHUFFLED,
             "advantage": self.success - self.control,
             "interval": list(self.interval),
             "counts": {
@@ -164,7 +170,9 @@ class ExposureAttack:
         default="keep",
     )
     show_examples: int = param("texts to show of each category; none if left out", ge=0, le=1000, default=0)
-    seed: int = param("which shuffle the control is", ge=0, le=2**63 - 1, default=0)
+    seed: int = param(
+        "which shuffle the control is, where words have no order", ge=0, le=2**63 - 1, default=0
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -181,7 +189,7 @@ class ExposureAttack:
     ) -> AttackResult:
         """Look at logs and releases, and count. Maps of hashes to words are files, or are handed over."""
         many: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
-        looked_at = _read(exposed.subjects(many), mapping, truth)
+        looked_at = exposed.with_words(exposed.subjects(many), mapping, truth)
         spotter = Spotter(rare=self.rare_names == "keep")
         known_by = exposed.of_log(reference, "reference") if reference is not None else _first_log(looked_at)
         sources = [known_by, *looked_at] if reference is not None and known_by is not None else looked_at
@@ -196,7 +204,11 @@ class ExposureAttack:
             masks = there.with_stars(names, self.star)
             found.append(self._exposure(spotter, subject, there, masks))
             examples += self._examples(subject, masks, alone=len(looked_at) == 1)
-        return _result(self, found, known_by.name if known_by is not None else None, spotter, examples)
+        result = _result(self, found, known_by.name if known_by is not None else None, spotter, examples)
+        # A log has no path, nor has a release that was not saved.
+        paths = (getattr(one, "path", None) for one in many)
+        each = {path: one.headline for path, one in zip(paths, found, strict=True) if path is not None}
+        return replace(result, each=each)
 
     def _exposure(self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints) -> Exposure:
         texts = subject.texts
@@ -247,40 +259,6 @@ class ExposureAttack:
 
 def _first_log(given: Sequence[Subject]) -> Subject | None:
     return next((one for one in given if one.what == "log" and one.texts.reading is None), None)
-
-
-Map = Path | Mapping[str, str] | None
-
-
-def _words_of(given: Path | Mapping[str, str]) -> Mapping[str, str]:
-    return given if isinstance(given, Mapping) else read_map(Path(given))
-
-
-def _read(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
-    """The subjects, hashed ones with what their hashes are taken for."""
-    if truth is not None and mapping is None:
-        raise UsageError(
-            "--truth says whether a mapping is right, and there is none", "pass --mapping FILE too"
-        )
-    if mapping is not None:
-        reading = Reading(_words_of(mapping), _words_of(truth) if truth is not None else None)
-        hashed = [exposed.reads(one, reading.tokens) for one in given]
-        if not any(hashed):
-            raise InputError(
-                f"no hash of {_called(mapping)} is in what was named",
-                "name the hashed log or release that the mapping belongs to",
-            )
-        given = [one.read_as(reading) if hit else one for one, hit in zip(given, hashed, strict=True)]
-    for one in given:
-        if one.what == _HASHED and one.texts.reading is None:
-            raise InputError(
-                f"'{one.name}' holds hashes and no words", "say what they are taken for with --mapping FILE"
-            )
-    return given
-
-
-def _called(mapping: Path | Mapping[str, str]) -> str:
-    return "the mapping" if isinstance(mapping, Mapping) else f"'{Path(mapping).name}'"
 
 
 def _steps(progress: Progress | None, total: int) -> Callable[[int], None] | None:
@@ -365,9 +343,9 @@ def _words(
     yield (
         "Found",
         f"{worst.hits:,} of {worst.texts:,} different queries of {worst.name} name a person: "
-        f"{worst.success:.2%}. With words shuffled between queries it is {worst.control:.2%}; the advantage is "
+        f"{worst.success:.2%}. {_chance(worst)} it is {worst.control:.2%}; the advantage is "
         f"{100 * (worst.success - worst.control):.2f} percentage points, with a 95 % interval of {100 * low:.2f} to "
-        f"{100 * high:.2f}."
+        f"{100 * high:.2f}.{'' if low > 0 else _no_advantage(worst)}"
         if worst.texts
         else f"Nothing: {worst.name} has no text.",
     )
@@ -390,5 +368,18 @@ def _words(
     yield (
         "Spotter",
         f"Words and their neighbours alone: {spotter.about}. It misses names beyond the census and takes some words "
-        "for names; the control tells how many come about by chance.",
+        "for names; the control is about words that chance made neighbours, not about phrases ('penny stocks').",
+    )
+
+
+def _chance(one: Exposure) -> str:
+    return "Read backwards" if one.ordered else "With words shuffled between queries"
+
+
+def _no_advantage(one: Exposure) -> str:
+    """What a control as large as success says, and what it does not."""
+    if one.ordered:
+        return " So chance can explain as many; that some of them are people it does not rule out."
+    return (
+        " A shuffle can make more names than chance does: not to be above it is no sign that nobody is named."
     )

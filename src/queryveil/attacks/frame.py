@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
@@ -42,6 +43,18 @@ class AttackInput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Headline:
+    """How one release fared, of several that were attacked at once; see AttackResult for what the fields are."""
+
+    of: str
+    """What the release is called in tables and sentences."""
+    success: float
+    control: float
+    interval: tuple[float, float]
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class AttackResult:
     """How often an attack succeeded, how often its control did, and what that means.
 
@@ -65,6 +78,23 @@ class AttackResult:
     """Labels and sentences, for people."""
     examples: tuple[tuple[str, str], ...] = ()
     """What was found and where, in the log's own words: only if asked for."""
+    each: Mapping[Path, Headline] = field(default_factory=dict)
+    """Of an attack on several releases at once, how each of them fared, by its folder."""
+
+    def about(self, release: Path) -> AttackResult:
+        """The same with the headline of one release; as it is if that was not one of several."""
+        folders = {folder.resolve(): one for folder, one in self.each.items()}
+        own = folders.get(release.resolve())
+        if own is None:
+            return self
+        return replace(
+            self,
+            success=own.success,
+            control=own.control,
+            interval=own.interval,
+            trials=own.trials,
+            figures={**self.figures, "of": own.of},
+        )
 
     @property
     def advantage(self) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,8 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
+from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference
 from queryveil.errors import CannotBeMet
+from queryveil.mechanisms.texts import HASHES, LABELS, as_read, texts_of
 from queryveil.parameters import param, validate
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int64]
 _CODED = pa.dictionary(pa.int32(), pa.string())
 _NOBODY = "it has no users, sessions or pseudonyms: nothing links one row to another"
+_READ_AS = {
+    LABELS: "There are concepts in place of queries, drawn at random and read here as words: whoever looks for the "
+    "concepts of a query, and not for its words, may find more.",
+    HASHES: "There are hashes in place of words, which nobody can look for: attack hash-inversion turns them back.",
+}
 _EQUAL = "every row is equal to those of at least k - 1 others"
 
 
@@ -66,21 +73,25 @@ class LinkageAttack:
         results = [self._singled_out(held, draws, r) | {"of": "log", "unit": "user"} for r in self.known]
         if progress:
             progress(done := 1, steps)
+        each: dict[Path, Headline] = {}
         for release in releases:
-            results += self._in_release(release, held, draws)
+            found = self._in_release(release, held, draws)
+            results += found
+            if release.path is not None:
+                each[release.path] = _headline(_longest(found))
             if progress:
                 progress(done := done + 1, steps)
-        shown = [one for one in results if one["known"] == max(self.known)][-1]
-        headline = shown.get("linked") or shown
+        headline = _headline(_longest(results))
         return AttackResult(
             attack=self.name,
-            success=headline["success"],
-            control=headline["control"],
-            interval=tuple(headline["interval"]),
-            trials=headline["trials"],
+            success=headline.success,
+            control=headline.control,
+            interval=headline.interval,
+            trials=headline.trials,
+            each=each,
             figures={
                 "known": max(self.known),
-                "of": shown["of"],
+                "of": headline.of,
                 "users": held.units,
                 "users_with_fewer_queries": {str(r): int((held.sizes < r).sum()) for r in self.known},
                 "results": results,
@@ -99,7 +110,7 @@ class LinkageAttack:
 
     def _in_release(self, release: Release, log: Held, draws: Draws) -> list[dict[str, Any]]:
         name = str(release.path) if release.path is not None else release.plan.method
-        about = {"of": name, "method": release.plan.method}
+        about = {"of": name, "method": release.plan.method, "texts": texts_of(release.plan)}
         table = release.tables.get("log")
         columns = () if table is None or not table.num_rows else table.column_names
         unit = next((one for one in ("user", "session") if one in columns), None)
@@ -109,15 +120,22 @@ class LinkageAttack:
             return [{"known": r, **about, **none} for r in self.known]
         held = Held.of_table(table, unit)
         own = Draws(held, self.trials, max(self.known), self.seed)
+        # Labels of concepts tell pseudonyms apart as they are, and must be read to be known as queries.
+        seen = Held.of_table(_readable(table), unit) if about["texts"] == LABELS else held
         # The person's own queries, as the release has them; -1 for what it does not have.
-        theirs = held.translated(log.texts)
+        theirs = seen.translated(log.texts)
         found = []
         for r in self.known:
             one = self._singled_out(held, own, r) | about | {"unit": "pseudonym" if unit == "user" else unit}
-            real = [held.matches(theirs[queries]) == 1 for queries in draws.own(r)]
-            chance = [held.matches(theirs[queries]) == 1 for queries in draws.strangers(r)]
+            real = [seen.matches(theirs[queries]) == 1 for queries in draws.own(r)]
+            chance = [seen.matches(theirs[queries]) == 1 for queries in draws.strangers(r)]
             found.append(one | {"linked": _sampled(r, log.units, real, chance)})
         return found
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    place = table.column_names.index("query")
+    return table.set_column(place, "query", as_read(table["query"]))
 
 
 def _origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
@@ -128,6 +146,25 @@ def _origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
     original = Original(log)
     sides = [Released.of(release) for release in releases]
     return [f"{side.name}: {said}" for side in sides for said in origin.check(original, side)]
+
+
+def _longest(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The last of those who know the most queries."""
+    most = max(one["known"] for one in results)
+    return [one for one in results if one["known"] == most][-1]
+
+
+def _headline(one: dict[str, Any]) -> Headline:
+    """In a release it counts who is found by own queries, in the log who is singled out."""
+    shown = one.get("linked") or one
+    low, high = shown["interval"]
+    return Headline(
+        of=one["of"],
+        success=shown["success"],
+        control=shown["control"],
+        interval=(low, high),
+        trials=shown["trials"],
+    )
 
 
 def _exact(r: int, units: int, success: float, control: float) -> dict[str, Any]:
@@ -333,7 +370,8 @@ def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tup
                 f"In {one['of']} {_share(one['success'])} of {one['units']:,} {one['unit']}s are alone with as many of "
                 f"their published queries. The own queries of a person lead to exactly one {one['unit']} in "
                 f"{_share(linked['success'])} of cases, those of somebody whom the log does not have in "
-                f"{_share(linked['control'])}.",
+                f"{_share(linked['control'])}."
+                + (f" {_READ_AS[one['texts']]}" if one["texts"] in _READ_AS else ""),
             )
         )
     said.append(

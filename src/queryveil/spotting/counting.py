@@ -144,23 +144,33 @@ def collect(spotter: Spotter, texts: Texts, progress: Progress | None = None) ->
 
 
 def by_chance(spotter: Spotter, texts: Texts, generator: np.random.Generator) -> int:
-    """In how many texts a person comes about once words are shuffled between texts.
+    """In how many texts a person is read where chance alone puts names together.
+
+    These are the texts themselves, read backwards. People type the first name first, and words that are neighbours by
+    accident are so in either order: of texts in which all words are, as many name a person backwards as forwards.
+    Neighbours stay neighbours, so that a log's phrases are no reason for a difference. Names that are names in both
+    orders ('james martin') count backwards too, and make the number larger than chance does, not smaller.
+
+    Texts that have lost their order have no other one: there, words are shuffled between all texts. That takes them out
+    of their phrases, and can make more names than accident does.
 
     The same texts and the same generator give the same number, in whatever order the texts come.
     Where the truth about hashes is known, of words that are read correctly.
     """
-    hits = 0
-    for _, chunk in texts.sorted().chunks():
-        cut = spotter.vocabulary.cut(chunk, texts.reading)
-        order = generator.permutation(len(cut.words))
-        mixed = Cut(words=cut.words[order], starts=cut.starts)
-        first, last = spotter.persons(mixed, ordered=texts.ordered)
-        if cut.right is not None:
-            right = cut.right[order]
-            first = first[right[first] & right[last]]
-        of_text = np.searchsorted(mixed.starts, first, side="right") - 1
-        hits += len(np.unique(of_text))
-    return hits
+    chunks = (texts if texts.ordered else texts.sorted()).chunks()
+    cuts = (spotter.vocabulary.cut(chunk, texts.reading) for _, chunk in chunks)
+    if texts.ordered:
+        return sum(_persons(spotter, one.backwards(), ordered=True) for one in cuts)
+    whole = Cut.together(list(cuts))
+    return _persons(spotter, whole.reordered(generator.permutation(len(whole.words))), ordered=False)
+
+
+def _persons(spotter: Spotter, cut: Cut, *, ordered: bool) -> int:
+    """How many texts name a person."""
+    first, last = spotter.persons(cut, ordered=ordered)
+    if cut.right is not None:
+        first = first[cut.right[first] & cut.right[last]]
+    return len(np.unique(np.searchsorted(cut.starts, first, side="right") - 1))
 
 
 def tally(masks: Ints, weights: Ints | None = None, *, right: bool = False) -> dict[str, int]:

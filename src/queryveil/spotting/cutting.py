@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,10 +33,37 @@ class Cut:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    @staticmethod
+    def together(parts: Sequence[Cut]) -> Cut:
+        """Texts that were cut part by part, all by one vocabulary."""
+        ends = np.cumsum([0, *(len(one.words) for one in parts)])
+        nothing = np.zeros(0, dtype=np.int64)
+        rights = [one.right for one in parts if one.right is not None]
+        return Cut(
+            words=np.concatenate([nothing, *(one.words for one in parts)]),
+            starts=np.concatenate(
+                [*(one.starts[:-1] + end for one, end in zip(parts, ends, strict=False)), ends[-1:]]
+            ),
+            right=np.concatenate(rights) if rights else None,
+        )
+
     @property
     def owners(self) -> Ints:
         """The text of each word."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def reordered(self, order: Ints) -> Cut:
+        """As many words in every text, but those of these places."""
+        return Cut(
+            words=self.words[order],
+            starts=self.starts,
+            right=self.right[order] if self.right is not None else None,
+        )
+
+    def backwards(self) -> Cut:
+        """Every text with its last word first."""
+        owners = self.owners
+        return self.reordered(self.starts[owners] + self.starts[owners + 1] - 1 - np.arange(len(owners)))
 
 
 @dataclass(frozen=True, eq=False)

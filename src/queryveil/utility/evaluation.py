@@ -11,6 +11,7 @@ from typing import Any, overload
 from queryveil.errors import InputError, UsageError
 from queryveil.graph import missing_table
 from queryveil.log import SearchLog
+from queryveil.mechanisms.texts import LABELS
 from queryveil.parameters import parameters
 from queryveil.release import Release
 from queryveil.utility import MEASURES, origin
@@ -164,6 +165,7 @@ def _declared(options: dict[str, Any]) -> dict[str, Any]:
     return {name: str(value) if isinstance(value, Path) else value for name, value in chosen.items()}
 
 
+_CONCEPTS = "drawn concepts are read as words, without their senses, and counted like what was typed"
 _INSTALL = "install queryveil[language]"
 
 
@@ -202,6 +204,8 @@ def _evaluation(
         for name, value in measure.figures(original, release).items():
             stated = measure.stated(name)
             figures[name] = Figure(stated.unit, stated.direction, stated.help, value)
+        if release.texts == LABELS and (isinstance(measure, OfItems) or measure.table is not None):
+            notes["concepts"] = _CONCEPTS
         note = measure.note(original, release)
         if note is not None:
             notes[measure.name] = note

@@ -297,6 +297,11 @@ class Released(_Side):
         """Whether everything published stands so in the log that it was made from."""
         return self._published.verbatim
 
+    @property
+    def texts(self) -> str:
+        """What its texts are: see queryveil.mechanisms.texts."""
+        return self._published.texts
+
     def items(self, kind: str) -> pa.Table:
         """The published items of a kind with their counts."""
         return self.once(("items", kind), lambda: self._published.table(kind))

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.graph import Graph
+from queryveil.mechanisms.texts import LABELS
 from queryveil.text import normalise
 from queryveil.utility.comparison import spearman
 from queryveil.utility.frame import HIGHER, NEITHER, Measure, Original, Released, Stated
@@ -66,6 +67,16 @@ class PatternRanking(Measure):
     option: ClassVar[str | None] = "pattern"
 
     pattern: str = "*"
+
+    def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
+        """A pattern is of words that concepts have replaced."""
+        kept = release.release.plan.parameters.get("keep_words", "none")
+        if release.texts == LABELS and kept == "none":
+            return (
+                "it has concepts in place of queries, and a pattern's words are not among them",
+                "keep words when publishing, with --keep-words, or leave the measure out",
+            )
+        return super().unmet(original, release)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         around = ends(self.pattern)

@@ -1,9 +1,9 @@
 """The histograms that a release holds, whatever it looks like: counted items, or rows to count.
 
 Releases that count items hold them as they are. From sessions of queries (k-query anonymity) and from queries under
-random users (semantic perturbation) keywords, queries and, where sessions are known, query pairs are counted by the
-same definitions as in a log. Sets of keywords (k-session anonymity) and words with their prefixes (k-keyword
-anonymity) give keywords; a prefix stands for words that were not published, and is none.
+random users (semantic perturbation, whose labels of concepts are read as words) keywords, queries and, where sessions
+are known, query pairs are counted by the same definitions as in a log. Sets of keywords (k-session anonymity) and words
+with their prefixes (k-keyword anonymity) give keywords; a prefix stands for words that were not published, and is none.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from queryveil import folder, graph, items
 from queryveil.errors import InputError
 from queryveil.log import SearchLog, read
+from queryveil.mechanisms.texts import HASHES, LABELS, TYPED, as_read, texts_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from queryveil.release import Release
 
 USERS, OCCURRENCES, SESSIONS = "users", "occurrences", "sessions"
-
-_HASHED = frozenset({"token-hash"})
-"""Methods whose texts stand for nothing that a log has."""
-_REWRITTEN = frozenset({"semantic", "profile-histogram", "ad-hoc"})
-"""Methods that may publish texts that nobody typed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +39,13 @@ class Published:
     """The main one first."""
     unit: str
     make: Callable[[str], pa.Table]
-    verbatim: bool
-    """Everything published stands so in the log that it was made from."""
+    texts: str
+    """What its texts are: see queryveil.mechanisms.texts."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether everything published stands so in the log that it was made from."""
+        return self.texts == TYPED
 
     def table(self, kind: str) -> pa.Table:
         """The items of a kind with their counts."""
@@ -53,23 +54,22 @@ class Published:
 
 def published(release: Release) -> Published:
     """What a release counts; no kind at all if it holds nothing of the sort."""
-    method = release.plan.method
-    verbatim = method not in _REWRITTEN
+    method, texts = release.plan.method, texts_of(release.plan)
     counted = graph.item_tables(release)
     if counted:
         unit = str(release.plan.parameters.get("count", USERS))
-        return Published(tuple(counted), unit, counted.__getitem__, verbatim)
+        return Published(tuple(counted), unit, counted.__getitem__, texts)
     for table in release.tables.values():
         columns = set(table.column_names)
         if columns == {"prefix", "count"}:
-            return Published(("keywords",), USERS, functools.partial(_whole_words, table), verbatim)
+            return Published(("keywords",), USERS, functools.partial(_whole_words, table), texts)
         if columns == {"group", "items"} and method == "k-session":
-            return Published(("keywords",), SESSIONS, functools.partial(_in_sets, table), verbatim)
-        if {"query", "session"} <= columns and method not in _HASHED:
-            return _from_rows(table, "session", ("queries", "keywords", "query-pairs"), verbatim)
-        if {"query", "user"} <= columns and method not in _HASHED:
-            return _from_rows(table, "user", ("queries", "keywords"), verbatim)
-    return Published((), OCCURRENCES, counted.__getitem__, verbatim)
+            return Published(("keywords",), SESSIONS, functools.partial(_in_sets, table), texts)
+        if {"query", "session"} <= columns and texts != HASHES:
+            return _from_rows(table, "session", ("queries", "keywords", "query-pairs"), texts)
+        if {"query", "user"} <= columns and texts != HASHES:
+            return _from_rows(table, "user", ("queries", "keywords"), texts)
+    return Published((), OCCURRENCES, counted.__getitem__, texts)
 
 
 def _whole_words(rows: pa.Table, _: str) -> pa.Table:
@@ -89,19 +89,19 @@ def _in_sets(rows: pa.Table, _: str) -> pa.Table:
     )
 
 
-def _from_rows(rows: pa.Table, owner: str, kinds: tuple[str, ...], verbatim: bool) -> Published:
+def _from_rows(rows: pa.Table, owner: str, kinds: tuple[str, ...], texts: str) -> Published:
     @functools.cache
     def log() -> SearchLog:
-        return read(_as_log(rows, owner))
+        return read(_as_log(rows, owner, as_read(rows["query"]) if texts == LABELS else rows["query"]))
 
     def count(kind: str) -> pa.Table:
         source = log()
         return source.engine.arrow(graph.occurrence_counts(source, items.kind(kind)))
 
-    return Published(kinds, OCCURRENCES, count, verbatim)
+    return Published(kinds, OCCURRENCES, count, texts)
 
 
-def _as_log(rows: pa.Table, owner: str) -> pa.Table:
+def _as_log(rows: pa.Table, owner: str, queries: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Published rows as a log: every row a moment of its own, in the order in which it was published.
 
     Moments are microseconds, so that no session is ever cut, and every row is one event.
@@ -110,7 +110,7 @@ def _as_log(rows: pa.Table, owner: str) -> pa.Table:
         {
             "user": rows[owner].cast(pa.string()),
             "time": pa.array(np.arange(rows.num_rows), pa.timestamp("us")),
-            "query": rows["query"],
+            "query": queries,
         }
     )
 
