@@ -397,7 +397,7 @@ def test_the_report_shows_items_and_transactions(food: str, tmp_path: Path) -> N
     assert "The transactions: 8 rows" in page and "single items" in page
     assert "concepts that stand for the words of each query" in page and "noise" not in page
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
-    assert "a random number that stands for a group" in sheet and "Inference: not bounded" in sheet
+    assert "a random number that stands for a group" in sheet and "Inference: Not excluded." in sheet
 
 
 # -- what docs/proofs/clump.md and partition.md say is not promised ------------------------------------------

@@ -205,9 +205,9 @@ def test_the_report_shows_the_log(tmp_path: Path) -> None:
     assert "noise" not in page
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
     for word in (
-        "Singling out: no query alone",
-        "Linkability: the queries of a session",
-        "Inference: not bounded",
+        "Singling out: Yes. The rows of one session number are one person's.",
+        "Linkability: Yes. The queries of a session",
+        "Inference: Not excluded.",
     ):
         assert word in sheet
     assert "random number" in sheet and "calibration" not in sheet

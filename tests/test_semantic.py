@@ -211,7 +211,7 @@ def test_words_about_a_single_phrase_promise_nothing_about_a_person() -> None:
             *plan.assessment,
             shown.says,
             shown.note,
-            *withheld(promise),
+            *withheld(plan.as_dict()),
         ]
     )
     assert "this one person add" not in said and "by epsilon alone" not in said

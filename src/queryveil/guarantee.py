@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
@@ -26,15 +26,18 @@ ADD_REMOVE = "add-remove-one-user"
 
 _EQUAL = f"{REPLACE}-equal-"
 _DISCLOSED = {
-    "shape": "how many queries have a phrase inside the domain and how many such phrases each has",
-    "topics": "the topic of every phrase",
-    "words": "the words that were kept",
+    "shape": ("how many queries have a phrase inside the domain", "how many such phrases each of them has"),
+    "topics": ("the topic of every phrase",),
+    "words": ("the words that were kept",),
 }
-"""What neighbours may have to agree on, because it is published as it is."""
+"""What neighbours may have to agree on, for each user, because it is published as it is."""
+
+_BY_MAJORITY = frozenset({"set of keywords"})
+"""What stands for k users though each part of it need only be that of more than half of them."""
 
 PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, PURE)
 
-_WORDS = {
+KIND_IN_WORDS = {
     PROBABILISTIC: "probabilistic differential privacy",
     APPROXIMATE: "approximate differential privacy",
     PURE: "differential privacy",
@@ -42,6 +45,10 @@ _WORDS = {
     NONE: "no guarantee",
 }
 
+
+PRACTICALLY_CERTAIN = 0.999
+"""A bound that allows so much limits nothing that a person would notice."""
+SO_WEAK = "the bound is so weak that a reader may be practically certain"
 
 _KNOWS = "someone who knows what everyone else searched for"
 """The bound is on what one person's own searches add; what a release says of everyone is learnt besides."""
@@ -72,7 +79,7 @@ class Guarantee:
     """What a composed guarantee was added up from."""
 
     def __post_init__(self) -> None:
-        if self.kind not in _WORDS:
+        if self.kind not in KIND_IN_WORDS:
             raise ValueError(f"no such kind of guarantee: {self.kind}")
         if self.kind in PRIVATE_KINDS and (self.epsilon is None or self.delta is None):
             raise ValueError(f"{self.kind} needs epsilon and delta")
@@ -92,7 +99,28 @@ class Guarantee:
     def disclosed(self) -> tuple[str, ...]:
         """What is published as it is, and must be equal in the histories that are compared."""
         parts = (self.neighbours or "").partition(_EQUAL)[2]
-        return tuple(_DISCLOSED[one] for one in parts.split("-and-") if one)
+        return tuple(what for one in parts.split("-and-") if one for what in _DISCLOSED[one])
+
+    @property
+    def by_majority(self) -> bool:
+        """Under k-anonymity: whether what is published of a group is that of most of its users, not of all."""
+        return self.shared in _BY_MAJORITY
+
+    @property
+    def sure_of(self) -> int:
+        """Under k-anonymity: of how many users each part of what is published is, at the least."""
+        k = int(self.k or 0)
+        return k // 2 + 1 if self.by_majority else k
+
+    @property
+    def crowd(self) -> str:
+        """Under k-anonymity: what holds of everything published, in a sentence without its end."""
+        if not self.by_majority:
+            return f"Every published {self.shared} is that of at least {self.k:,} users"
+        return (
+            f"Every published {self.shared} stands for sessions of at least {self.k:,} users, and each keyword in it "
+            f"was searched for by at least {self.sure_of:,} of them"
+        )
 
     @property
     def composable(self) -> bool:
@@ -166,8 +194,8 @@ class Guarantee:
         if self.kind == K_ANONYMITY:
             return f"k = {self.k} (k-anonymity)"
         delta = f", delta {rounded_up(self.delta)}" if self.delta else ""
-        among = ", given " + " and ".join(self.disclosed) if self.disclosed else ""
-        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({_WORDS[self.kind]}{among})"
+        among = f", given, for each user, {listed(self.disclosed)}" if self.disclosed else ""
+        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({KIND_IN_WORDS[self.kind]}{among})"
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
@@ -177,13 +205,21 @@ class Guarantee:
                 "release and learn what else is there."
             )
         if self.kind == K_ANONYMITY:
-            return (
-                f"Every published {self.shared} is that of at least {self.k} users, so that it does not by itself say "
-                f"whose it is. It holds back nobody who knows more: whoever knows what the others did, or poses "
-                "as some of them, can learn what the last one did, and what all of a group have in common is learnt "
-                "about each of them."
+            members = (
+                "what most of a group have in common is concluded about each of them"
+                if self.by_majority
+                else "what all of a group have in common is learnt about each of them"
             )
-        beyond = f", beyond {' and '.join(self.disclosed)}" if self.disclosed else ""
+            return (
+                f"{self.crowd}. By itself it does not say whose it is. It holds back nobody who knows more: "
+                "whoever knows what the others did, or poses as some of them, can learn what the last one did, and "
+                f"{members}."
+            )
+        beyond = (
+            f", beyond what is published of every user as it is ({listed(self.disclosed)})"
+            if self.disclosed
+            else ""
+        )
         if self.unit != "user":
             return (
                 f"Whoever reads this release learns {self._amount()} about any single {self.unit} of one person's "
@@ -221,15 +257,18 @@ class Guarantee:
         if self.kind == APPROXIMATE:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
             right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
+            if right >= PRACTICALLY_CERTAIN:
+                return f"{SO_WEAK}, once they know what everyone else searched for."
             return (
                 f"{_KNOWS}, and that a person's searches were one of two equally likely histories, guesses right from "
                 f"the release at most {_of_hundred(right)} times in 100."
             )
-        after = odds(before_to_after(1 / 100, epsilon))
+        after = before_to_after(1 / 100, epsilon)
         what, knows = "that person's searches", _KNOWS
         if self.unit != "user":
             what, knows = f"that {self.unit}", f"someone who knows every other {self.unit} in the log"
-        rise = f"a suspicion of 1 in 100 about {what}, of {knows}, can rise to at most {after}."
+        most = "practical certainty" if after >= PRACTICALLY_CERTAIN else f"at most {odds(after)}"
+        rise = f"a suspicion of 1 in 100 about {what}, of {knows}, can rise to {most}."
         if self.kind == PROBABILISTIC:
             return f"except with probability {rounded_up(delta)} over the noise, {rise}"
         return rise
@@ -260,6 +299,11 @@ class Guarantee:
         if fields.get("implies"):
             fields["implies"] = cls.from_dict(fields["implies"])
         return cls(**fields)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence one after another: 'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _doubled_delta(epsilon: float, delta: float) -> float:

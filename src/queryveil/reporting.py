@@ -99,10 +99,13 @@ def write_curator_report(
 def keep_attack(release: Release | str | Path, attack: Attack, result: AttackResult) -> Path:
     """Keep what an attack found in the private folder of the release it was run on, for the curator's report.
 
-    Examples are left out: they are the log's own words, for whoever asked to see them.
+    Of an attack on several releases the headline is this one's. Examples are left out: they are the log's own words,
+    for whoever asked to see them.
     """
     private = private_folder(release)
-    found = dataclasses.replace(result, examples=())
+    path = release.path if isinstance(release, Release) else Path(release)
+    found = result.about(path) if path is not None else result
+    found = dataclasses.replace(found, examples=())
     document = {
         "attack": result.attack,
         "run": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -232,18 +235,19 @@ def _measured(
 def _kind(original: Original, released: Released, kind: str) -> Kind:
     ours, theirs = original.histogram(kind, released.unit), released.histogram(kind)
     top = original.top(kind, released.unit, _TOP)
-    held = ours.top(_TOP).found_in(theirs)
-    counts = ours.top(_TOP).counts_in(theirs)
+    found, held = ours.found_in(theirs), ours.counts_in(theirs)
     texts = top.drop_columns(["count"]).to_pylist()
+    first = zip(texts, ours.counts[:_TOP], held[:_TOP], found[:_TOP], strict=True)
     return Kind(
         name=kind.replace("-", " "),
         unit=released.unit,
         original=ours.counts,
         released=theirs.counts,
-        found=ours.found_in(theirs),
+        found=found,
+        held=held,
         top=[
             (list(text.values()), int(count), int(there) if has else None)
-            for text, count, there, has in zip(texts, ours.counts[:_TOP], counts, held, strict=True)
+            for text, count, there, has in first
         ],
     )
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import shlex
 import stat
+import subprocess
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 
 import queryveil as qv
+from queryveil.advice import Option
 from tests.command import command
 from tests.conftest import at
 
@@ -40,6 +45,25 @@ def file(log: qv.SearchLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def taken(*options: Option) -> None:
+    """A shell and the command line take the commands of these options, and make the mechanism of it that was tried.
+
+    Options that differ in a number alone count as one.
+    """
+    path = "a log's  copy.parquet"
+    for option in {(one.method, one.varied): one for one in options}.values():
+        name, *words = shlex.split(option.command(path))
+        assert name == "queryveil" and words[:2] == ["publish", path] and words[-2:] == ["--out", "DIR"]
+        reached = qv.UsageError("as far as here", "")
+        with (
+            mock.patch.object(qv, "read") as read,
+            mock.patch.object(qv, "publish", side_effect=reached) as publish,
+        ):
+            done = command(*words)
+        assert "as far as here" in done.err, done.err
+        assert read.call_args.args == (path,) and publish.call_args.args[1] == option.mechanism
+
+
 @pytest.mark.parametrize("purpose", [name for name in qv.PURPOSES if name != "profiling"])
 def test_every_purpose_recommends_what_can_be_published(
     log: qv.SearchLog, purpose: str, tmp_path: Path
@@ -47,11 +71,18 @@ def test_every_purpose_recommends_what_can_be_published(
     advice = qv.advise(log, purpose, **EASY)
     best = advice.best
     assert best is not None and best in advice.options
-    # The command is one: its parameters are those of the recommended value.
-    words = best.command().split()
-    assert words[:3] == ["queryveil", "publish", "LOG"] and words[-2:] == ["--out", "DIR"]
-    release = qv.publish(log, best.mechanism, allow_empty=True)
+    taken(*advice.options)
+    mechanism = best.mechanism
+    if isinstance(mechanism, qv.ClickGraph):
+        lists = tmp_path / "lists.tsv"
+        lists.write_text("query\turl\nnews\thttps://news.example/\n")
+        mechanism = dataclasses.replace(mechanism, results=str(lists))
+    release = qv.publish(log, mechanism, allow_empty=True)
     assert release.plan.method == best.method
+    # What is accepted is for everything that is published.
+    assert (release.guarantee.epsilon or 0) <= EASY["epsilon"] and (release.guarantee.delta or 0) <= EASY[
+        "delta"
+    ]
     said = json.loads(json.dumps(advice.as_dict(), allow_nan=False))
     assert said["recommended"]["method"] == best.method and len(said["options"]) == len(advice.options)
     assert set(said["figures"]) >= set(said["options"][0]["figures"])
@@ -83,13 +114,101 @@ def test_nothing_is_recommended_where_nothing_would_be_published(log: qv.SearchL
 def test_weaker_promises_are_shown_and_not_recommended(log: qv.SearchLog) -> None:
     advice = qv.advise(log, "profiling", epsilon=1.0, most_users=100)
     weaker = [option for option in advice.options if option.weaker]
-    assert {option.label for option in weaker} == {"epsilon-per query", "domain per-topic"}
+    assert {option.label for option in weaker} == {
+        "max-phrases 20, not padded",
+        "epsilon-per query",
+        "domain per-topic",
+    }
+    # Nothing that is recommended gives the numbers of a user's queries away.
+    plans = [option.mechanism.plan() for option in advice.options if not option.weaker]
+    assert plans and all(plan.guarantee.neighbours == "replace-one-user" for plan in plans)
+    taken(*advice.options)
+    assert any(" " in word for option in weaker for word in shlex.split(option.command()))
     per_topic = next(option for option in weaker if option.at == "per-topic")
     assert per_topic.figures["loss"] == 0.0, "profiles over disclosed topics stay as they are"
     assert advice.best is not None and not advice.best.weaker
     # A setting that is best by far and promises less is still not recommended.
     only = dataclasses.replace(advice, options=tuple(weaker))
-    assert only.best is None
+    assert only.best is None and only.remarks == ()
+
+
+def recommending(advice: qv.Advice, **scores: float) -> qv.Advice:
+    """The same options with these scores, by what varies in them; all others have none."""
+    options = [
+        option.found(dict(option.figures) | {advice.purpose.score: scores.get(f"at_{option.at}")})
+        for option in advice.options
+    ]
+    return dataclasses.replace(advice, options=tuple(options))
+
+
+def test_a_profile_of_which_little_is_left_is_warned_of(log: qv.SearchLog) -> None:
+    advice = qv.advise(log, "profiling", epsilon=1.0, most_users=100)
+    assert recommending(advice, at_5=0.49).remarks == ()
+    (said,) = recommending(advice, at_5=0.88).remarks
+    assert "A loss of 0.88 of 1 leaves little" in said
+
+
+def test_where_a_rule_leads_elsewhere_it_is_said(log: qv.SearchLog) -> None:
+    """The log has seven queries for each user, so that the rule for precision is 6 or 8 of those tried."""
+    advice = qv.advise(log, "precision", **EASY)
+    (said,) = recommending(advice, at_1=0.5, at_6=0.75, at_8=0.75).remarks
+    assert "where kl is 0.75; at 1 it is 0.5" in said and "how many users" in said
+    assert recommending(advice, at_6=0.1).remarks == () or recommending(advice, at_8=0.1).remarks == ()
+    (said,) = recommending(advice, at_1=0.5).remarks
+    assert "not to be had" in said
+    advice = qv.advise(log, "coverage", **EASY)
+    (said,) = recommending(advice, at_1=0.25, at_4=0.5).remarks
+    assert "leads to max-items 1, where coverage is 0.25; at 4 it is 0.5." in said and "how many" not in said
+    assert recommending(advice, at_1=0.5, at_4=0.25).remarks == ()
+
+
+def test_what_a_purpose_needs_is_in_its_command(log: qv.SearchLog) -> None:
+    for purpose, parts in (("keywords", 2), ("research", 3)):
+        advice = qv.advise(log, purpose, **EASY)
+        for option in advice.options:
+            words = shlex.split(option.command())
+            for flag in ("--epsilon-clicks", "--results"):
+                assert flag in words
+            assert ("--epsilon-reformulations" in words) == (purpose == "research")
+            made = option.mechanism
+            assert isinstance(made, qv.ClickGraph) and made.epsilon == made.epsilon_clicks
+            assert made.epsilon == pytest.approx(20 / parts, rel=2e-3) and parts * made.epsilon <= 20
+        assert "RESULTS is a file of public result lists" in advice.remarks[0]
+
+
+def test_a_log_without_clicks_will_do_for_research(log: qv.SearchLog) -> None:
+    rows = log.engine.arrow(log.source).select(["user", "time", "query"])
+    advice = qv.advise(qv.read(rows), "research", **EASY)
+    for option in advice.options:
+        words = shlex.split(option.command())
+        assert "--epsilon-reformulations" in words and not {"--epsilon-clicks", "--results"} & set(words)
+    assert "have half each. The log has no clicks." in advice.remarks[0]
+
+
+def test_a_release_of_nothing_has_no_divergence(file: Path) -> None:
+    """As above, noise publishes something with probability 3e-9."""
+    little = ("--epsilon", "0.001", "--delta", "1e-12")
+    done = command("advise", str(file), "--purpose", "precision", *little)
+    lines = [line.split() for line in done.out.splitlines() if line.startswith("  zealous")]
+    assert done.code == 0 and lines and all(line[2:] == ["0", "0", "-"] for line in lines)
+
+
+def test_a_command_keeps_every_digit() -> None:
+    taken(Option(qv.Zealous(epsilon=math.log(10), delta=1 / 300, max_items=3), "max_items", {}))
+
+
+def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
+    """It is longer than a line, and the log's path has spaces: lines end in a backslash, and not within a word."""
+    path = tmp_path / "a log's  copy.parquet"
+    path.write_bytes(file.read_bytes())
+    done = command("advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01")
+    assert done.code == 0
+    printed = done.out[done.out.index("queryveil publish") : done.out.index("\n  Rule")]
+    assert "\n" in printed
+    script = f"printf '%s\\n' {printed}\n"
+    taken = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
+    words = taken.stdout.splitlines()
+    assert words[:3] == ["queryveil", "publish", str(path)] and words[-2:] == ["--out", "DIR"]
 
 
 def test_what_the_pilot_costs_is_said(log: qv.SearchLog) -> None:

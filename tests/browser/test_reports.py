@@ -11,6 +11,10 @@ from tests.browser.conftest import Opener
 from tests.report import pages
 
 WIDTHS = (360, 768, 1280)
+CUT = """[...document.querySelectorAll('svg text')].filter(one => {
+    const inside = one.getBoundingClientRect(), frame = one.ownerSVGElement.getBoundingClientRect();
+    return frame.width && (inside.left < frame.left - 1 || inside.right > frame.right + 1);
+}).map(one => one.textContent)"""
 BROKEN_LINKS = "[...document.links].filter(one => !document.getElementById(one.hash.slice(1))).length"
 
 
@@ -47,6 +51,7 @@ def test_public_reports_fit_draw_and_ask_for_nothing(
             assert shown and all(drew(seen.page, at) for at in shown), width
             kinds = {seen.page.locator("svg").nth(at).get_attribute("class") for at in shown}
             assert kinds == {"narrow" if width == 360 else "wide"}
+            assert seen.page.evaluate(CUT) == []
             assert seen.page.evaluate(BROKEN_LINKS) == 0 and seen.page.evaluate("document.links.length") >= 6
             assert seen.page.evaluate("document.scripts.length") == 0
             assert seen.page.evaluate("window.hacked") is None
@@ -108,6 +113,9 @@ def test_print_shows_everything_on_paper(releases: dict[str, Path], look: Opener
             "wide"
         }
         assert seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+        size = "one => parseFloat(getComputedStyle(one).fontSize)"
+        text, note, cell = (seen.page.locator(one).first.evaluate(size) for one in (".two li", ".soft", "td"))
+        assert note < text and cell < text, "notes are smaller than what they are about"
         printed = seen.page.pdf(format="A4")
         assert printed.startswith(b"%PDF") and len(printed) > 20_000
         assert seen.asked == [] and seen.said == []
@@ -120,6 +128,13 @@ def test_the_curators_report(width: int, curators: Path, look: Opener) -> None:
         shown = figures(seen.page)
         # Coverage and counts, of queries and of clicks.
         assert len(shown) == 4 and all(drew(seen.page, at) for at in shown)
+        assert seen.page.evaluate(CUT) == []
+        assert (
+            seen.page.locator(".scroll:has(table.measures)").evaluate(
+                "one => one.scrollWidth - one.clientWidth"
+            )
+            <= 1
+        )
         assert seen.page.locator("#attacks h3").all_inner_texts() == ["sybil"]
         assert seen.page.locator("svg.wide .s1 path").count() >= 2
         assert seen.page.evaluate("[document.scripts.length, window.hacked]") == [0, None]

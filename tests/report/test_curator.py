@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import pytest
 
 import queryveil as qv
 from tests.command import command
-from tests.conftest import many
+from tests.conftest import at, many
 from tests.report import pages
 
 LOG = pa.concat_tables([many(300, ["apples", "pears"]), many(2, ["her secret", "figs"], prefix="x")])
@@ -42,9 +43,11 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     assert file == release.with_name("out.private") / "report.html"
     assert "Of the log&#x27;s 4 most frequent queries, 2 are in the release" in page
     assert re.search(
-        r"Released share: 2 of 4 different queries \(50 %\), with counts that add up to \d+ of 604 users",
+        r"Released share: 2 of the log&#x27;s 4 different queries \(50 %\), with counts that add up to \d+ of 604 "
+        r"pairs of user and query",
         page,
     )
+    assert re.search(r"Of 2 queries in both, \d have a lower count", page)
     assert "2 of the log&#x27;s queries have as many" in page
     assert re.search(r"<code>coverage@4</code></td><td[^>]*>0.5000<", page)
     assert re.search(r"<code>missing@4</code></td><td[^>]*>2<", page)
@@ -53,6 +56,61 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert snapshot(release) == before, "the release is not touched"
     assert qv.verify(release).passed
+
+
+def test_counts_of_sessions_add_up_to_pairs(tmp_path: Path) -> None:
+    log = qv.read(pages.hostile_log())
+    qv.publish(log, qv.KSession(k=3), out=tmp_path / "out")
+    page = text(qv.write_curator_report(tmp_path / "out", log, metrics="coverage"))
+    assert re.search(r"of [\d,]+ pairs of session and keyword \(", page)
+
+
+def test_what_is_only_in_the_release_is_no_share_of_the_log(tmp_path: Path) -> None:
+    """Without the rare query between them, apples and pears become neighbours 40 times more."""
+    rows = [(f"u{user}", query) for user in range(40) for query in ("apples", f"rare {user}", "pears")]
+    rows += [(f"v{user}", query) for user in range(3) for query in ("apples", "pears")]
+    log = qv.read(
+        pa.table(
+            {
+                "user": [user for user, _ in rows],
+                "time": [at(minute) for minute in range(len(rows))],
+                "query": [query for _, query in rows],
+            }
+        )
+    )
+    qv.publish(log, qv.KQuery(k=3), out=tmp_path / "out")
+    page = text(qv.write_curator_report(tmp_path / "out", log, metrics="coverage"))
+    assert "2 of the log&#x27;s 42 different queries (4.76 %)" in page and "86 of 126 occurrences" in page
+    assert "1 of the log&#x27;s 81 different query pairs (1.23 %)" in page
+    assert "with counts that add up to 43 of 83 occurrences" in page
+    assert (
+        "Of 1 query pairs in both, 0 have a lower count in the release, 0 the same and 1 a higher one" in page
+    )
+    assert "are not in the log" not in page
+    qv.publish(log, qv.Semantic(epsilon=1, max_phrases=1, pad=True), out=tmp_path / "drawn")
+    page = text(qv.write_curator_report(tmp_path / "drawn", log, metrics="coverage"))
+    shares = [float(one) for one in re.findall(r"different \w+ \(([\d.e-]+) %\)", page)]
+    assert shares and max(shares) <= 100 and "are not in the log" in page
+
+
+def test_counts_are_written_out(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    qv.publish(qv.read(LOG), METHOD, items="queries", out=tmp_path / "out")
+    values = [76_109.0, 242_300.5, 0.123456, 3e20]
+    pq.write_table(pa.table({"value": values}), tmp_path / "out.private" / "more.parquet")
+    page = text(qv.write_curator_report(tmp_path / "out"))
+    for shown in ("76,109", "242,300.5", "0.1235"):
+        assert f'<bdi dir="auto">{shown}</bdi>' in page
+
+
+def test_headings_and_tables_have_names(release: Path) -> None:
+    page = text(qv.write_curator_report(release, qv.read(LOG), metrics="coverage"))
+    levels = [int(one) for one in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1 and all(below <= above + 1 for above, below in itertools.pairwise(levels))
+    assert not re.search(r"<th[^>]*></th>", page)
+    tables = re.findall(r'<div class="scroll"[^>]*>', page)
+    assert tables and all('tabindex="0" role="region" aria-label="Table: ' in one for one in tables)
 
 
 def test_without_the_log_it_shows_what_was_kept(tmp_path: Path) -> None:
@@ -132,6 +190,37 @@ def test_attacks_are_kept_and_shown_without_examples(release: Path) -> None:
     assert "&lt;b&gt;7&lt;/b&gt;" in page and "So: it works." in page
     with pytest.raises(qv.UsageError, match="was not saved"):
         qv.keep_attack(qv.publish(qv.read(LOG), METHOD), attack, _found())
+
+
+def test_each_of_several_releases_keeps_its_own_headline(tmp_path: Path) -> None:
+    """People found by their queries where sessions are as they were, and by construction nobody in a histogram."""
+    rows = [(f"u{user}", query) for user in range(30) for query in ("apples", f"own {user}")]
+    log = tmp_path / "log.tsv"
+    lines = [
+        f"{user}\t2026-01-01 00:{place // 60:02}:{place % 60:02}\t{query}"
+        for place, (user, query) in enumerate(rows)
+    ]
+    log.write_text("user\ttime\tquery\n" + "\n".join(lines) + "\n")
+    known = qv.read(log)
+    qv.publish(known, qv.AdHoc(steps=("hash-users",)), out=tmp_path / "bare", i_understand=True)
+    qv.publish(known, METHOD, items="queries", out=tmp_path / "counts", allow_empty=True)
+    for name, order in (("linkage", ("bare", "counts")), ("exposure", ("counts", "bare"))):
+        made = command("attack", name, str(log), *(str(tmp_path / one) for one in order), "--keep", "--json")
+        assert made.code == 0, made.err
+        kept = {
+            one: json.loads(text(tmp_path / f"{one}.private" / "attacks" / f"{name}.json"))["result"]
+            for one in order
+        }
+        assert all(Path(found["of"]).name == one for one, found in kept.items())
+        if name == "linkage":
+            assert kept["bare"]["success"] == 1 and kept["counts"]["success"] == 0
+            assert made.document["success"] == 0, "of the last one that was named"
+        else:
+            assert kept["bare"]["trials"] == 31 and kept["counts"]["trials"] <= 1 < kept["bare"]["trials"]
+    page = text(qv.write_curator_report(tmp_path / "bare"))
+    assert re.search(
+        r'Of</th><td><bdi dir="auto">[^<]*bare</bdi></td></tr><tr><th[^>]*>Success</th><td>100 %', page
+    )
 
 
 def test_hostile_queries_are_text(tmp_path: Path) -> None:

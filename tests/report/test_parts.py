@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from queryveil.guarantee import Guarantee
 from queryveil.report import spreadsheet, svg
-from queryveil.report.chances import chances, evenly
+from queryveil.report.chances import chances, evenly, is_weak
 from queryveil.report.text import LONGEST, cell, shown
 
 NEARLY_LN_3 = 1.0986
@@ -87,15 +87,17 @@ def test_a_bound_is_on_what_one_persons_searches_add(kind: str) -> None:
 
 
 def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
-    shape = evenly(promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics"))
-    assert (
-        "how many queries have a phrase inside the domain" in shape
-        and "the topic of every phrase being known" in shape
+    disclosing = promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics")
+    known = (
+        "for each user, how many queries have a phrase inside the domain, how many such phrases each of them has and "
+        "the topic of every phrase"
     )
+    for said in (evenly(disclosing), chances(disclosing).says, disclosing.headline):
+        assert known in said
     phrase = Guarantee(
         kind="pure-dp", epsilon=1.0, delta=0.0, unit="phrase", neighbours=f"{REPLACE}-equal-shape"
     )
-    assert "about one phrase of a person" in evenly(phrase)
+    assert "about one phrase of a person, of someone who knows every other phrase" in evenly(phrase)
 
 
 def test_tests_by_hand() -> None:
@@ -106,6 +108,34 @@ def test_tests_by_hand() -> None:
     assert "0.01" in found.note
     certain = chances(promised("approximate-dp", 12, 1e-6)).rows
     assert [row[1].split()[0] for row in certain] == ["nearly"] * 3
+
+
+def test_a_bound_that_limits_nothing_is_called_so() -> None:
+    for kind, delta in (("pure-dp", 0.0), ("probabilistic-dp", 1e-6), ("approximate-dp", 1e-6)):
+        strong, weak = promised(kind, 6.8, delta), promised(kind, 7.0, delta)
+        # e^7 : 1 is 99.909 in 100, e^6.8 : 1 is 99.889.
+        assert not is_weak(strong) and "99.9 %" in evenly(strong)
+        assert (
+            is_weak(weak) and evenly(weak) == "The bound is so weak that a reader may be practically certain."
+        )
+        assert evenly(weak) in chances(weak).note and evenly(weak) not in chances(strong).note
+        assert "at most nearly" not in " ".join([evenly(weak), promised(kind, 30, delta).plain_words()])
+        assert "practical" in promised(kind, 30, delta).plain_words()
+    assert not is_weak(Guarantee(kind="none")) and not is_weak(Guarantee(kind="k-anonymity", k=2))
+
+
+@given(st.integers(2, 10**6))
+def test_of_a_majority_only_what_more_than_half_have_is_sure(k: int) -> None:
+    """Five users, three of whom searched for it: of each of them one is sure to three fifths, not entirely."""
+    crowd = Guarantee(kind="k-anonymity", k=k, shared="set of keywords")
+    more_than_half = min(n for n in range(k // 2, k + 1) if 2 * n > k)
+    assert crowd.sure_of == more_than_half
+    assert f"by at least {more_than_half:,} of them" in crowd.plain_words()
+    assert "is that of at least" not in crowd.plain_words() + chances(crowd).says
+    for (people, sure), times in zip(chances(crowd).rows, (1, 2, 10, 100), strict=True):
+        assert people == f"{k * times:,}"
+        exact = 100 * more_than_half / (k * times)
+        assert 0.98 * exact <= number(sure) <= exact * (1 + 1e-12), "a lower bound is never rounded up"
 
 
 def test_without_a_bound_no_upper_one_is_claimed() -> None:
@@ -186,6 +216,25 @@ def test_a_figure_is_well_formed_and_inside_its_frame(
         assert one.findtext("title") == "A <title>" and "one & all" in (one.findtext("desc") or "")
         ids = {part.attrib["id"] for part in one if "id" in part.attrib}
         assert set(one.attrib["aria-labelledby"].split()) == ids
+        # A scale has two labels at least, and a letter is less than 9 wide.
+        below = [text for text in one.findall("text") if text.attrib.get("text-anchor") == "middle"]
+        assert len(below) >= 2
+        ends = [(float(text.attrib["x"]), 4.5 * len(text.text or "")) for text in below]
+        assert all(at - half >= 0 and (not log_x or at + half <= width + 3) for at, half in ends)
+        if log_x:
+            assert all(
+                b - a > 7 * len(text.text or "")
+                for (a, _), (b, _), text in zip(ends, ends[1:], below, strict=False)
+            )
+
+
+def test_an_axis_without_round_values_is_labelled_at_its_ends() -> None:
+    made = svg.figure(
+        "f", "t", [svg.Series("s", [(31, 9), (91, 1)])], svg.Axis("x", log=True), svg.Axis("y", log=True)
+    )
+    narrow = parsed(made).findall("svg")[1]
+    below = [text.text for text in narrow.findall("text") if text.attrib.get("text-anchor") == "middle"]
+    assert below == ["31", "91"]
 
 
 def test_a_curve_lies_where_its_values_say() -> None:

@@ -68,6 +68,37 @@ def test_precision_by_hand() -> None:
     )
 
 
+def test_a_release_without_the_top_has_no_frequencies_of_it() -> None:
+    """Where no item is frequent, frequencies of 0 are nearly right: that must not look like precision."""
+    ours = histogram({f"q{place}": 2 for place in range(500)})
+    for theirs in (histogram({}), histogram({"unknown": 900})):
+        assert l1_distance(ours, theirs, 100) is None and kl_divergence(ours, theirs, 100) is None
+    assert kl_divergence(ours, histogram({"q7": 0, "unknown": 1}), 500) == 0, "it is there, if only in noise"
+
+
+def test_frequencies_that_are_worse_than_none_are_noted() -> None:
+    original = log([("a", None, 2), ("b", None, 1), ("c", None, 1)])
+    worse = release(queries=queries({"a": 9}))
+    found = qv.evaluate(original, worse, ["precision-l1@3"])
+    # 1/2, 1/4, 1/4 against 1, 0, 0; an all-zero guess is 1/3 off on average, and so is this.
+    assert found.measures == {"precision-l1@3": pytest.approx(1 / 3)}
+    said = "of 'click-graph', which has 1 of these 3 items, it is 0.33; if all frequencies are taken to be 0 it is 0.33"
+    assert found.notes["precision-l1"] == said
+    good = qv.evaluate(original, release(queries=queries({"a": 2, "b": 1})), ["precision-l1@3"])
+    assert good.notes == {}
+    nothing = qv.evaluate(original, release(**EMPTY), ["precision-l1@3", "precision-kl@3"])
+    assert set(nothing.measures.values()) == {None} and nothing.notes == {}
+
+
+def test_the_unit_of_differences_is_said() -> None:
+    original, made = log(EVENTS), release(queries=queries({"a": 2, "d": 1}))
+    assert (
+        "numbers of occurrences" in qv.evaluate(original, made, "count-difference").notes["count-difference"]
+    )
+    users = qv.publish(original, qv.Zealous(epsilon=20, delta=1e-2, max_items=1), allow_empty=True)
+    assert "numbers of users" in qv.evaluate(original, users, "count-difference").notes["count-difference"]
+
+
 def test_count_differences_by_hand() -> None:
     found = count_differences(histogram(LOG), histogram({"a": 2, "d": 1, "x": 1}))
     # Scaled by 12/4: a 6, d 3. Differences -1, 3, 3, -2.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,16 +63,14 @@ class Option:
         return getattr(self.mechanism, self.varied)
 
     def command(self, log: str = "LOG") -> str:
-        """What to type; only parameters that are not their defaults."""
-        words = [f"queryveil publish {log} --method {self.method}"]
+        """What to type, quoted for a shell; only parameters that are not their defaults."""
+        words = ["queryveil", "publish", log, "--method", self.method]
         for one in parameters(type(self.mechanism)):
             value = getattr(self.mechanism, one.name)
             if value is None or value == one.default:
                 continue
-            shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            shown = f"{shown:g}" if isinstance(shown, float) else shown
-            words.append(one.flag if value is True else f"{one.flag} {shown}")
-        return " ".join([*words, "--out DIR"])
+            words += [one.flag] if value is True else [one.flag, _typed(value)]
+        return shlex.join([*words, "--out", "DIR"])
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -81,6 +80,38 @@ class Option:
             "figures": dict(self.figures),
             "command": self.command(),
         }
+
+
+def _typed(value: Any) -> str:
+    """A value as the command line takes it, the same when it is read back."""
+    if isinstance(value, tuple):
+        return ",".join(map(_typed, value))
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+def against_rule(advice: Advice, usual: float) -> Iterator[str]:
+    """Where a pilot recommends something else than the rule: what the rule's number gave, and why that can be."""
+    best = advice.best
+    same = [option for option in advice.options if best is not None and option.varied == best.varied]
+    if best is None or not same:
+        return
+    near = min(same, key=lambda option: abs(math.log(option.at / usual)))
+    if near is best:
+        return
+    name, score = best.varied.replace("_", "-"), advice.purpose.score
+    ours, theirs = (_said(advice.score_of(option)) for option in (best, near))
+    yield (
+        f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}. A rule does "
+        "not know how many users a log has: with few of them, a threshold that grows with what a user may add is above "
+        "most counts."
+        if near.at > best.at
+        else f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}."
+    )
+
+
+def _said(value: float | None) -> str:
+    return "not to be had" if value is None else f"{value:.3g}"
 
 
 class Purpose(Protocol):
@@ -123,6 +154,9 @@ class Purpose(Protocol):
     def options(self, pilot: Pilot, wanted: Wanted, progress: Progress | None) -> Sequence[Option]:
         """Try settings."""
 
+    def remarks(self, advice: Advice) -> Sequence[str]:
+        """What one has to know beside what is recommended."""
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -153,6 +187,11 @@ class Advice:
             return None
         sign = 1 if self.purpose.higher else -1
         return max(usable, key=lambda one: sign * one[1])[0]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What one has to know beside what is recommended: what it needs, how little it gives, where a rule differs."""
+        return tuple(self.purpose.remarks(self))
 
     def score_of(self, option: Option) -> float | None:
         return option.figures.get(self.purpose.score)
@@ -188,6 +227,7 @@ class Advice:
             "options": [option.as_dict() for option in self.options],
             "score": {"figure": self.purpose.score, "higher_is_better": self.purpose.higher},
             "figures": dict(self.purpose.figures),
+            "remarks": list(self.remarks),
             "rule": self.purpose.rule,
             "pilot": {"users": self.users, "share": self.share, **self.facts},
             "cost": self.cost,

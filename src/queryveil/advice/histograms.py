@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from queryveil import items
-from queryveil.advice.frame import Option, Progress, Wanted
+from queryveil.advice.frame import Advice, Option, Progress, Wanted, against_rule
 from queryveil.advice.pilot import Pilot
 from queryveil.mechanisms import Zealous
 from queryveil.utility.coverage import coverage
@@ -37,13 +37,16 @@ class HistogramPurpose:
     top: int = 100
     most_users: int = 10**9
     caches: bool = False
+    usual: int | None = 1
+    """The number of items that the rule says; None if it is what an average user has."""
 
     @property
     def figures(self) -> Mapping[str, str]:
         said = {
             "published": f"{items.kind(self.kind).name} that would be published",
             "coverage": "share of the most frequent ones that would be published",
-            "kl": "relative entropy of their frequencies, 0 if the release has them in the same proportions",
+            "kl": "relative entropy of their frequencies, 0 if the release has them in the same proportions; none if "
+            "it has none of them",
         }
         return said | (
             {"hit": "probability that a keyword's posting list is in memory"} if self.caches else {}
@@ -85,6 +88,10 @@ class HistogramPurpose:
                 progress(number, len(BOUNDS))
         return tried
 
+    def remarks(self, advice: Advice) -> Sequence[str]:
+        usual = self.usual or max(1.0, advice.facts[f"{self.kind}_per_user"])
+        return list(against_rule(advice, usual))
+
 
 def mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
@@ -102,11 +109,13 @@ COVERAGE = HistogramPurpose(
 PRECISION = HistogramPurpose(
     name="precision",
     question="How frequent are the most frequent queries, as truly as possible?",
-    rule="about as many items as an average user has",
+    rule="about as many items as an average user has, if the log has so many users that the most frequent items stay "
+    "far above the threshold, which plan shows; fewer if not",
     kind="queries",
     score="kl",
     higher=False,
     top=10,
+    usual=None,
 )
 CACHING = HistogramPurpose(
     name="caching",
@@ -116,6 +125,7 @@ CACHING = HistogramPurpose(
     score="hit",
     higher=True,
     caches=True,
+    usual=6,
 )
 SUGGESTIONS = HistogramPurpose(
     name="suggestions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from queryveil.advice.frame import Option, Progress, Wanted
+from queryveil.advice.frame import Advice, Option, Progress, Wanted
 from queryveil.advice.pilot import Pilot
 from queryveil.mechanisms import Semantic
 from queryveil.release import publish
@@ -13,6 +13,8 @@ from queryveil.utility.evaluation import evaluate
 from queryveil.utility.profiles import TOPICS
 
 _MEASURE = "profile-divergence"
+_MUCH = 0.5
+"""A loss from which on little of a profile is left."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,22 @@ class ProfilingPurpose:
     def options(self, pilot: Pilot, wanted: Wanted, progress: Progress | None) -> Sequence[Option]:
         epsilon = wanted.epsilon
         tried = [
-            Option(Semantic(epsilon=epsilon, max_phrases=most), "max_phrases", {}, f"max-phrases {most}")
+            Option(
+                Semantic(epsilon=epsilon, max_phrases=most, pad=True),
+                "max_phrases",
+                {},
+                f"max-phrases {most}, padded",
+            )
             for most in (1, 5, 20, 50)
         ]
         tried += [
+            Option(
+                Semantic(epsilon=epsilon, max_phrases=20),
+                "pad",
+                {},
+                "max-phrases 20, not padded",
+                "how many queries and phrases every user has is disclosed",
+            ),
             Option(
                 Semantic(epsilon=epsilon, epsilon_per="query"),
                 "epsilon_per",
@@ -70,6 +84,15 @@ class ProfilingPurpose:
             if progress:
                 progress(number, len(tried))
         return done
+
+    def remarks(self, advice: Advice) -> Sequence[str]:
+        loss = advice.score_of(advice.best) if advice.best is not None else None
+        if loss is None or loss < _MUCH:
+            return []
+        return [
+            f"A loss of {loss:.2g} of 1 leaves little of a profile, and with padding a part of that is chance. If it "
+            "is too little, decide on a larger epsilon, or on a setting that promises less, and say so.",
+        ]
 
 
 PROFILING = ProfilingPurpose()

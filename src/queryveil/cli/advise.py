@@ -102,8 +102,10 @@ def show(found: qv.Advice, log: str, out: Path | None) -> None:
             "log of more users, a longer one, or a larger epsilon.",
         )
     else:
-        console.labelled("Advice", best.command(log))
+        console.typed("Advice", best.command(log))
     console.labelled("Rule", f"Without looking at a log: {found.purpose.rule}.")
+    for remark in found.remarks:
+        console.labelled("Note", remark)
     console.labelled("Cost", found.cost)
     if out is not None:
         console.labelled(
@@ -113,5 +115,5 @@ def show(found: qv.Advice, log: str, out: Path | None) -> None:
 
 def _number(value: float | None) -> str:
     if value is None:
-        return ""
+        return "-"
     return f"{value:,.0f}" if value >= 10 else f"{value:.4g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -40,17 +41,28 @@ def printable(text: str) -> str:
 
 def labelled(label: str, text: str) -> None:
     """A label and a text that wraps beside it."""
-    width = max(40, min(Console().width, 100)) - _LABEL - 2
-    words, row, rows = text.split(), "", []
+    for number, one in enumerate(_wrapped(text.split(), 0)):
+        line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
+
+
+def typed(label: str, command: str) -> None:
+    """A label and a command that a shell takes as it stands: it breaks between words only, with a \\ before."""
+    rows = _wrapped([shlex.quote(word) for word in shlex.split(command)], 2)
+    for number, one in enumerate(rows):
+        more = " \\" if number + 1 < len(rows) else ""
+        line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}{more}")
+
+
+def _wrapped(words: Sequence[str], spare: int) -> list[str]:
+    width = max(40, min(Console().width, 100)) - _LABEL - 2 - spare
+    row, rows = "", []
     for word in words:
         if row and len(row) + len(word) + 1 > width:
             rows.append(row)
             row = word
         else:
-            row = f"{row} {word}".strip()
-    rows.append(row)
-    for number, one in enumerate(rows):
-        line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
+            row = f"{row} {word}" if row else word
+    return [*rows, row]
 
 
 def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> None:

@@ -117,8 +117,10 @@ def show(found: list[qv.Evaluation]) -> None:
         console.labelled("items", f"{kinds.pop()}, where a name says nothing else")
     for name, reason in {name: reason for one in found for name, reason in one.left_out.items()}.items():
         console.labelled("left out", f"{name}: {reason}")
-    for text in dict.fromkeys(f"{name}: {note}" for one in found for name, note in one.notes.items()):
-        console.labelled("note", text)
+    notes = dict.fromkeys((name, note) for one in found for name, note in one.notes.items())
+    named = list(dict.fromkeys(name for name, _ in notes))
+    for name, note in sorted(notes, key=lambda pair: named.index(pair[0])):
+        console.labelled("note", f"{name}: {note}")
     for one in found:
         for warning in one.warnings:
             console.labelled("warning", f"{one.release}: {warning}")

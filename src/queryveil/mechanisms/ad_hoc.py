@@ -55,7 +55,6 @@ _CAVEATS = {
     "share",
 }
 _COLUMNS = {
-    "user": "what stands in place of the user: the user itself, a hash, or a pseudonym for one topic",
     "label": "a keyed hash that stands for a query",
     "sealed": "the query, encrypted under a key of its own, in hexadecimal digits",
     "share_x": "the point of a share, in hexadecimal digits; the same for one user and query",
@@ -122,8 +121,6 @@ class AdHoc:
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised: nothing."""
-        figures = {name: getattr(self, name) for name in _NEEDS.values()}
-        linked = "sessions" if "delete-users" in self.steps else "pseudonyms and sessions"
         warnings = []
         if "shorten-sessions" in self.steps and not {"delete-users", "split-personality"} & set(self.steps):
             warnings.append(
@@ -135,24 +132,67 @@ class AdHoc:
             calibration={},
             guarantee=Guarantee(
                 kind=NONE,
-                caveats=(*(_CAVEATS[step] for step in self.steps), "these steps together promise nothing"),
+                caveats=(
+                    *(_CAVEATS[step] for step in self.steps if not (step == "delete-users" and self._apart)),
+                    "these steps together promise nothing",
+                ),
             ),
             what="A search log after ad hoc steps that promise nothing",
             how=" ".join(
                 [
-                    *(_HOW[step].format(**figures) for step in self.steps),
+                    *map(self._how, self.steps),
                     "Sessions have random numbers and stand in their order, queries inside them as they were posed. "
                     "Times, clicks and ranks were left out.",
                 ]
             ),
             warnings=tuple(warnings),
-            columns=_COLUMNS,
-            assessment=(
-                "Singling out: not excluded. A rare query, or a few queries together, are one person's.",
-                f"Linkability: not excluded. Queries are linked by {linked}.",
-                "Inference: not bounded. Once a person is recognised by one query, the queries that are linked to it "
-                "are learnt as they stand.",
+            columns=_COLUMNS | {"user": self._user[1]},
+            assessment=self._assessment(),
+        )
+
+    def _how(self, step: str) -> str:
+        figures = {name: getattr(self, name) for name in _NEEDS.values()}
+        return _HOW[step].format(**figures).replace(" 1 queries", " 1 query")
+
+    @property
+    def _apart(self) -> bool:
+        """Whether no row has anything in common with another row of its user."""
+        return "delete-users" in self.steps and self.max_session == 1
+
+    @property
+    def _user(self) -> tuple[str, str]:
+        """What stands in place of users: the name of all of them, and what one is."""
+        if "split-personality" in self.steps:
+            return "pseudonyms", "a pseudonym: a keyed hash that stands for one user and one topic"
+        if "hash-users" in self.steps:
+            return "hashed users", "a keyed hash that stands for one user"
+        return "users", "the user, as in the log"
+
+    def _assessment(self) -> tuple[str, ...]:
+        sealed = "secret-sharing" in self.steps
+        by = " and ".join(([] if "delete-users" in self.steps else [self._user[0]]) + ["sessions"])
+        text = "label" if sealed else "query"
+        what = "labels" if sealed else "queries"
+        learnt = (
+            f"the labels that are linked to it are learnt. Queries are sealed: whoever has {self.k:,} different shares "
+            "of a label reads its query, and frequent queries are guessed from how often a label comes."
+            if sealed
+            else "the queries that are linked to it are learnt as they stand in the release."
+        )
+        if self._apart and not sealed:
+            learnt = "it is learnt as it stands in the release."
+        return (
+            f"Singling out: Yes. A row is one person's, and a rare {text}, or a few {what} together, can say whose.",
+            "Linkability: "
+            + (
+                f"Not excluded. Every session is one query, but rare {what} that people repeat link their rows."
+                if self._apart
+                else f"Yes. The {what} of one person are linked by {by}."
             ),
+            f"Inference: Not excluded. Nothing limits it. Once a person is recognised by one {text}, {learnt}",
+            f"Disclosed: The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
+            f"Learnt: Who a row is about, if its {text}, or how often it comes, gives that person away.",
+            *([] if self._apart else [f"Learnt: The other {what} of that person, as far as {by} link them."]),
         )
 
     # -- with data ---------------------------------------------------------------------------------------
@@ -170,7 +210,7 @@ class AdHoc:
             with run.stage(step.partition("-")[0]) as say:
                 before, rows = rows, log.engine.keep(self._step(step, log, rows, run, tables))
                 log.engine.drop(before)
-                say(_HOW[step].format(**{name: getattr(self, name) for name in _NEEDS.values()}))
+                say(self._how(step))
         with run.stage("protect") as say:
             table = self._log(log, rows, run)
             say(f"{table.num_rows:,} query events left, random numbers in place of sessions")

@@ -240,6 +240,7 @@ class ClickGraph:
             how=words.how(self, clicks, reformulations),
             warnings=self._warnings(total, users),
             labels=words.LABELS,
+            assessment=words.assessment(self),
             counts="users" if self.once else "times",
         )
 

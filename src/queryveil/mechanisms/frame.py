@@ -42,7 +42,12 @@ class Plan:
     columns: Mapping[str, str] = field(default_factory=dict)
     """What columns of this method mean, where it is not what they mean elsewhere."""
     assessment: tuple[str, ...] = ()
-    """Singling out, linkability and inference, a sentence each, where the guarantee alone does not answer them."""
+    """What readers are told of this method in particular, where the kind of guarantee alone does not say it.
+
+    Lines of a name, a colon and sentences. 'Singling out', 'Linkability' and 'Inference' are answers that begin with a
+    verdict: Yes, No, Limited or Not excluded. Of these three all or none. 'Disclosed', 'Learnt', 'Withheld',
+    'On purpose' and 'Checked' are explained in report/words.py.
+    """
 
     def as_dict(self) -> dict[str, Any]:
         shown = {

@@ -34,9 +34,16 @@ CAVEATS = (
     "other releases of the same log can be combined with this one: k-anonymity does not add up",
 )
 ASSESSMENT = (
-    "Singling out: every published transaction is that of at least {k:,} users, item for item.",
-    "Linkability: rows carry no user, session or time; rows of a group are equal and cannot be told apart.",
-    "Inference: not bounded. What a whole group shares is learnt about each of its members.",
+    "Singling out: No, without further knowledge. Every published transaction is that of at least {k:,} users, item "
+    "for item.",
+    "Linkability: Not excluded. Rows carry no user, session or time, and rows of a group are equal and cannot be told "
+    "apart. But someone who knows words of a person from another data set can link that person to a group of {k:,} "
+    "users or more, and so to one of its rows with a probability of up to 1 in {k:,}, or more if they know more.",
+    "Inference: Not excluded. Nothing limits it. What a whole group shares is learnt about each of its members.",
+    "Disclosed: No concept is disclosed that fewer than {k:,} users have in common. How many rows a group has is "
+    "disclosed exactly.",
+    "Checked: that every group has at least {k:,} rows; that these are of different users cannot be seen from a "
+    "release",
 )
 COLUMNS = {
     "group": "a random number that stands for a group; its rows are equal",

@@ -86,10 +86,17 @@ class KKeyword:
                 "count": "number of different users: of the word, or of the words folded into the prefix"
             },
             assessment=(
-                f"Singling out: no row does, each has at least {self.k:,} users.",
-                "Linkability: the release has no user, session or time by which rows could be joined.",
-                "Inference: not bounded. What is known to be true of everyone behind a row, or was searched for by the "
-                "attacker's own accounts, is learnt; a long prefix gives away what follows.",
+                f"Singling out: No, without further knowledge. Each row has at least {self.k:,} users.",
+                "Linkability: Not excluded. The release has no user, session or time by which rows could be joined. "
+                "But someone who knows words of a person from another data set can link that person to rows of "
+                f"{self.k:,} users or more: one of these users is that person with a probability of up to 1 in "
+                f"{self.k:,}, or more if they know more.",
+                "Inference: Not excluded. Nothing limits it. What is known to be true of everyone behind a row, or was "
+                "searched for by the attacker's own accounts, is learnt; a long prefix gives away what follows.",
+                f"Disclosed: No word or prefix of fewer than {self.k:,} users is disclosed. Of the others the number "
+                "of users is disclosed exactly.",
+                f"Checked: that every row states at least {self.k:,} users; that there were so many cannot be seen "
+                "from a release",
             ),
         )
 

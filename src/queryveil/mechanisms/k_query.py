@@ -73,12 +73,23 @@ class KQuery:
                 "and ranks were left out."
             ),
             assessment=(
-                f"Singling out: no query alone does, at least {self.k:,} users posed it; a session of several queries "
-                "can be one user's alone, and often is.",
-                "Linkability: the queries of a session are linked, the sessions of a user are not by any number. "
-                "Someone who knows two queries of a session finds the others.",
-                "Inference: not bounded. What is known to be true of everyone who posed a query, or was posed by the "
-                "attacker's own accounts, is learnt.",
+                "Singling out: Yes. The rows of one session number are one person's. A query alone singles out nobody, "
+                f"at least {self.k:,} users posed it; a session of several queries can be one user's alone, and often "
+                "is.",
+                "Linkability: Yes. The queries of a session are linked by its number. The sessions of a user are not "
+                "linked by any number. Someone who knows two queries of a session from another data set can find the "
+                "others.",
+                "Inference: Not excluded. Nothing limits it. What is known to be true of everyone who posed a query, "
+                "or was posed by the attacker's own accounts, is learnt.",
+                f"Disclosed: No query that fewer than {self.k:,} users posed is disclosed. The combinations of queries "
+                "in a session are, also those that one person alone has.",
+                f"Withheld: Whose a single published query is: at least {self.k:,} users posed it. That holds for a "
+                "query alone, not for a session of several, and as long as nothing else is known about them.",
+                "Learnt: The other queries of a session, by someone who knows some of them to be a person's.",
+                f"Learnt: What a group has in common, about each of its members: if a query can only be that of "
+                f"{self.k:,} certain people, each of them posed it.",
+                f"Checked: that every query is in at least {self.k:,} sessions; that these are of different users "
+                "cannot be seen from a release",
             ),
         )
 

@@ -78,22 +78,39 @@ class KSession:
                 "in its order; users, times, clicks and the order of words were left out."
             ),
             columns=_COLUMNS,
-            assessment=(
-                f"Singling out: every published set of keywords is that of sessions of at least {self.k:,} users.",
-                "Linkability: rows carry no user, session or time; equal rows cannot be told apart.",
-                "Inference: not bounded. What most of a group searched for is learnt about all of them, and "
-                f"{self.k // 2:,} accounts of an attacker's own are enough to find out whether somebody else searched "
-                "for something.",
-            ),
+            assessment=self._assessment(),
         )
 
-    def _caveats(self) -> tuple[str, ...]:
-        fakes = self.k // 2
+    def _assessment(self) -> tuple[str, ...]:
         return (
-            "homogeneity: what most members of a group have in common is published, and learnt about each of them by "
-            "whoever knows that they are in it",
-            f"active attack: {fakes:,} accounts of an attacker's own (half of k, rounded down) that search for what a "
-            "person is suspected of make it appear in the release if and only if somebody else did, almost always",
+            "Singling out: No, without further knowledge. Every published set of keywords stands for sessions of at "
+            f"least {self.k:,} users, and its rows are equal.",
+            "Linkability: Not excluded. Rows carry no user, session or time, and equal rows cannot be told apart. But "
+            "someone who knows a session of a person from another data set can link it to a set that stands for "
+            f"{self.k:,} users or more, and so to one of its rows with a probability of up to 1 in {self.k:,}, or more "
+            "if they know more.",
+            "Inference: Not excluded. Nothing limits it. What most of a group searched for is concluded about all of "
+            f"them, and an attacker with {self._fakes} of their own finds out whether somebody else searched for "
+            "something.",
+            f"Disclosed: No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. How many "
+            "sessions there are, in all and with each set, is disclosed exactly.",
+            f"Withheld: Whose session a row is: at least {self.k:,} users have a session that is published with the "
+            "same set of keywords. That holds as long as nothing else is known about them.",
+            f"Checked: that every set of keywords is in at least {self.k:,} rows; that these are of different users "
+            "cannot be seen from a release",
+        )
+
+    @property
+    def _fakes(self) -> str:
+        """What an attack needs that makes a set appear if one more user has it."""
+        return "1 account" if self.k // 2 == 1 else f"{self.k // 2:,} accounts"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (
+            "homogeneity: what most members of a group have in common is published, and concluded about each of them "
+            "by whoever knows that they are in it",
+            f"active attack: someone who searches for what a person is suspected of with {self._fakes} of their own "
+            "(half of k, rounded down) makes it appear in the release if and only if somebody else did, almost always",
             "nothing is promised against someone who knows more than the release, such as the other members of a group",
             "a published set is a compromise: keywords were added that a session did not have, and nobody need have "
             "had all of them; how often keywords come together is not what it was in the log",

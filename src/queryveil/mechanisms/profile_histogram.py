@@ -38,7 +38,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileHistogram:
-    """Publish for every user queries drawn from a noisy histogram of her concepts; for comparisons."""
+    """Publish for every user queries drawn from a noisy histogram of their concepts; for comparisons."""
 
     name: ClassVar[str] = "profile-histogram"
     needs_users: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class ProfileHistogram:
                 epsilon=self.epsilon,
                 delta=0.0,
                 neighbours=REPLACE,
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC),
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC, words.USERS_ARE_PUBLIC),
                 caveats=(
                     "nearly all of it is noise unless epsilon is large: every concept of the domain gets as much of it "
                     "as would hide a whole history",
@@ -108,11 +108,7 @@ class ProfileHistogram:
                 "number": "numbers of the user's made-up queries, from 0",
                 "query": "label of a drawn concept",
             },
-            assessment=(
-                "Singling out: every user has the same number of rows, and what they say is bounded by epsilon.",
-                "Linkability: the rows of a user are linked by a random number that no other release has.",
-                "Inference: bounded for each person by epsilon, in the sense said above.",
-            ),
+            assessment=words.of_equal_rows(self.epsilon, "that one single person searched for"),
         )
 
     def check(self, log: SearchLog) -> None:

@@ -136,7 +136,7 @@ class Semantic:
             how=words.how(self, choice.taxonomy.identity, choice.labels),
             labels=words.LABELS,
             columns=words.COLUMNS,
-            assessment=words.assessment(self),
+            assessment=words.assessment(self, choice.labels),
             warnings=words.warnings(self, choice),
         )
 
@@ -166,7 +166,12 @@ class Semantic:
             delta=0.0,
             unit="phrase" if self.per_single_phrase else "user",
             neighbours=replace_if_equal(*equal),
-            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC),
+            assumptions=(
+                ROW_LOCAL,
+                USER_IS_ACCOUNT,
+                words.TAXONOMY_IS_PUBLIC,
+                words.USERS_ARE_PUBLIC if self.pad else words.USERS_INSIDE_ARE_PUBLIC,
+            ),
             caveats=words.caveats(self),
         )
 

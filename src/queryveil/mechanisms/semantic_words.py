@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from queryveil.guarantee import rounded_up
+
 if TYPE_CHECKING:
     from queryveil.mechanisms.semantic import Semantic
     from queryveil.mechanisms.semantic_domain import Choice
 
+USERS_ARE_PUBLIC = "the number of users is public, and that a person is in the log is not hidden"
+USERS_INSIDE_ARE_PUBLIC = (
+    "the number of users with a phrase inside the domain is public, and that somebody is among these people is not "
+    "hidden"
+)
 TAXONOMY_IS_PUBLIC = "taxonomy, domain and topics were chosen without looking at the log"
 COLUMNS = {
     "user": "a random number that stands for one user",
@@ -56,7 +63,7 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
         else f"all concepts at or below {labels[0]}"
     )
     spent = {
-        (False, "user"): f"A user's epsilon of {method.epsilon:g} is spread evenly over all her phrases.",
+        (False, "user"): f"A user's epsilon of {method.epsilon:g} is spread evenly over all their phrases.",
         (False, "query"): f"Each phrase has an epsilon of {method.epsilon:g} of its own.",
     }.get(
         (method.max_phrases is not None, method.epsilon_per),
@@ -98,6 +105,11 @@ def caveats(method: Semantic) -> tuple[str, ...]:
                 "number times epsilon"
                 if method.per_single_phrase
                 else "what they say of that person is then bounded by epsilon alone"
+                + (
+                    ", but for what is published as it is"
+                    if method.per_topic or method.keep_words != "none"
+                    else ""
+                )
             )
             + ". Releases made with --max-phrases N --pad do not give "
             "these numbers away"
@@ -131,31 +143,81 @@ def caveats(method: Semantic) -> tuple[str, ...]:
     return tuple(found)
 
 
-def assessment(method: Semantic) -> tuple[str, ...]:
-    links = (
-        "The rows of a user are linked by a random number that no other release has. Which user it stands for is "
-        "written to the publisher's private folder only, for measurements, and can be deleted there."
-    )
-    if method.pad:
-        return (
-            "Singling out: every user has the same number of rows, and what they say is bounded by epsilon.",
-            f"Linkability: {links}",
-            "Inference: bounded for each person by epsilon, in the sense said above.",
-        )
-    bounded = (
-        "what a single phrase was is bounded by epsilon, in the sense said above; what all phrases of a person say "
-        "together only by their number times epsilon, which for most people is no bound at all; how many there are and "
-        "in what form is not bounded."
-        if method.per_single_phrase
-        else "what a person searched for is bounded by epsilon, in the sense said above; how much and in what form is "
-        "not."
-    )
+_LINKS = (
+    "The rows of a user are linked by a random number that no other release has. Which user it stands for is written "
+    "to the publisher's private folder only, for measurements, and can be deleted there."
+)
+
+
+def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -> tuple[str, ...]:
+    """Rows are made for each person apart: that many people share something plays no role."""
     return (
-        "Singling out: possible by the number of queries, and by the number of phrases in each of them, which are "
-        "published as they are.",
-        f"Linkability: {links} Someone who knows how many queries a person posed may find which number it is.",
-        f"Inference: {bounded}",
+        f"Learnt: A concept {what}, however few share it; {sure} is limited by the bound above.",
+        f"On purpose: A concept {what} can be published, however few share it.",
     )
+
+
+def of_equal_rows(epsilon: float, what: str) -> tuple[str, ...]:
+    """Where every user has the same number of rows, and nothing of anybody is published as it is."""
+    bound = f"epsilon {rounded_up(epsilon, 6)}"
+    return (
+        "Singling out: Limited. The rows of one number are made from one person; what they say of that person is "
+        f"limited by {bound}.",
+        f"Linkability: Yes, within the release. {_LINKS} With another data set it is limited: what the rows say of a "
+        f"person, whatever else is known, is bounded by {bound}.",
+        f"Inference: Limited. What the rows say of a person is bounded by {bound}.",
+        "Disclosed: Rows are made for every user, so that the number of users is disclosed exactly.",
+        *_of_each_person(what),
+    )
+
+
+def assessment(method: Semantic, labels: Sequence[str]) -> tuple[str, ...]:
+    """The three answers name what is disclosed with certainty."""
+    near = "near what one single person searched for"
+    if method.pad:
+        return of_equal_rows(method.total(), near)
+    kept = "by the words that were kept, which stand as typed" if method.keep_words != "none" else ""
+    counts = "by the number of queries, and of phrases in each of them, which are published as they are"
+    certain = _certain(method, labels)
+    single = method.per_single_phrase
+    # Phrases add up, so that a bound for each of them is none for a person.
+    limited = "Not excluded." if single else "Limited."
+    return (
+        f"Singling out: Yes, {kept + ', and ' if kept else ''}{counts}.",
+        f"Linkability: Yes. {_LINKS} Someone who knows how many queries a person posed may find which number it is.",
+        f"Inference: {'Yes, ' + kept + '.' if kept else 'Yes.' if certain else limited} "
+        + "".join(f"{one} " for one in certain)
+        + _bounded(method, "else " if certain or kept else ""),
+        "Disclosed: Rows are made for every user with a phrase inside the domain.",
+        *(
+            _of_each_person(near, "how sure a reader can be of one single phrase")
+            if single
+            else _of_each_person(near)
+        ),
+    )
+
+
+def _certain(method: Semantic, labels: Sequence[str]) -> list[str]:
+    """What a row says with certainty: its topic, or that a narrow domain was searched for."""
+    if not method.per_topic and method.domain is None:
+        return []
+    inside = f"of a topic ({', '.join(labels)})" if method.per_topic else f"at or below {labels[0]}"
+    return [
+        f"That a person searched for something {inside} is learnt with certainty.",
+        "If that is a disease, a belief or the like, it is of the special categories of personal data (Article 9 of "
+        "the GDPR).",
+    ]
+
+
+def _bounded(method: Semantic, other: str) -> str:
+    bound = f"epsilon {rounded_up(method.total(), 6)}"
+    if method.per_single_phrase:
+        return (
+            f"What a single phrase was is bounded by {bound}. What all phrases of a person say together is "
+            "bounded only by their number times epsilon, which for most people is no bound at all. How many there are, "
+            "and in what form, is not bounded."
+        )
+    return f"What {other}a person searched for is bounded by {bound}; how much, and in what form, is not."
 
 
 def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:

@@ -72,11 +72,19 @@ class TokenHash:
             how=self._how(),
             columns={"query": "a query: the hashes of its words, with blanks between them"},
             assessment=(
-                "Singling out: not excluded. A hash or a combination of hashes that comes once is one person's.",
-                "Linkability: not excluded. "
-                + ("The queries of a session are linked, and equal" if linked else "Equal")
-                + " hashes link queries of one person and of different logs under one key.",
-                "Inference: not bounded. Hashes are turned back into words by their frequencies and co-occurrence.",
+                "Singling out: Yes. "
+                + ("The rows of one session number are one person's. " if linked else "")
+                + "A hash or a combination of hashes that comes once is one person's.",
+                "Linkability: Yes. "
+                + ("The queries of a session are linked by its number, and equal" if linked else "Equal")
+                + " hashes link queries that share a rare word. How often hashes come links them to the words of other "
+                "logs.",
+                "Inference: Not excluded. Nothing limits it. Hashes are turned back into words by how often they come, "
+                "and come together, in another log of the kind.",
+                "Disclosed: The queries of single people are disclosed, row by row, with a hash in place of each word.",
+                "Learnt: Words, from how often their hashes come, alone and together.",
+                "Learnt: Who a row is about, if its words give that person away"
+                + (", and the other queries of the same session." if linked else "."),
             ),
         )
 

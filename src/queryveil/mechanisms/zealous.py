@@ -24,28 +24,12 @@ from queryveil.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, RE
 from queryveil.items import ItemKind
 from queryveil.log import SearchLog
 from queryveil.mechanisms import zealous_theory as theory
+from queryveil.mechanisms import zealous_words as words
 from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
 
 _MAX_USERS = 10**12
 _MAX_SCALE = 2.0**40
-
-_IN_WORDS = {
-    "keywords": "words of queries",
-    "queries": "search queries",
-    "query-pairs": "pairs of queries that followed one another",
-    "clicks": "queries with a url that was clicked for them",
-}
-_LABELS = {
-    "noise_scale": "noise scale",
-    "threshold": "first threshold (users)",
-    "second_threshold": "published above (noisy users)",
-    "delta": "delta, probabilistic",
-    "delta_indistinguishable": "delta, approximate",
-    "users_for_half": "users for a 50 % chance to be published",
-    "users_for_99_percent": "users for a 99 % chance to be published",
-    "clicks_noise_scale": "noise scale of click counts",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,27 +157,11 @@ class Zealous:
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
-            what=self._what(),
-            how=self._how(),
+            what=words.what(self),
+            how=words.how(self, max(setting.tau for setting in settings.values())),
             warnings=tuple(warnings),
-            labels=_LABELS,
+            labels=words.LABELS,
         )
-
-    def _what(self) -> str:
-        kinds = " and ".join(_IN_WORDS[kind] for kind in self.items)
-        return f"Frequent {kinds} from a search log, with noisy numbers of users"
-
-    def _how(self) -> str:
-        told = (
-            f"Each user contributed at most {self.max_items:,} {' and as many '.join(self.items)}. Those of too few "
-            "users were dropped, random noise was added to the number of users of every other one, and only those "
-            "whose noisy number was above a threshold were published, with that noisy number."
-        )
-        if self.then_clicks:
-            told += (
-                " For every published query, each url of its public result list has a noisy number of users."
-            )
-        return told
 
     @property
     def _users_matter(self) -> bool:
@@ -236,9 +204,7 @@ class Zealous:
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": self._assumptions(users)}
-        caveats = (
-            "counts are of users who kept an item among at most m, with noise; they are not frequencies",
-        )
+        caveats = (words.OF_COUNTS,)
         approximate = Guarantee(
             kind=APPROXIMATE,
             epsilon=self.epsilon if asked else setting.epsilon_approximate,
@@ -256,20 +222,14 @@ class Zealous:
             epsilon=epsilon,
             delta=self.delta if asked else setting.delta_probabilistic(users),
             implies=dataclasses.replace(approximate, epsilon=min(approximate.epsilon or 0, epsilon or 0)),
-            caveats=(
-                *caveats,
-                "probabilistic differential privacy is lost by further processing; the approximate guarantee "
-                "under 'implies' is kept",
-            ),
+            caveats=(*caveats, words.OF_PROCESSING),
             **common,
         )
 
     def _assumptions(self, users: int | None) -> tuple[str, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
-            listed.append(
-                f"the number of users is public (at most {users}), and so is who has no accepted row at all"
-            )
+            listed.append(words.users_are_public(users))
         if "query-pairs" in self.items:
             listed.append("sessions are cut within each user's own rows")
         if self.then_clicks:
@@ -283,7 +243,7 @@ class Zealous:
             delta=0.0,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
             assumptions=self._assumptions(None),
-            caveats=("click counts carry noise and may be negative",),
+            caveats=words.OF_CLICKS,
         )
 
     def _epsilon_clicks(self) -> float:

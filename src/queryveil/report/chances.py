@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from queryveil.guarantee import (
     ADD_REMOVE,
     APPROXIMATE,
     K_ANONYMITY,
     NONE,
+    PRACTICALLY_CERTAIN,
     PROBABILISTIC,
     REPLACE,
+    SO_WEAK,
     Guarantee,
     before_to_after,
+    listed,
     rounded_up,
 )
 
 _PRIORS = (0.01, 0.1, 0.5)
 _WRONG = (0.01, 0.1)
 _CROWDS = (1, 2, 10, 100)
-_NEARLY = Decimal("99.99")
+_NEARLY = Decimal("99.9")
+"""What is above it is not told from certainty."""
+_SO_WEAK = f"{SO_WEAK[0].upper()}{SO_WEAK[1:]}."
 _OWN_SEARCHES = (
     "The bound is on what the searches of this one person add: it holds for someone who knows everyone else's, and has "
     "any other data and any computer. What the release says of people in general may be concluded of each of them "
@@ -78,7 +83,7 @@ def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
             f"does not hold. {note}"
         )
     return Chances(
-        f"Someone suspects something about {_subject(guarantee)}, and then reads this release:",
+        f"Someone{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this release:",
         ("sure before reading", "sure after reading, at most"),
         rows,
         note,
@@ -98,7 +103,8 @@ def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
             )
         )
     return Chances(
-        f"Someone tries to find out {_subject(guarantee)}, two histories being possible, and reads this release:",
+        f"Someone{_knowing(guarantee)} tries to find out {_subject(guarantee)}. Two histories are possible. They read "
+        "this release:",
         ("what they do", "how often they are right, at most"),
         tuple(rows),
         f"How often is over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it. "
@@ -108,19 +114,27 @@ def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
 
 def _what_is_bounded(guarantee: Guarantee) -> str:
     unit = guarantee.unit
+    weak = f"{_SO_WEAK} " if is_weak(guarantee) else ""
     if unit == "user":
-        return _OWN_SEARCHES
+        return weak + _OWN_SEARCHES
     return (
-        f"The bound is on what this one {unit} adds: it holds for someone who knows every other {unit} in the log, "
-        f"also those of the same person, and has any other data and any computer. What several {unit}s of a person say "
-        "together is not bounded by it: epsilon counts once for each of them, and one can be concluded from others."
+        f"{weak}The bound is on what this one {unit} adds: it holds for someone who knows every other {unit} in the "
+        f"log, also those of the same person, and has any other data and any computer. What several {unit}s of a "
+        f"person say together is not bounded by it: epsilon counts once for each of them, and one can be concluded "
+        "from others."
     )
 
 
 def _subject(guarantee: Guarantee) -> str:
-    """What the chances are about; what is published as it is can be known for certain."""
-    of = "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
-    return of + (f", {' and '.join(guarantee.disclosed)} being known" if guarantee.disclosed else "")
+    """What the chances are about."""
+    return "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
+
+
+def _knowing(guarantee: Guarantee) -> str:
+    """What is published as it is can be known for certain, and the chances are those of someone who knows it."""
+    if not guarantee.disclosed:
+        return ""
+    return f" who knows, for each user, {listed(guarantee.disclosed)},"
 
 
 def _coin(between: tuple[float, float]) -> float:
@@ -129,13 +143,26 @@ def _coin(between: tuple[float, float]) -> float:
     return 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
 
 
+def is_weak(guarantee: Guarantee) -> bool:
+    """Whether a reader who holds two histories for equally likely may become practically certain of one."""
+    if not guarantee.private:
+        return False
+    between = _between_histories(guarantee)
+    most = _coin(between) if guarantee.kind == APPROXIMATE else before_to_after(0.5, between[0])
+    return most >= PRACTICALLY_CERTAIN
+
+
 def evenly(guarantee: Guarantee) -> str:
     """What an even chance can become, in a sentence."""
+    if is_weak(guarantee):
+        return _SO_WEAK
     between = _between_histories(guarantee)
+    every = "what everyone else searched for" if guarantee.unit == "user" else f"every other {guarantee.unit}"
+    known = f" and, for each user, {listed(guarantee.disclosed)}" if guarantee.disclosed else ""
     if guarantee.kind == APPROXIMATE:
         return (
-            "A guess between two histories of a person that are equally likely, given what everyone else searched for, "
-            f"is right at most {_percent(_coin(between))} of the time."
+            f"Someone who knows {every}{known}, and holds two histories of a person for equally likely, guesses the "
+            f"right one at most {_percent(_coin(between))} of the time."
         )
     after = _percent(before_to_after(0.5, between[0]))
     but = (
@@ -143,20 +170,33 @@ def evenly(guarantee: Guarantee) -> str:
     )
     return (
         f"A suspicion of 50 % becomes one of at most {after}{but}: a suspicion about {_subject(guarantee)}, of someone "
-        "who knows what everyone else searched for."
+        f"who knows {every}{known}."
     )
 
 
 def _of_crowds(guarantee: Guarantee) -> Chances:
-    k = int(guarantee.k or 0)
-    rows = tuple((f"{k * times:,}", _percent(1 / times)) for times in _CROWDS)
+    k, sure = int(guarantee.k or 0), guarantee.sure_of
+    rows = tuple((f"{k * times:,}", _at_least(sure, k * times)) for times in _CROWDS)
+    about = "about each of these people"
+    if guarantee.by_majority:
+        about = "of each keyword that each of these people searched for it"
     return Chances(
-        f"Every published {guarantee.shared} is that of at least {k:,} users. Someone who knows of how many people "
-        "they must be, such as the staff of one company, is then so sure about each of these people, at the least:",
+        f"{guarantee.crowd}. Someone who knows of how many people they must be, such as the staff of one company, is "
+        f"then so sure {about}, at the least:",
         ("people it can be", "sure about each of them, at least"),
         rows,
         "No upper limit holds: with other knowledge, someone may be certain.",
     )
+
+
+def _at_least(some: int, people: int) -> str:
+    """A share of 100 from below, never rounded up."""
+    exact = Decimal(100 * some) / people
+    for digits in (0, 1, 2):
+        down = exact.quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
+        if down and exact - down <= exact / 100:
+            break
+    return f"{down.normalize():f} %"
 
 
 def _percent(share: float) -> str:

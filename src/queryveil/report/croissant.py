@@ -15,7 +15,9 @@ from queryveil.report import assessment, words
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 RESPONSIBLE = "http://mlcommons.org/croissant/RAI/1.0"
-NO_LICENCE = "Not stated: ask the publisher of this release."
+NO_LICENCE = "http://rightsstatements.org/vocab/CNE/1.0/"
+"""The standard statement that rights were not evaluated, and that the publisher is to be asked. Hubs show what stands
+here as the licence, and queryveil does not know it; nor who publishes, or where: they ask for that themselves."""
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -95,7 +97,7 @@ def describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
             *words.promises(guarantee),
             *(f"{name}: {answer}" for name, answer in assessment.answers(manifest)),
         ],
-        "rai:dataLimitations": words.limits(guarantee),
+        "rai:dataLimitations": words.limits(manifest),
     }
 
 
@@ -117,7 +119,7 @@ def _records(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": f"{table['rows']} rows",
+        "description": words.counted(table["rows"], "rows"),
         "field": [_field(name, table["file"], column) for column in table["columns"]],
     }
 

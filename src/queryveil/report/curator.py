@@ -6,6 +6,7 @@ script runs on the page.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,12 +33,20 @@ class Kind:
 
     name: str
     unit: str
+    """What the count of an item is a number of."""
     original: Counts
     released: Counts
     found: npt.NDArray[np.bool_]
     """For each of the log's items whether the release has it."""
+    held: Counts
+    """For each of the log's items its count in the release, 0 if it is not there."""
     top: Sequence[tuple[Sequence[str], int, int | None]] = ()
     """The log's most frequent items: texts, true count, released count or None."""
+
+    @property
+    def one(self) -> str:
+        """The name of a single item."""
+        return self.name[:-3] + "y" if self.name.endswith("ies") else self.name.removesuffix("s")
 
 
 @dataclass(frozen=True)
@@ -160,13 +169,23 @@ def _coverage(kind: Kind, name: str) -> str:
 
 
 def _share(kind: Kind) -> str:
+    """What of the log is in the release; what is only in the release is no share of it."""
     distinct, total = len(kind.original), int(kind.original.sum())
-    released = int(kind.released.sum())
-    return (
-        f"Released share: {len(kind.released):,} of {distinct:,} different {kind.name} "
-        f"({_percent(len(kind.released), distinct)}), with counts that add up to {released:,} of {total:,} "
-        f"{kind.unit} ({_percent(released, total)})."
+    found, held = int(kind.found.sum()), int(kind.held.sum())
+    only, more = len(kind.released) - found, int(kind.released.sum()) - held
+    said = (
+        f"Released share: {found:,} of the log's {distinct:,} different {kind.name} ({_percent(found, distinct)}), "
+        f"with counts that add up to {held:,} of {total:,} {_summed(kind)} ({_percent(held, total)})."
     )
+    if not only:
+        return said
+    return f"{said} {only:,} more of the release, with counts that add up to {more:,}, are not in the log."
+
+
+def _summed(kind: Kind) -> str:
+    """What counts of different items add up to: a user with three queries is in three of them."""
+    owner = {"users": "user", "sessions": "session"}.get(kind.unit)
+    return f"pairs of {owner} and {kind.one}" if owner else kind.unit
 
 
 def _percent(part: int, whole: int) -> str:
@@ -180,8 +199,9 @@ def _distributions(kind: Kind, name: str) -> str:
     ]
     least = int(kind.released[kind.released > 0].min()) if (kind.released > 0).any() else None
     above = int((kind.original >= least).sum()) if least is not None else 0
+    unit = kind.unit if least != 1 else kind.unit.removesuffix("s")
     title = (
-        f"The release begins at {least:,} {kind.unit}; {above:,} of the log's {kind.name} have as many"
+        f"The release begins at {least:,} {unit}; {above:,} of the log's {kind.name} have as many"
         if least is not None
         else f"The release has no {kind.name} with a positive count"
     )
@@ -193,8 +213,20 @@ def _distributions(kind: Kind, name: str) -> str:
         series,
         svg.Axis(kind.unit, log=True),
         svg.Axis(f"{kind.name} with at least so many {kind.unit}", log=True),
-        note="Both axes are logarithmic. Released counts are of what each user was allowed to add, with noise if the "
-        "method adds any, and so lie below those of the log.",
+        note=f"Both axes are logarithmic. Released counts are of what the method keeps of each user, with noise if it "
+        f"adds any. {_moved(kind)}",
+    )
+
+
+def _moved(kind: Kind) -> str:
+    """How counts of the same items differ. Some may grow: where a query is taken out, others become neighbours."""
+    ours, theirs = kind.original[kind.found], kind.held[kind.found]
+    if not len(ours):
+        return f"No {kind.one} is in both."
+    lower, higher = int((theirs < ours).sum()), int((theirs > ours).sum())
+    return (
+        f"Of {len(ours):,} {kind.name} in both, {lower:,} have a lower count in the release, "
+        f"{len(ours) - lower - higher:,} the same and {higher:,} a higher one."
     )
 
 
@@ -209,9 +241,10 @@ def _top(kind: Kind) -> list[str]:
         ]
         for texts, count, released in kind.top
     ]
-    heading = (kind.name, f"{kind.unit} in the log", "in the release")
+    # The unit stands above: on a phone, no long word fits into the heading of a column of numbers.
+    heading = (kind.name, "in the log", "in the release")
     return [
-        f"<h3>The log's {len(rows)} most frequent {escape(kind.name)}</h3>",
+        f"<h3>The log's {len(rows)} most frequent {escape(kind.name)}, in {escape(kind.unit)}</h3>",
         page.table(heading, rows, numbers=[1, 2], kind="items"),
     ]
 
@@ -231,7 +264,7 @@ def _utility(curated: Curated) -> list[str]:
         for one in curated.figures
     ]
     made = (
-        [page.table(("measure", "value", "unit", "", "meaning"), rows, numbers=[1], kind="measures")]
+        [page.table(("measure", "value", "unit", "direction", "meaning"), rows, numbers=[1], kind="measures")]
         if rows
         else []
     )
@@ -254,6 +287,7 @@ def _attacks(curated: Curated) -> list[str]:
         body.append(
             page.keyed(
                 [
+                    *([("Of", cell(found["of"]))] if "of" in found else []),
                     ("Success", _share_of(found["success"])),
                     ("Control", _share_of(found["control"])),
                     ("Advantage", f"{_share_of(found['advantage'])} ({_interval(found['interval'])})"),
@@ -299,7 +333,10 @@ def _tables(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
 def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value)):
+        return f"{int(value):,}"
+    # Four digits, and never an exponent where a count has more of them.
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _time(facts: Mapping[str, Any]) -> list[str]:

@@ -38,15 +38,15 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         "A reader of the release cannot learn:",
         "",
-        *(f"- {sentence}" for sentence in words.withheld(guarantee)),
+        *(f"- {sentence}" for sentence in words.withheld(manifest)),
         "",
         "A reader of the release can learn:",
         "",
-        *(f"- {sentence}" for sentence in words.learnt(guarantee)),
+        *(f"- {sentence}" for sentence in words.learnt(manifest)),
         "",
         "## What is assumed, and what is not promised",
         "",
-        *(f"- {sentence}" for sentence in words.limits(guarantee)),
+        *(f"- {sentence}" for sentence in words.limits(manifest)),
         "",
         "## How it was made",
         "",
@@ -56,15 +56,15 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         *_table(("parameter", "value"), words.flat(manifest["parameters"])),
         "",
-        *_calibration(manifest["calibration"]),
+        *_calibration(manifest),
         "## What is inside",
         "",
     ]
     for name, table in manifest["tables"].items():
-        lines += [f"`{table['file']}` ({name}), {table['rows']:,} rows:", ""]
+        lines += [f"`{table['file']}` ({name}), {words.counted(table['rows'], 'rows')}:", ""]
         columns = [(one["name"], one["type"], one["help"]) for one in table["columns"]]
         lines += [*_table(("column", "type", "meaning"), columns), ""]
-    lines += ["## For an assessment under data-protection law", ""]
+    lines += ["## For an assessment under data-protection law", "", assessment.SOURCE, ""]
     lines += [f"- {name}: {answer}" for name, answer in assessment.answers(manifest)]
     lines += [
         "",
@@ -84,14 +84,14 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         "## Check it yourself",
         "",
-        f"`queryveil release verify DIR` {words.CHECK}",
+        f"`queryveil release verify DIR` {words.check(manifest)}",
         "",
     ]
     return "\n".join(lines)
 
 
-def _calibration(calibration: Mapping[str, Any]) -> list[str]:
-    rows = words.flat(calibration)
+def _calibration(manifest: Mapping[str, Any]) -> list[str]:
+    rows = words.calibration(manifest)
     return [*_table(("calibration", "value"), rows), ""] if rows else []
 
 

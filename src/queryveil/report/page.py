@@ -38,7 +38,8 @@ nav { margin-top: 1.4rem; } nav ul { list-style: none; padding: 0; margin: 0; }
 nav li { display: inline-block; margin: 0 1.1rem .3rem 0; }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); grid-gap: 0 2rem; }
 .two h3 { margin-top: .6rem; }
-.scroll { overflow-x: auto; margin: 0 0 1rem; }
+.scroll { overflow-x: auto; margin: 0 0 1rem; } .scroll:focus-visible { outline: 2px solid var(--accent); }
+.unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); }
 table { border-collapse: collapse; width: 100%; font-size: .94rem; }
 th, td { text-align: start; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: break-word; }
@@ -47,7 +48,7 @@ tbody th { font-weight: 600; }
 td.n, th.n { text-align: end; font-variant-numeric: tabular-nums; } td.n { white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
 table.keyed th { width: 13rem; }
-table.measures td:last-child { min-width: 16rem; }
+table.measures td:last-child { min-width: 12rem; }
 table.items { table-layout: fixed; } table.items th.n { width: 7.5rem; } table.items td { overflow-wrap: anywhere; }
 bdi { overflow: hidden; display: inline-block; max-width: 100%; vertical-align: top; }
 dt { font-weight: 600; margin-top: .8rem; } dd { margin: .1rem 0 .6rem; }
@@ -57,6 +58,12 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: .3r
 code.digest { word-break: break-all; }
 blockquote { margin: 0 0 1rem; padding: .2rem 0 .2rem 1.1rem; border-left: .2rem solid var(--line); }
 footer { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 1rem; }
+@media screen and (max-width: 49rem) {
+  table.measures thead { display: none; } table.measures tr { display: block; border-bottom: 1px solid var(--line); }
+  table.measures tr { padding: .5rem 0; } table.measures td { display: block; border: 0; padding: 0; }
+  table.measures td:nth-child(2), table.measures td:nth-child(3) { display: inline; padding-right: .3rem; }
+  table.measures td:nth-child(2) { font-weight: 600; }
+}
 @media (max-width: 34rem) {
   body { padding: 1.25rem 1rem 3rem; } h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; }
   .card { padding: .9rem 1rem .4rem; }
@@ -68,8 +75,9 @@ footer { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 1re
   :root { --ink: #000; --soft: #333; --line: #aaa; --paper: #fff; --card: #fff; --accent: #000; --first: #000;
     --second: #555; --third: #000; }
   @page { margin: 18mm; }
-  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
-  h2, h3 { break-after: avoid; } tr, .card, blockquote p { break-inside: avoid; } thead { display: table-header-group; }
+  html { font-size: 10pt; } body { max-width: none; padding: 0; } nav { display: none; }
+  h2, h3 { break-after: avoid; } tr, .card, .two > div, blockquote p { break-inside: avoid; }
+  thead { display: table-header-group; }
   .scroll { overflow: visible; }
 }
 """
@@ -106,6 +114,8 @@ def document(*, kind: str, title: str, head: Sequence[str], sections: Sequence[S
         f"<h1>{escape(title)}</h1>",
         "</header>",
         "<main>",
+        # What is in the head has headings of its own, which must not follow the title at once.
+        '<h2 class="unseen">In short</h2>',
         *head,
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
     ]
@@ -118,13 +128,20 @@ def document(*, kind: str, title: str, head: Sequence[str], sections: Sequence[S
 def table(
     heading: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), kind: str = ""
 ) -> str:
-    """A table whose cells are HTML already; `numbers` are the columns to set at the right."""
+    """A table whose cells are HTML already; `numbers` are the columns to set at the right.
+
+    What may be wider than the page is scrolled, by the keyboard too, and has a name for those who do not see it.
+    """
     place = dict.fromkeys(numbers, ' class="n"')
     head = "".join(f'<th scope="col"{place.get(at, "")}>{escape(one)}</th>' for at, one in enumerate(heading))
     lines = ("".join(f"<td{place.get(at, '')}>{one}</td>" for at, one in enumerate(row)) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     of_kind = f' class="{kind}"' if kind else ""
-    return f'<div class="scroll"><table{of_kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    name = escape(f"Table: {', '.join(one for one in heading if one)}")
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table{of_kind}>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def keyed(rows: Sequence[tuple[str, str]]) -> str:

@@ -41,17 +41,15 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
         page.table(odds.heading, [[escape(one) for one in row] for row in odds.rows]),
         f'<p class="soft">{escape(odds.note)}</p>' if odds.note else "",
         '<div class="two">',
-        f"<div><h3>A reader cannot learn</h3>{page.listed(words.withheld(guarantee))}</div>",
-        f"<div><h3>A reader can learn</h3>{page.listed(words.learnt(guarantee))}</div>",
+        f"<div><h3>A reader cannot learn</h3>{page.listed(words.withheld(manifest))}</div>",
+        f"<div><h3>A reader can learn</h3>{page.listed(words.learnt(manifest))}</div>",
         "</div>",
         page.paragraphs(more),
     ]
     sections = [
         Section("done", "What was done", [page.paragraphs([manifest["how"], words.NORMAL_FORM])]),
         *_contents(manifest, tables),
-        Section(
-            "limits", "What is assumed, and what is not promised", [page.listed(words.limits(guarantee))]
-        ),
+        Section("limits", "What is assumed, and what is not promised", [page.listed(words.limits(manifest))]),
         Section("law", "For an assessment under data-protection law", _law(manifest)),
         Section("parameters", "Parameters", _parameters(manifest)),
         Section("cite", "How to cite", _citation(manifest)),
@@ -64,12 +62,7 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
 
 
 def _sizes(manifest: Mapping[str, Any]) -> str:
-    nouns = {"log": "rows"}
-    parts = []
-    for name, table in manifest["tables"].items():
-        columns = [one["name"] for one in table["columns"]]
-        parts.append(f"{table['rows']:,} {nouns.get(name, words.noun(name, columns))}")
-    said = ", ".join(parts)
+    said = words.sizes(manifest)
     return f"{said[:1].upper()}{said[1:]}."
 
 
@@ -99,7 +92,7 @@ def _counted_section(name: str, table: pa.Table, unit: str, noisy: str) -> Secti
     table = table.sort_by([("count", "descending"), *((one, "ascending") for one in table.column_names[:-1])])
     return Section(
         f"table-{name}",
-        f"The {of}: {table.num_rows:,} rows",
+        f"The {of}: {words.counted(table.num_rows, 'rows')}",
         [*_frequent(f"t-{name}", of, table, unit, noisy)],
     )
 
@@ -109,7 +102,7 @@ def _log_section(name: str, table: pa.Table) -> Section:
     sizes = [f"Columns: {', '.join(table.column_names)}"]
     for key in ("user", "session", "group"):
         if key in table.column_names:
-            sizes.append(f"{pc.count_distinct(table[key]).as_py():,} {key}s")
+            sizes.append(words.counted(pc.count_distinct(table[key]).as_py(), f"{key}s"))
     body = [page.paragraphs([f"{'; '.join(sizes)}."])]
     # A row is a query with its session, or items with their group; what it says stands in the last column.
     column = table.column_names[-1]
@@ -122,7 +115,7 @@ def _log_section(name: str, table: pa.Table) -> Section:
         whole = pa.array([_in_a_line(one) for one in lists], pa.string())
         body += _tallied(f"t-{name}-items", "single items", "item", single)
         body += _tallied(f"t-{name}", f"different {name}", column, whole)
-    return Section(f"table-{name}", f"The {name}: {table.num_rows:,} rows", body)
+    return Section(f"table-{name}", f"The {name}: {words.counted(table.num_rows, 'rows')}", body)
 
 
 def _tallied(place: str, of: str, column: str, values: pa.Array | pa.ChunkedArray) -> list[str]:
@@ -130,6 +123,8 @@ def _tallied(place: str, of: str, column: str, values: pa.Array | pa.ChunkedArra
     counted = pa.table({column: values}).group_by(column).aggregate([([], "count_all")])
     counted = counted.rename_columns([column, "count"])
     counted = counted.sort_by([("count", "descending"), (column, "ascending")])
+    if counted.num_rows > 1 and pc.max(counted["count"]).as_py() == 1:
+        return [page.paragraphs([f"Each of the {counted.num_rows:,} {of} is in one row alone."])]
     return _frequent(place, of, counted, "rows", "")
 
 
@@ -160,13 +155,7 @@ def _distribution(place: str, of: str, counts: npt.NDArray[np.int64], unit: str,
     points = svg.at_least(positive)
     if len(points) < 2:
         return ""
-    # The lower middle of all, so that the sentence is about a count that is there.
-    middle = int(np.sort(positive)[(len(positive) - 1) // 2])
-    were = {"times": "were counted", "rows": "are in"}.get(unit, "have")
-    most = int(positive.max())
-    title = (
-        f"Half of the {len(positive):,} {of} {were} {middle:,} {unit} or fewer, the most frequent {most:,}"
-    )
+    title = f"Half of the {len(positive):,} {of} {_half(positive, unit, bool(noisy))}"
     left = len(counts) - len(positive)
     return svg.figure(
         place,
@@ -178,6 +167,17 @@ def _distribution(place: str, of: str, counts: npt.NDArray[np.int64], unit: str,
         if left
         else "Both axes are logarithmic.",
     )
+
+
+def _half(positive: npt.NDArray[np.int64], unit: str, noisy: bool) -> str:
+    """What the lower half of some counts has, and what the largest is. A count with noise is no number of anything."""
+    # The lower middle of all, so that the sentence is about a count that is there.
+    middle, most = int(np.sort(positive)[(len(positive) - 1) // 2]), int(positive.max())
+    if noisy:
+        return f"have noisy counts of {middle:,} or less, the most frequent {most:,}"
+    were = {"times": "were counted", "rows": "are in"}.get(unit, "have")
+    few = words.counted(middle, unit) + (" or fewer" if middle > positive.min() else "")
+    return f"{were} {few}, the most frequent {most:,}"
 
 
 # -- for the lawyer, the engineer and the librarian ----------------------------------------------------------
@@ -193,6 +193,7 @@ def _law(manifest: Mapping[str, Any]) -> list[str]:
         f"<p><b>{escape(part.heading)}.</b> {escape(part.text)}</p>" for part in assessment.impact(manifest)
     )
     return [
+        f"<p>{escape(assessment.SOURCE)}</p>",
         f"<dl>{answered}</dl>",
         "<h3>Text for a data-protection impact assessment</h3>",
         '<p class="soft">To copy and complete: what stands in square brackets is for the controller to write.</p>',
@@ -201,12 +202,12 @@ def _law(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters(manifest: Mapping[str, Any]) -> list[str]:
-    def rows(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-        return [(name.replace("_", " "), escape(value)) for name, value in words.flat(values)]
+    def rows(values: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(name.replace("_", " "), escape(value)) for name, value in values]
 
-    body = [page.keyed(rows(manifest["parameters"]))]
+    body = [page.keyed(rows(words.flat(manifest["parameters"])))]
     if manifest["calibration"]:
-        body += ["<h3>What follows from them</h3>", page.keyed(rows(manifest["calibration"]))]
+        body += ["<h3>What follows from them</h3>", page.keyed(rows(words.calibration(manifest)))]
     return body
 
 
@@ -231,5 +232,5 @@ def _files(manifest: Mapping[str, Any]) -> list[str]:
     return [
         page.table(("file", "SHA-256", "bytes"), rows, numbers=[2]),
         f"<p>{folder.MANIFEST} has the digests of all files, this page among them. "
-        f"<code>queryveil release verify DIR</code> {words.CHECK}</p>",
+        f"<code>queryveil release verify DIR</code> {escape(words.check(manifest))}</p>",
     ]

@@ -35,9 +35,9 @@ svg .mark { stroke-dasharray: none; fill: var(--paper); }
 
 _WIDE, _NARROW = (720, 340), (340, 300)
 _MOST_MARKS = 30
-_LEFT, _RIGHT, _TOP, _BOTTOM, _LINE = 68, 18, 34, 48, 20
-_LABEL_GAP, _LINE_GAP = 52, 34
-"""Room that a label needs beside and above the next."""
+_LEFT, _RIGHT, _TOP, _BOTTOM, _LINE = 68, 30, 34, 48, 20
+_LABEL_GAP, _LINE_GAP = 60, 34
+"""Room that a label needs beside and above the next; half of it fits beyond the right end: the longest is 100,000."""
 _STEPS = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,))
 MOST_SERIES = 3
 
@@ -70,6 +70,9 @@ class _Scale:
     high: float
     start: float
     end: float
+    first: float
+    last: float
+    """The smallest and the largest value that is drawn."""
 
     def __call__(self, value: float) -> float:
         low, high, at = self.low, self.high, value
@@ -87,10 +90,11 @@ class _Scale:
                 abs(self(one) - self(next_one)) >= gap for one, next_one in pairwise(found)
             ):
                 return found
-        # Of many powers of ten, as many as fit.
-        most = max(2, int(abs(self.end - self.start) / gap))
-        middle = [round(math.sqrt(self.low * self.high), 3)]
-        return found[:: math.ceil(len(found) / most)] if found else middle
+        if len(found) > 1:  # of many powers of ten, as many as fit
+            return found[:: math.ceil(len(found) / max(2, int(abs(self.end - self.start) / gap)))]
+        # One round value says nothing of a scale: the ends of what is drawn do.
+        others = [self.last, *_log_ticks(self.low, self.high, _STEPS[0]), 2 * self.first]
+        return [self.first, *[one for one in others if abs(self(one) - self(self.first)) >= gap][:1]]
 
 
 def figure(name: str, title: str, series: Sequence[Series], x: Axis, y: Axis, *, note: str = "") -> str:
@@ -177,11 +181,11 @@ def _mark(px: float, py: float, place: int) -> str:
 
 def _scale(axis: Axis, values: Sequence[float], start: float, end: float) -> _Scale:
     if not axis.log:
-        return _Scale(axis, 0.0, axis.top or _round_up(max(values)), start, end)
+        return _Scale(axis, 0.0, axis.top or _round_up(max(values)), start, end, min(values), max(values))
     low, high = min(values), max(values)
     # Some room at both ends, and never an axis of no length.
     span = max(high / low, 4.0) ** 0.04
-    return _Scale(axis, low / span, max(high, 2 * low) * span, start, end)
+    return _Scale(axis, low / span, max(high, 2 * low) * span, start, end, low, high)
 
 
 def _log_ticks(low: float, high: float, steps: Sequence[int]) -> list[float]:
@@ -208,7 +212,8 @@ def _label(value: float, axis: Axis) -> str:
     if axis.percent:
         return f"{100 * value:.3g} %"
     if value >= 1_000_000:
-        return f"{value / 1_000_000:,.3g} M"
+        millions = value / 1_000_000
+        return f"{millions:,.0f} M" if millions >= 999.5 else f"{millions:.3g} M"
     return f"{value:,.0f}" if value >= 1 and value == round(value) else f"{value:.3g}"
 
 

@@ -1,6 +1,8 @@
 """What a release is and promises, in sentences that data sheet, report and Croissant share.
 
-All of it comes from the manifest, so that it cannot say more than is published.
+All of it comes from the manifest, so that it cannot say more than is published. What is particular to a method stands
+there in the method's own words, as lines of `assessment` that begin with a name (DISCLOSED and the others below); where
+a method says nothing, the kind of its guarantee does.
 """
 
 from __future__ import annotations
@@ -9,12 +11,21 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queryveil.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, rounded_up
+from queryveil.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed, rounded_up
 
-_LIMITS_OF_PRIVACY = (
-    "What many people searched for is published on purpose, whatever it is.",
-    "Conclusions about a person from what is true of people in general are not prevented.",
-)
+DISCLOSED = "Disclosed"
+"""What of the log is given away, and what is kept back; for the question whether less would do."""
+LEARNT = "Learnt"
+"""What a reader can find out."""
+WITHHELD = "Withheld"
+"""What a reader cannot find out."""
+ON_PURPOSE = "On purpose"
+"""What is published whatever it is."""
+CHECKED = "Checked"
+"""What can be checked of k-anonymity from a release alone, and what cannot."""
+
+_MANY_PEOPLE = "What many people searched for is published on purpose, whatever it is."
+_IN_GENERAL = "Conclusions about a person from what is true of people in general are not prevented."
 _LIMITS = {
     K_ANONYMITY: (
         "What enough people searched for is published on purpose, whatever it is.",
@@ -30,7 +41,6 @@ NORMAL_FORM = (
     "Queries were brought to normal form first: Unicode NFKC, case-folded, white space collapsed, surrounding "
     "quotes removed."
 )
-CHECK = "re-reads the folder, its digests and thresholds, and recomputes the guarantee."
 
 _NOUNS = {
     ("keyword",): "keywords",
@@ -39,20 +49,56 @@ _NOUNS = {
     ("query", "url"): "clicks",
     ("prefix",): "words and prefixes",
 }
+_ONE = {"words and prefixes": "word or prefix"}
+
+
+def declared(manifest: Mapping[str, Any], name: str) -> list[str]:
+    """What the method says of itself under a name."""
+    lines = (line.partition(": ") for line in manifest.get("assessment") or ())
+    return [said for start, _, said in lines if start == name]
 
 
 def noun(name: str, columns: Sequence[str]) -> str:
     """What the rows of a counted table are called."""
-    return name if name != "items" else _NOUNS.get(tuple(columns[:-1]), name)
+    return name.replace("-", " ") if name != "items" else _NOUNS.get(tuple(columns[:-1]), name)
+
+
+def counted(number: int, of: str) -> str:
+    """A number and what it is of: '1 query', '2,000 queries'."""
+    one = _ONE.get(of) or (of[:-3] + "y" if of.endswith("ies") else of.removesuffix("s"))
+    return f"{number:,} {one if number == 1 else of}"
+
+
+def sizes(manifest: Mapping[str, Any]) -> str:
+    """How much the release holds: '7 queries, 70 clicks'."""
+    parts = []
+    for name, table in manifest["tables"].items():
+        of = "rows" if name == "log" else noun(name, [one["name"] for one in table["columns"]])
+        parts.append(counted(table["rows"], of))
+    return ", ".join(parts)
 
 
 def what_it_is(manifest: Mapping[str, Any]) -> str:
     """One sentence: what the release holds."""
-    nouns = {"log": "rows"}
-    sizes = ", ".join(
-        f"{table['rows']:,} {nouns.get(name, name)}" for name, table in manifest["tables"].items()
+    return f"{manifest['what']} ({sizes(manifest)})."
+
+
+def check(manifest: Mapping[str, Any]) -> str:
+    """What `release verify` does with such a release, and what it cannot do; begins in mid-sentence."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    if guarantee.kind == NONE:
+        form = "re-reads the folder and checks files, digests and the form of the tables."
+        return f"{form} There is no guarantee to check."
+    if guarantee.kind == K_ANONYMITY:
+        said = " ".join(declared(manifest, CHECKED)) or (
+            f"that every {guarantee.shared} is there often enough; that this is of different users cannot be seen from "
+            "a release"
+        )
+        return f"re-reads the folder and checks files, digests, the form of the tables, and {said}."
+    return (
+        "re-reads the folder, its digests and its tables, and computes the guarantee anew from the parameters that are "
+        "stated. That the random numbers were drawn as stated cannot be seen from one release."
     )
-    return f"{manifest['what']} ({sizes})."
 
 
 def promises(guarantee: Guarantee) -> list[str]:
@@ -76,7 +122,7 @@ def _compared(guarantee: Guarantee) -> str:
     if guarantee.disclosed:
         return (
             "Protected is what one user searched for, not the form that it had: the comparison is with the same log "
-            f"in which that user's whole history is {change} that agrees on {' and on '.join(guarantee.disclosed)}."
+            f"in which that user's whole history is {change} that agrees on {listed(guarantee.disclosed)}."
         )
     return (
         "Protected is everything that one user ever did in the log: the comparison is with the same log in which "
@@ -84,8 +130,12 @@ def _compared(guarantee: Guarantee) -> str:
     )
 
 
-def withheld(guarantee: Guarantee) -> list[str]:
+def withheld(manifest: Mapping[str, Any]) -> list[str]:
     """What someone who reads the release cannot find out."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    said = declared(manifest, WITHHELD)
+    if said:
+        return said
     if guarantee.kind == NONE:
         return ["Nothing is kept from a reader who tries."]
     if guarantee.kind == K_ANONYMITY:
@@ -100,37 +150,40 @@ def withheld(guarantee: Guarantee) -> list[str]:
         ]
     who = "" if guarantee.replaces else "Whether a certain person is in the log at all, or "
     what = "what a certain person searched for" if who else "What a certain person searched for"
+    beyond = "the bound above and what is published as it is" if guarantee.disclosed else "the bound above"
     found = [
-        f"{who}{what}, beyond the bound above: also for someone who knows what everyone else searched for, and has "
-        "any other data and any computer."
+        f"{who}{what}, beyond {beyond}: also for someone who knows what everyone else searched for, and has any other "
+        "data and any computer."
     ]
     if guarantee.delta:
         found.append(
             "What only that person searched for: anything that can be in the release because of one person alone is "
-            f"there with a probability of at most {promised_delta(guarantee)}."
+            f"there with a probability of at most {promised_delta(guarantee)}{which_delta(guarantee)}."
         )
     return found
 
 
-def learnt(guarantee: Guarantee) -> list[str]:
+def learnt(manifest: Mapping[str, Any]) -> list[str]:
     """What someone who reads the release can find out."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    said = declared(manifest, LEARNT)
     if guarantee.kind == NONE:
-        return [
+        return said or [
             "Who a row is about, if what stands in it, or how often it does, gives that person away.",
-            "Everything else in the rows that belong to the same person.",
+            "Everything else that the release links to that row.",
         ]
     if guarantee.kind == K_ANONYMITY:
         return [
-            f"What a group has in common, about each of its members: if all {guarantee.k:,} searched for it, each did.",
+            *(said or [_of_all_alike(guarantee)]),
             "What the last one of a group did, by someone who knows the others or poses as them with accounts of "
             "their own.",
             "What two releases say together, which can be more than either says.",
         ]
     found = [
-        "What many people searched for.",
+        *(said or ["What many people searched for."]),
         "What is true of people in general, and so probably of one of them.",
     ]
-    found += [f"{one[0].upper()}{one[1:]}, of every person, as it is." for one in guarantee.disclosed]
+    found += [f"Of every person, with certainty: {one}." for one in guarantee.disclosed]
     if guarantee.unit != "user":
         found.insert(
             0, f"More about a person the more there is of them: the bound counts for each {guarantee.unit}."
@@ -138,10 +191,28 @@ def learnt(guarantee: Guarantee) -> list[str]:
     return found
 
 
-def limits(guarantee: Guarantee) -> list[str]:
+def _of_all_alike(guarantee: Guarantee) -> str:
+    """What is learnt of people whose number is known."""
+    if guarantee.by_majority:
+        return (
+            f"What most of a group have in common: if a {guarantee.shared} can only be that of {guarantee.k:,} certain "
+            f"people, at least {guarantee.sure_of:,} of them searched for each keyword in it."
+        )
+    return (
+        f"What a group has in common, about each of its members: if a {guarantee.shared} can only be that of "
+        f"{guarantee.k:,} certain people, it is that of each of them."
+    )
+
+
+def limits(manifest: Mapping[str, Any]) -> list[str]:
     """What is assumed and what is not promised."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
     assumed = [f"Assumed: {one}." for one in guarantee.assumptions]
-    found = [*assumed, *_sentences(guarantee.caveats), *_LIMITS.get(guarantee.kind, _LIMITS_OF_PRIVACY)]
+    of_kind = _LIMITS.get(guarantee.kind) or (
+        *(declared(manifest, ON_PURPOSE) or [_MANY_PEOPLE]),
+        _IN_GENERAL,
+    )
+    found = [*assumed, *_sentences(guarantee.caveats), *of_kind]
     if guarantee.private:
         sum_of = "a ledger keeps the sum" if guarantee.composable else "no ledger can say by how much"
         found.append(f"Other releases of the same log add to the loss; {sum_of}.")
@@ -199,6 +270,35 @@ def _plain_tex(text: str) -> str:
 # -- values --------------------------------------------------------------------------------------------------
 
 
+_GROUPS = {"paper": "by the paper's formulas", "pure_dp": "if delta were 0"}
+_FIGURES = {
+    "delta_indistinguishable": "delta of approximate differential privacy",
+    "domain_bound": "with more possible items than this, no such method is better than publishing nothing",
+    "frequent": "users of an item that is to be published",
+    "accuracy": "probability that it is to be published with",
+    "users_for_half": "users of an item that is published with a probability of 50 %",
+    "users_for_99_percent": "users of an item that is published with a probability of 99 %",
+}
+"""What figures of a calibration mean, where their names do not say it."""
+
+
+def calibration(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What follows from the parameters, with the meaning of names that do not say it."""
+    of = "probabilistic" if manifest["guarantee"]["kind"] == PROBABILISTIC else "approximate"
+    return _glossed(manifest["calibration"], _FIGURES | {"delta": f"of {of} differential privacy"}, "")
+
+
+def _glossed(values: Mapping[str, Any], meant: Mapping[str, str], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            rows += _glossed(value, meant, f"{prefix}{_GROUPS.get(name, name)}: ")
+        else:
+            said = f"{name} ({meant[name]})" if name in meant else name
+            rows.append((prefix + said, plain(value)))
+    return rows
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Parameters or calibration as rows of text, however deep they are nested."""
     rows: list[tuple[str, str]] = []
@@ -224,3 +324,8 @@ def plain(value: Any) -> str:
 def promised_delta(guarantee: Guarantee) -> str:
     """The delta that survives any processing."""
     return rounded_up(guarantee.approximate().delta)
+
+
+def which_delta(guarantee: Guarantee) -> str:
+    """Behind that delta, where the guarantee has another one: which of them it is."""
+    return " (delta of approximate differential privacy)" if guarantee.kind == PROBABILISTIC else ""

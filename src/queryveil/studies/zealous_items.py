@@ -143,7 +143,7 @@ def _top_few(found: Findings) -> list[Check]:
             continue
         line = found.where(items=kind, metric=KL, top=str(least)).along("m")
         if not line:
-            made.append(Check(f"the top {kind} can be compared", False, "the log has too few of them"))
+            made.append(Check(f"the top {kind} can be compared", False, "no release has any of them"))
             continue
         if len(line) == 1 or 1 not in line:
             continue  # nothing to compare with

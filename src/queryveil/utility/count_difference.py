@@ -10,6 +10,8 @@ import numpy as np
 from queryveil.utility.frame import LOWER, OfItems, Original, Released, Stated
 from queryveil.utility.histograms import Histogram
 
+_SCALED = ", released counts scaled to the log's total"
+
 
 @dataclass(frozen=True)
 class Differences:
@@ -51,9 +53,13 @@ class CountDifference(OfItems):
     unit: ClassVar[str] = "counts"
     direction: ClassVar[str] = LOWER
     parts: ClassVar[dict[str, Stated]] = {
-        "mean": Stated("counts", LOWER, "mean absolute difference over the items of the log"),
-        "rms": Stated("counts", LOWER, "root of the mean squared difference over the items of the log"),
-        "total-variation": Stated("share", LOWER, "share of the log's counts that would have to be moved"),
+        "mean": Stated("counts", LOWER, f"mean absolute difference over the items of the log{_SCALED}"),
+        "rms": Stated(
+            "counts", LOWER, f"root of the mean squared difference over the items of the log{_SCALED}"
+        ),
+        "total-variation": Stated(
+            "share", LOWER, f"share of the log's counts that would have to be moved{_SCALED}"
+        ),
     }
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
@@ -61,3 +67,7 @@ class CountDifference(OfItems):
         if found is None:
             return dict.fromkeys(self.parts)
         return {"mean": found.mean, "rms": found.rms, "total-variation": found.total_variation}
+
+    def note(self, original: Original, release: Released) -> str:
+        """Side by side, a difference in users is no better or worse than one in occurrences."""
+        return f"counts of '{release.name}' are numbers of {release.unit}, and so are those of the log beside them"

@@ -1,4 +1,8 @@
-"""How well a release keeps the relative frequencies of the most frequent items."""
+"""How well a release keeps the relative frequencies of the most frequent items.
+
+A release that has none of these items has no frequencies of theirs, and so no figure here: on a log where no item is
+very frequent a number would be close to 0, and would look better than that of a release which has them all.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,17 @@ import numpy as np
 from queryveil.utility.frame import LOWER, OfItems, Original, Released
 from queryveil.utility.histograms import Histogram
 
+_HARDLY = 0.9
+"""A figure from this share of what no frequencies at all have is hardly better than that."""
+
 
 def l1_distance(original: Histogram, released: Histogram, most: int) -> float | None:
-    """Mean |p - q| over the original's most frequent items; p and q are shares of the two whole totals."""
+    """Mean |p - q| over the original's most frequent items; p and q are shares of the two whole totals.
+
+    None if there is no item, or if the release has none of these.
+    """
     top = original.top(most)
-    if not len(top) or not original.total:
+    if not original.total or not top.found_in(released).any():
         return None
     ours = top.counts / original.total
     theirs = top.counts_in(released) / max(released.total, 1)
@@ -25,10 +35,11 @@ def kl_divergence(original: Histogram, released: Histogram, most: int) -> float 
     """Relative entropy in nats of p from q over the original's most frequent items alone.
 
     p = (n + 1) / (N + j), where N is the sum over these j items, and q the same of the release: one more of each
-    item on both sides, so that a missing item costs much but not everything, and equal counts cost nothing.
+    item on both sides, so that a missing item costs much but not everything, and equal counts cost nothing. None if
+    there is no item, or if the release has none of these.
     """
     top = original.top(most)
-    if not len(top):
+    if not top.found_in(released).any():
         return None
     ours, theirs = (counts + 1.0 for counts in (top.counts, top.counts_in(released)))
     ours, theirs = ours / ours.sum(), theirs / theirs.sum()
@@ -49,6 +60,23 @@ class PrecisionL1(OfItems):
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
         top = original.histogram(kind, release.unit, self.most)
         return {"": l1_distance(top, release.histogram(kind), self.most)}
+
+    def note(self, original: Original, release: Released) -> str | None:
+        """Whether the figure is no better, or hardly, than that of no frequencies at all: few items, or untrue ones."""
+        if release.main is None:
+            return None
+        top, theirs = (
+            original.histogram(release.main, release.unit, self.most),
+            release.histogram(release.main),
+        )
+        found = l1_distance(top, theirs, self.most)
+        nothing = float((top.counts / max(1, top.total)).mean()) if len(top) else 0.0
+        if found is None or found < _HARDLY * nothing:
+            return None
+        return (
+            f"of '{release.name}', which has {int(top.found_in(theirs).sum()):,} of these {len(top):,} items, it is "
+            f"{found:.2g}; if all frequencies are taken to be 0 it is {nothing:.2g}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
