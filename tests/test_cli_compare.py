@@ -102,6 +102,31 @@ def test_wrong_usage_is_one_sentence(asked: list[str], said: str) -> None:
     assert json.loads(command("compare", *asked, "--json").err)["error"]["kind"] == "usage"
 
 
+def test_a_folder_of_somebody_else_is_refused_before_the_log_is_read() -> None:
+    Path("z/s.partial").mkdir(parents=True)
+    Path("z/s.partial/thesis.txt").write_text("years of work")
+    done = command("compare", "missing.tsv", "--study", "release-d", "--out", "z/s", *QUICK)
+    assert (done.code, done.out) == (2, "") and done.err.count("\n") == 1
+    assert "choose another --out" in done.err
+    assert [file.name for file in Path("z").rglob("*")] == ["s.partial", "thesis.txt"]
+
+
+def test_a_folder_that_cannot_go_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from queryveil.studies import running
+
+    asked = ("compare", "log.tsv", "--study", "release-d", "--out", "out", *QUICK)
+    real = running._write
+
+    def and_another_file(*given: Any) -> None:
+        real(*given)
+        Path("out.partial/thesis.txt").write_text("years of work")
+
+    monkeypatch.setattr(running, "_write", and_another_file)
+    done = command(*asked)
+    assert done.code == 0 and "out.partial: something else is in it" in done.out
+    assert [file.name for file in Path("out.partial").iterdir()] == ["thesis.txt"]
+
+
 def test_an_interruption_says_that_it_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from queryveil.studies import running
 

@@ -223,3 +223,15 @@ def test_extreme_parameters_give_a_plan_or_a_sentence(extreme: dict) -> None:
         assert error.hint
     else:
         assert json.dumps(plan.as_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("part", ["parameters", "calibration", "tables", "guarantee", None])
+def test_a_damaged_manifest_is_told(part: str | None, tmp_path: Path) -> None:
+    qv.publish(qv.read(many(60, ["news"])), qv.KQuery(k=5), out=tmp_path / "out")
+    manifest = tmp_path / "out" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(content | {part: None}) if part else "[" * 200_000)
+    with pytest.raises(
+        qv.InputError, match=r"cannot be read .*; see what is wrong with queryveil release verify"
+    ):
+        qv.load(tmp_path / "out")

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.mechanisms import semantic_rows, semantic_table
+from queryveil.mechanisms import semantic_map, semantic_rows, semantic_table
 from queryveil.noise import Noise
 from queryveil.report.chances import chances
 from queryveil.report.words import withheld
@@ -353,6 +353,29 @@ def test_draws_of_a_user_do_not_depend_on_windows(food_file: Path, monkeypatch: 
     monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 7)
     monkeypatch.setattr(semantic_table, "_PILE_ROWS", 9)
     assert by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4))) == whole
+
+
+@pytest.mark.parametrize("noise", [Noise(), NoiseOfUsers(1)], ids=["together", "each alone"])
+def test_users_are_padded_some_at_a_time(
+    noise: Noise, food_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many queries a user is given, so many are made up at once as fit into memory."""
+    users = {f"u{number}": ["tea"] * (number % 3) for number in range(20)}
+    together: list[int] = []
+    replaced = qv.Semantic.replaced
+
+    def watched(method: qv.Semantic, found: Any, *rest: Any) -> Any:
+        together.append(found.users)
+        return replaced(method, found, *rest)
+
+    monkeypatch.setattr(qv.Semantic, "replaced", watched)
+    monkeypatch.setattr(semantic_map, "_MOST_SLOTS", 30)
+    method = qv.Semantic(epsilon=1, max_phrases=7, pad=True, taxonomy=str(food_file))
+    release = qv.publish(
+        qv.read(history(**{name: own or [""] for name, own in users.items()})), method, noise=noise
+    )
+    assert max(together) <= 4 and sum(together) == 20
+    assert release.tables["log"]["user"].value_counts().field("counts").to_pylist() == [7] * 20
 
 
 def test_the_curator_alone_knows_which_user_a_number_stands_for(food_file: Path, tmp_path: Path) -> None:

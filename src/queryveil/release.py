@@ -172,6 +172,8 @@ def load(path: str | Path) -> Release:
         )
     try:
         manifest = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
+        if not all(isinstance(manifest[part], dict) for part in ("parameters", "calibration", "tables")):
+            raise TypeError
         plan = Plan(
             method=manifest["method"],
             parameters=manifest["parameters"],
@@ -182,7 +184,15 @@ def load(path: str | Path) -> Release:
             assessment=tuple(manifest.get("assessment", ())),
         )
         tables = {name: pq.read_table(release / folder.table_file(name)) for name in manifest["tables"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
         raise InputError(
             f"the release in '{release}' cannot be read ({type(error).__name__})",
             "see what is wrong with queryveil release verify, or fetch it again",

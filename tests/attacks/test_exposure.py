@@ -92,7 +92,10 @@ def test_who_is_a_star_is_told_by_the_raw_log() -> None:
     alone = counts([release])
     assert alone["occurrences"]["non-star"] == 5, "five times in itself"
     assert counts([release], log)["queries"]["non-star"] == 0, "but famous in the log"
-    assert found([log, release])["subjects"][1]["counts"]["queries"] == wanted(person=1)
+    own = qv.publish(log, qv.AdHoc(steps=("delete-users",)), i_understand=True)
+    assert found([log, own])["subjects"][1]["counts"]["queries"]["non-star"] == 3
+    with pytest.raises(qv.InputError, match="it is a release of another log"):
+        found([log, release])
     assert counts([log], star=11)["queries"]["non-star"] == 13
     assert counts([log], star=1)["queries"]["non-star"] == 0
 

@@ -116,6 +116,97 @@ def test_cells_of_another_run_are_not_mixed_in(log: qv.SearchLog, tmp_path: Path
     assert qv.compare(log, "release-d", out=tmp_path / "out", vary=SMALL).resumed == 1
 
 
+def snapshot(place: Path) -> dict[str, tuple[int, bytes]]:
+    return {file.name: (mode(file), file.read_bytes()) for file in place.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("about", [None, "{}", "[1]", '{"study": "release-d", "title": "mine"}', "cut"])
+def test_a_folder_of_somebody_else_is_refused_and_left_as_it_is(
+    log: qv.SearchLog, tmp_path: Path, about: str | None
+) -> None:
+    theirs = tmp_path / "out.partial"
+    (theirs / "deep").mkdir(parents=True)
+    (theirs / "deep" / "thesis.txt").write_text("years of work")
+    if about is not None:
+        (theirs / "about.json").write_text(about)
+    before, rights = snapshot(theirs), mode(theirs)
+    with pytest.raises(qv.UsageError, match="is not from an earlier run; move it away"):
+        qv.compare(log, "release-d", out=tmp_path / "out", vary=SMALL)
+    assert (snapshot(theirs), mode(theirs)) == (before, rights)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.partial"]
+
+
+def test_links_and_files_are_no_place_for_finished_cells(log: qv.SearchLog, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "a.partial").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "b.partial").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "c.partial").write_text("mine")
+    for name in "abc":
+        with pytest.raises(qv.UsageError, match="exists already"):
+            qv.compare(log, "release-d", out=tmp_path / name, vary=SMALL)
+    assert list((tmp_path / "elsewhere").iterdir()) == [] and not (tmp_path / "nowhere").exists()
+
+
+def test_finished_cells_are_private_in_a_folder_that_was_there(log: qv.SearchLog, tmp_path: Path) -> None:
+    kept = tmp_path / "out.partial"
+    kept.mkdir()
+    (kept / "about.0123abcd.tmp").write_text("{")  # a first run that was killed at its first file
+    kept.chmod(0o755)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            qv.compare(log, broken_after(1)[0], out=tmp_path / "out", vary=SMALL)
+        assert mode(kept) == 0o700 and {rights for rights, _ in snapshot(kept).values()} == {0o600}
+        for file in (kept, *kept.iterdir()):
+            file.chmod(0o777)
+    assert qv.compare(log, "release-d", out=tmp_path / "out", vary=SMALL).left is None
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_only_its_own_files_are_removed(log: qv.SearchLog, tmp_path: Path) -> None:
+    kept = tmp_path / "out.partial"
+    with pytest.raises(KeyboardInterrupt):
+        qv.compare(log, broken_after(2)[0], out=tmp_path / "out", vary=SMALL)
+    (kept / "thesis.txt").write_text("years of work")
+    (kept / f"{'0' * 24}.json").write_text("no cell of this study")
+    made = qv.compare(log, "release-d", out=tmp_path / "out", vary=SMALL)
+    assert made.resumed == 2 and made.left == kept and made.as_dict()["left"] == str(kept)
+    assert sorted(path.name for path in kept.iterdir()) == [f"{'0' * 24}.json", "thesis.txt"]
+
+
+def damaged(rows: list[dict[str, Any]]) -> list[Any]:
+    """What a cell's file may hold by accident, none of it a finished cell."""
+    row = rows[0]
+    wrong = {"study": "g", "d": 99, "delta": "0.001", "how": None, "repeat": 0.5, "metric": 7, "unit": [1]}
+    changed = [[row | {name: value}] for name, value in wrong.items()]
+    values = [[row | {"value": value}] for value in (None, "1", True, [1], float("nan"), 10**400)]
+    short = [{name: value for name, value in row.items() if name != "unit"}]
+    return [{"a": 1}, [1], 5, None, "x", [], [[]], [{"study": "g"}], short, [row, 1], *changed, *values]
+
+
+def test_a_damaged_cell_is_done_again(log: qv.SearchLog, tmp_path: Path) -> None:
+    vary: dict[str, list[Any]] = {"d": [1, 2], "delta": [1e-3], "analysis": ["paper"]}
+    kept, whole = tmp_path / "out.partial", qv.compare(log, "release-d", vary=vary)
+    with pytest.raises(KeyboardInterrupt):
+        qv.compare(log, broken_after(1)[0], out=tmp_path / "out", vary=vary)
+    [file] = [one for one in kept.iterdir() if one.name != "about.json"]
+    good = file.read_text()
+    texts = [json.dumps(content) for content in damaged(json.loads(good))]
+    for text in (*texts, "", good[:-5], "[" * 100_000, "\x00"):
+        file.write_text(text)
+        study, asked = broken_after(1)
+        with pytest.raises(KeyboardInterrupt):
+            qv.compare(log, study, out=tmp_path / "out", vary=vary)
+        assert len(asked) == 1 and json.loads(file.read_text()), text[:80]
+    made = qv.compare(log, "release-d", out=tmp_path / "out", vary=vary)
+    assert made.resumed == 1 and made.table.num_rows == whole.table.num_rows
+
+
+def test_a_grid_without_end_is_refused(log: qv.SearchLog) -> None:
+    vary = {"d": range(1, 3001), "epsilon": range(1, 3001)}
+    with pytest.raises(qv.UsageError, match=r"has [0-9,]+,000,000 cells, and 100,000 are the most"):
+        qv.compare(log, "release-d", vary=vary)
+
+
 def test_an_existing_output_is_left_alone(log: qv.SearchLog, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(qv.UsageError, match="exists already"):
@@ -143,6 +234,7 @@ def test_hostile_queries_are_safe_in_spreadsheets_and_pages(tmp_path: Path) -> N
     [
         ({"study": "release-x"}, "there is no study"),
         ({"repeats": 0}, "'repeats' must be an int"),
+        ({"repeats": 100_001}, "from 1 to 100000"),
         ({"repeats": True}, "'repeats' must be an int"),
         ({"vary": {"k": [1]}}, "does not vary 'k'"),
         ({"vary": {"d": []}}, "whole numbers above 0"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,11 +70,15 @@ def test_a_process_that_cannot_start_says_why_in_a_sentence(
 
 
 def test_cells_of_a_changed_file_are_not_mixed_in(log: qv.SearchLog, own: Path, tmp_path: Path) -> None:
-    study = qv.find_study(own)
+    real = qv.find_study(own)
+
+    def measure(*_: object) -> list[dict[str, Any]]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        qv.compare(log, dataclasses.replace(real, measure=measure), out=tmp_path / "out")
     own.write_text(OWN.replace("epsilon: 1", "epsilon: 2"))
-    assert qv.find_study(own).version != study.version
-    (tmp_path / "out.partial").mkdir()
-    (tmp_path / "out.partial" / "about.json").write_text("{}")
+    assert qv.find_study(own).version != real.version
     with pytest.raises(qv.UsageError, match="another study, log or setting"):
         qv.compare(log, own, out=tmp_path / "out")
 
@@ -113,6 +119,112 @@ def test_what_is_wrong_is_said_in_a_sentence(own: Path, text: str, said: str) ->
         qv.find_study(own)
     assert said in str(told.value) and "\n" not in str(told.value)
     assert "fear of" not in str(told.value), "a log that was named by mistake is not repeated"
+
+
+ONE = "methods: [{method: k-query, k: 5}]\n"
+VARIED = "methods: [{method: zealous, delta: 1e-3}]\n"
+COVERAGE = "measures: [coverage]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [[1]]}", "not a single value"),
+        (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [{a: 1}]}", "not a single value"),
+        (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [1, null]}", "a value that is empty"),
+        (VARIED + COVERAGE + f"vary: {{epsilon: [0x{'f' * 9000}]}}", "not a single value"),
+        (VARIED + COVERAGE + "vary: {epsilon: [5], promise: [[a]]}", "not a single value"),
+        ("methods: [{method: zealous, items: {a: 1}}]\n" + COVERAGE, "not a single value"),
+        ("methods: [{method: semantic}]\nvary: {pad: [true, false]}\n" + COVERAGE, "cannot vary"),
+        ("methods: [{method: k-query, k: [5]}]\n" + COVERAGE, "not a single value"),
+        ("methods: [{method: k-query, k: 5, label: [a]}]\n" + COVERAGE, "'label' is not a text"),
+        ("methods: [{method: k-query}]\n" + COVERAGE, "k-query needs 'k'"),
+        (ONE + COVERAGE + "name: {a: b}", "'name' is not a text"),
+        (ONE + COVERAGE + "name: 2026-05-32", "is not YAML"),
+        (ONE + COVERAGE + "name: !!bool maybe", "is not YAML"),
+        (ONE + COVERAGE + "pattern: 7", "'pattern' is not a text"),
+        (ONE + "measures: [[coverage]]", "'measures' is not a text"),
+        (ONE + COVERAGE + "top: abc", "'top' must be a whole number"),
+        (ONE + COVERAGE + "top: [1, 2]", "'top' must be a whole number"),
+        (ONE + COVERAGE + "top: true", "'top' must be a whole number"),
+        (ONE + "measures: [coverage@10]\ntop: abc", "'top' must be a whole number"),
+        (ONE + COVERAGE + "seeds: {a: b}", "'seeds' is not a list"),
+        (ONE + COVERAGE + "seeds: [1]", "'seeds' is not a list"),
+        (ONE + COVERAGE + "repeats: 100001", "from 1 to 100000"),
+        (
+            VARIED + COVERAGE + f"vary: {{epsilon: {[*range(1, 3001)]}, max_items: {[*range(1, 3001)]}}}",
+            "its grid has 9,000,000 cells, and 100,000 are the most",
+        ),
+    ],
+)
+def test_nonsense_is_told_when_the_file_is_read(own: Path, text: str, said: str) -> None:
+    own.write_text(text)
+    with pytest.raises(qv.InputError) as told:
+        qv.find_study(own)
+    assert said in str(told.value) and told.value.hint and len(str(told.value)) < 300
+
+
+def expecting(measures: str, measure: str) -> str:
+    return (
+        f"methods: [{{method: k-query}}]\nvary: {{k: [5, 6]}}\nmeasures: [{measures}]\n"
+        f"expect: [{{measure: {measure}, along: k, shape: flat}}]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("measures", "measure", "meant"),
+    [
+        ("coverage", "coverage", "coverage@100"),
+        ("coverage@2", "coverage", "coverage@2"),
+        ("coverage", "coverage/clicks", "coverage@100/clicks"),
+        ("released-share", "released-share/impressions", "released-share/impressions"),
+    ],
+)
+def test_what_is_expected_may_leave_out_the_default(
+    own: Path, log: qv.SearchLog, measures: str, measure: str, meant: str
+) -> None:
+    own.write_text(expecting(measures, measure))
+    made = qv.compare(log, own)
+    assert made.checks[0].name.startswith(f"{meant} is flat along k")
+    if "clicks" not in meant:
+        assert made.checks[0].passed, "and it is found among what was measured"
+
+
+@pytest.mark.parametrize(
+    ("measures", "measure", "said"),
+    [
+        ("coverage@10", "coverge@10", "did you mean coverage@10"),
+        ("coverage@10", "coverage@100", "did you mean coverage@10"),
+        ("released-share", "released-share/impresions", "did you mean released-share/impressions"),
+        ("coverage@10", "xyz", "use one of coverage@10"),
+        ("'coverage@10', 'coverage@20'", "coverage", "write one of coverage@10, coverage@20"),
+        ("coverage", "[coverage]", "'measure' is not a text"),
+        ("coverage", "null", "'measure' is not a text"),
+    ],
+)
+def test_what_is_expected_must_be_measured(own: Path, measures: str, measure: str, said: str) -> None:
+    own.write_text(expecting(measures, measure))
+    with pytest.raises(qv.InputError, match=said):
+        qv.find_study(own)
+
+
+def test_every_method_is_planned_before_anything_is_written(
+    log: qv.SearchLog, own: Path, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    own.write_text(
+        "methods: [{method: k-query, k: 5}, {method: profile-histogram, epsilon: 1, max_queries: 5, domain: dogg}]\n"
+        "measures: [coverage]\n"
+    )
+    with pytest.raises(qv.UsageError, match="concept"):
+        qv.compare(log, own, out=tmp_path / "out")
+    own.write_text(OWN)
+    with pytest.raises(qv.UsageError, match="parameter 'max_items'"):
+        qv.compare(log, own, out=tmp_path / "out", vary={"max_items": [1, 10**11]})
+    own.write_text("methods: [{method: k-query, k: 5000}]\nmeasures: [coverage]\n")
+    with pytest.raises(qv.QueryveilError, match="5,000 users"):
+        qv.compare(log, own, out=tmp_path / "out")
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_files_and_names_that_are_not_there(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from queryveil.attacks import exposed
 from queryveil.attacks.exposed import Subject
-from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference
+from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference, origins
+from queryveil.log import SearchLog
 from queryveil.parameters import param, validate
 from queryveil.spotting import Spotter
 from queryveil.spotting.counting import (
@@ -32,7 +33,6 @@ from queryveil.spotting.counting import (
 )
 
 if TYPE_CHECKING:
-    from queryveil.log import SearchLog
     from queryveil.release import Release
 
 Ints = npt.NDArray[np.int64]
@@ -189,6 +189,9 @@ class ExposureAttack:
     ) -> AttackResult:
         """Look at logs and releases, and count. Maps of hashes to words are files, or are handed over."""
         many: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
+        raw = [one for one in many if isinstance(one, SearchLog)]
+        # A column beside a log's is read as what became of that log; with several of them nobody can tell.
+        warnings = origins(raw[0], [one for one in many if one is not raw[0]]) if len(raw) == 1 else []
         looked_at = exposed.with_words(exposed.subjects(many), mapping, truth)
         spotter = Spotter(rare=self.rare_names == "keep")
         known_by = exposed.of_log(reference, "reference") if reference is not None else _first_log(looked_at)
@@ -208,7 +211,8 @@ class ExposureAttack:
         # A log has no path, nor has a release that was not saved.
         paths = (getattr(one, "path", None) for one in many)
         each = {path: one.headline for path, one in zip(paths, found, strict=True) if path is not None}
-        return replace(result, each=each)
+        words = (*result.words, *(("Warning", one) for one in warnings))
+        return replace(result, each=each, words=words)
 
     def _exposure(self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints) -> Exposure:
         texts = subject.texts

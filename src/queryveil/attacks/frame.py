@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
@@ -13,6 +13,7 @@ from queryveil.mechanisms import Mechanism
 from queryveil.noise import Noise
 
 if TYPE_CHECKING:
+    from queryveil.log import SearchLog
     from queryveil.release import Release
 
 CONFIDENCE = 0.95
@@ -132,6 +133,16 @@ def simulate(table: pa.Table, method: Mechanism, noise: Noise | None = None) -> 
     from queryveil.release import publish
 
     return publish(read(table), method, noise=noise, allow_empty=True)
+
+
+def origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
+    """Refuse releases of another log; what speaks against one and is no proof is said."""
+    from queryveil.utility import origin
+    from queryveil.utility.frame import Original, Released
+
+    original = Original(log)
+    sides = [Released.of(release) for release in releases]
+    return [f"{side.name}: {said}" for side in sides for said in origin.check(original, side)]
 
 
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

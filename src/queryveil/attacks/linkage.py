@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference
+from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference, origins
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms.texts import HASHES, LABELS, as_read, texts_of
 from queryveil.parameters import param, validate
@@ -66,7 +66,7 @@ class LinkageAttack:
         self, log: SearchLog, releases: Sequence[Release] = (), /, *, progress: Progress | None = None
     ) -> AttackResult:
         """Who is singled out in the log, and in each release."""
-        warnings = _origins(log, releases)
+        warnings = origins(log, releases)
         steps, done = 1 + len(releases), 0
         held = Held.of_log(log)
         draws = Draws(held, self.trials, max(self.known), self.seed)
@@ -81,7 +81,7 @@ class LinkageAttack:
                 each[release.path] = _headline(_longest(found))
             if progress:
                 progress(done := done + 1, steps)
-        headline = _headline(_longest(results))
+        headline = _worst(results)
         return AttackResult(
             attack=self.name,
             success=headline.success,
@@ -138,20 +138,17 @@ def _readable(table: pa.Table) -> pa.Table:
     return table.set_column(place, "query", as_read(table["query"]))
 
 
-def _origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
-    """Refuse releases of another log; what speaks against one and is no proof is said."""
-    from queryveil.utility import origin
-    from queryveil.utility.frame import Original, Released
-
-    original = Original(log)
-    sides = [Released.of(release) for release in releases]
-    return [f"{side.name}: {said}" for side in sides for said in origin.check(original, side)]
-
-
 def _longest(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The last of those who know the most queries."""
     most = max(one["known"] for one in results)
     return [one for one in results if one["known"] == most][-1]
+
+
+def _worst(results: Sequence[dict[str, Any]]) -> Headline:
+    """The release with the largest sure advantage of those who know the most queries; the log if there is none."""
+    most = max(one["known"] for one in results)
+    known = [_headline(one) for one in results if one["known"] == most]
+    return max(known[1:] or known, key=lambda one: (one.trials > 0, one.interval[0], one.success))
 
 
 def _headline(one: dict[str, Any]) -> Headline:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil import output
 from queryveil.cli import console, options
 
 Log = Annotated[
@@ -121,7 +120,7 @@ def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]
     study = qv.find_study(given["study"])
     if given["out"] is None:
         raise qv.UsageError("where the results go is not said", "pass --out DIR")
-    output.new_folder(given["out"])
+    study.check_out(given["out"])
     if study.needs_log and given["log"] is None:
         raise qv.UsageError(
             f"study {study.name} needs a log", f"name one: queryveil compare LOG --study {study.name}"
@@ -152,6 +151,8 @@ def show(made: qv.Comparison) -> None:
     console.labelled("wrote", f"{made.path}: {len(made.findings):,} rows in table.csv and table.parquet")
     for file in made.figures:
         console.labelled("", f"{file} (and .svg, .html)")
+    if made.left is not None:
+        console.labelled("left", f"{made.left}: something else is in it beside the finished cells")
     if made.given.log is not None:
         console.labelled("For you", "These results come from the raw log: they are for its curator alone.")
     console.labelled("Next", f"open {made.path}/index.html")

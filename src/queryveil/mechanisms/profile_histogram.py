@@ -66,6 +66,11 @@ class ProfileHistogram:
             )
 
     @property
+    def slots(self) -> int:
+        """Queries of every user in the release."""
+        return self.max_queries
+
+    @property
     def scale(self) -> float:
         """Of two histories each can have all its phrases where the other has none."""
         return calibration.scale_at_least(Fraction(2 * self.max_queries) / Fraction(self.epsilon))
@@ -116,7 +121,7 @@ class ProfileHistogram:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         choice = self.choice()
-        with run.stage("protect") as say, Rows(log, choice.taxonomy, run.noise) as rows:
+        with run.stage("protect") as say, Rows(log, choice.taxonomy, run.noise, self.slots) as rows:
             for some in drawn(log, self, run.noise):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()

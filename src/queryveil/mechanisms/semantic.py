@@ -105,6 +105,11 @@ class Semantic:
         return self.epsilon_per == "query" or self.max_phrases is not None
 
     @property
+    def slots(self) -> int | None:
+        """Queries of every user in a padded release."""
+        return self.max_phrases if self.pad else None
+
+    @property
     def per_single_phrase(self) -> bool:
         """Whether epsilon is promised for one phrase, because a user may have any number of them."""
         return self.epsilon_per == "query" and self.max_phrases is None
@@ -181,7 +186,7 @@ class Semantic:
         """Any log with users and queries will do."""
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise) as rows:
+        with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise, self.slots) as rows:
             for some in drawn(log, self, run.noise, keep=self.keep_words):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()

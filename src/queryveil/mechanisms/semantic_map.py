@@ -17,12 +17,19 @@ from queryveil.mechanisms.semantic_domain import Choice
 from queryveil.mechanisms.semantic_rows import TEXTS, Phrases, Tally, by_user, events, phrases_of
 from queryveil.noise import Noise
 
+_MOST_SLOTS = 2_000_000
+"""Queries that are made up at once."""
+
 
 class Replacing(Protocol):
     """A method that puts drawn concepts in the place of each user's own, whoever else is there."""
 
     @property
     def taxonomy(self) -> str | None: ...
+
+    @property
+    def slots(self) -> int | None:
+        """How many queries every user has in the release; None if it is as many as she posed."""
 
     def choice(self) -> Choice:
         """The domains, and how concepts are drawn from them."""
@@ -73,11 +80,15 @@ class _Drawing:
     def _with_noise(
         self, names: pa.StringArray, found: Phrases
     ) -> Iterator[tuple[pa.StringArray, Phrases, Noise]]:
-        if not isinstance(self.noise, OfUsers):
-            yield names, found, self.noise
-            return
-        for user, name in enumerate(names.to_pylist()):
-            yield names.slice(user, 1), found.of_user(user), self.noise.of_user(name)
+        of_users = self.noise if isinstance(self.noise, OfUsers) else None
+        # A user may have many more queries afterwards than before: so many users at once as fit into memory.
+        some = 1 if of_users else found.users
+        if self.method.slots is not None:
+            some = min(some, max(1, _MOST_SLOTS // self.method.slots))
+        for first in range(0, found.users, some):
+            own = found.of_users(first, min(first + some, found.users))
+            noise = of_users.of_user(names[first].as_py()) if of_users else self.noise
+            yield names.slice(first, own.users), own, noise
 
 
 def drawn(log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none") -> Iterator[Drawn]:

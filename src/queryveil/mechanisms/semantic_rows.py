@@ -60,10 +60,10 @@ class Phrases:
         """Of each user's phrases the first so many."""
         return self.only(self.ranks() < most)
 
-    def of_user(self, user: int) -> Phrases:
-        """The phrases of one user alone."""
-        own = self.only(slice(*np.searchsorted(self.owners, [user, user + 1]).tolist()))
-        return replace(own, users=1, owners=np.zeros_like(own.owners))
+    def of_users(self, first: int, end: int) -> Phrases:
+        """The phrases of some users, one after another."""
+        own = self.only(slice(*np.searchsorted(self.owners, [first, end]).tolist()))
+        return replace(own, users=end - first, owners=own.owners - first)
 
     def ordered(self, topics: Numbers, noise: Noise) -> Phrases:
         """The same phrases with an order for queries of one moment: by what a release shows of them, then by chance.

@@ -25,7 +25,7 @@ from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 
 _PILE_ROWS = 500_000
-"""Rows of the log for each pile, so that one pile fits into memory however long the log is."""
+"""Rows for each pile, so that one pile fits into memory however long the log is."""
 _MOST_PILES = 256
 """Files that are open at once."""
 _CHUNK_ROWS = 250_000
@@ -41,10 +41,12 @@ _MAP = pa.schema([("user", pa.int64()), ("original", pa.string())])
 class Rows:
     """Takes users with drawn concepts, and gives the table to publish; a context, because files wait in between."""
 
-    def __init__(self, log: SearchLog, taxonomy: Taxonomy, noise: Noise) -> None:
+    def __init__(self, log: SearchLog, taxonomy: Taxonomy, noise: Noise, slots: int | None = None) -> None:
+        """`slots` is how many rows every user will have; None if no more than she has in the log."""
         self.tally = Tally()
         self._taxonomy, self._noise = taxonomy, noise
-        self._number = min(_MOST_PILES, 1 + log.rows // _PILE_ROWS)
+        rows = log.rows if slots is None else log.users * slots
+        self._number = min(_MOST_PILES, 1 + rows // _PILE_ROWS)
         # A table on disk stays readable after its file has lost its name.
         self._folder = tempfile.TemporaryDirectory(dir=log.workspace, ignore_cleanup_errors=True)
         self._piles: dict[int, pa.ipc.RecordBatchStreamWriter] = {}

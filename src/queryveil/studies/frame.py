@@ -18,14 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from queryveil import output
 from queryveil.errors import UsageError
 from queryveil.log import SearchLog
+from queryveil.studies import keeping
 
 Value = int | float | str
 Progress = Callable[[int, int], None]
 Row = dict[str, Any]
 
 EXPECTED, MEASURED = "expected", "measured"
+MOST_REPEATS, MOST_CELLS = 100_000, 100_000
 _MOST = 10**12
 """Whole numbers from here on are no number of anything in a log."""
 
@@ -163,6 +166,10 @@ def _every(_: Given, __: Cell) -> bool:
     return True
 
 
+def _nothing(_: Given, __: Sequence[Cell]) -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """An experiment, declared: adding one is a module with such a value and a line in the registry."""
@@ -197,6 +204,8 @@ class Study:
     """Leaves out points of the grid that a log cannot reach."""
     only: Callable[[Given, Cell], bool] = _every
     """Leaves out cells that would repeat another one."""
+    ahead: Callable[[Given, Sequence[Cell]], None] = _nothing
+    """Refuses, before anything is written, what would stop one of the cells."""
     version: str = ""
     """Tells studies of one name apart; finished cells of one are no use to the other."""
 
@@ -212,12 +221,23 @@ class Study:
                 f"study {self.name} does not vary '{next(iter(wanted))}'",
                 f"it varies {', '.join(axis.name for axis in self.axes)}",
             )
+        number = math.prod(len(axis.values) for axis in made.values())
+        if number > MOST_CELLS:
+            raise UsageError(
+                f"the grid of study {self.name} has {number:,} cells, and {MOST_CELLS:,} are the most",
+                "give what varies fewer values",
+            )
         return {name: axis.values for name, axis in made.items()}
 
     def cells(self, given: Given) -> list[Cell]:
         points = itertools.product(*given.axes.values())
         cells = (Cell(dict(zip(given.axes, point, strict=True))) for point in points)
         return [cell for cell in cells if self.only(given, cell)]
+
+    def check_out(self, out: Path) -> None:
+        """Refuse a place where its results, or its finished cells, cannot go."""
+        output.new_folder(out)
+        keeping.check_place(out)
 
     def check_log(self, log: SearchLog | None) -> None:
         """Refuse a log that lacks what the study needs."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.errors import InputError
+from queryveil.errors import CannotBeMet, InputError
 from queryveil.guarantee import K_ANONYMITY
 from queryveil.mechanisms import MECHANISMS, Mechanism
 from queryveil.parameters import parameters
@@ -94,6 +94,7 @@ def study(
         checks=functools.partial(checked, grid),
         needs=needs,
         only=functools.partial(_differs, grid),
+        ahead=functools.partial(_plan, grid),
         version=version,
     )
 
@@ -109,6 +110,17 @@ def _differs(grid: Grid, given: Given, cell: Cell) -> bool:
         name == METHOD or entry.takes(name) or value == given.axes[name][0]
         for name, value in cell.values.items()
     )
+
+
+def _plan(grid: Grid, given: Given, cells: Sequence[Cell]) -> None:
+    """Every method with every setting, as far as it can be told without reading a row."""
+    log = given.the_log
+    if log.users == 0:
+        raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+    for cell in cells:
+        method = grid.entry(cell[METHOD]).made(cell.values)
+        method.plan(users=log.users if method.needs_users else None)
+        method.check(log)
 
 
 def _measure(grid: Grid, original: Original, given: Given, cell: Cell) -> Iterator[Row]:

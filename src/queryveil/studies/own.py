@@ -16,17 +16,22 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from queryveil.errors import InputError, UsageError
+from queryveil.items import KINDS
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import Parameter, parameters
 from queryveil.studies import grid
-from queryveil.studies.frame import Axis, Study
+from queryveil.studies.frame import MOST_CELLS, MOST_REPEATS, Axis, Study
 from queryveil.studies.grid import Entry, Expected, Grid
 from queryveil.utility.evaluation import measures
+from queryveil.utility.frame import Measure
 
 _KEYS = (
     "name",
@@ -42,6 +47,8 @@ _KEYS = (
 )
 _SHAPES = ("rising", "falling", "flat")
 _LARGEST = 1_000_000
+_FURTHEST = 2**63
+"""No whole number of a file is as large."""
 
 
 def read_study(file: str | Path) -> Study:
@@ -60,17 +67,20 @@ def read_study(file: str | Path) -> Study:
         _axis(about, entries, str(name), values)
         for name, values in about.mapping(document.get("vary") or {}, "vary").items()
     )
-    chosen = measures(
-        [str(one) for one in about.sequence(document.get("measures"), "measures", needed=True)],
-        seeds=document.get("seeds"),
-        pattern=document.get("pattern"),
-        top=document.get("top"),
-    )
+    _complete(about, entries, {axis.name for axis in vary})
+    number = len(entries) * math.prod(len(axis.values) for axis in vary)
+    if number > MOST_CELLS:
+        raise about.wrong(
+            f"its grid has {number:,} cells, and {MOST_CELLS:,} are the most", "give what varies fewer values"
+        )
+    chosen = _measures(about, document)
     repeats = document.get("repeats", 1)
-    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
-        raise about.wrong("'repeats' must be a whole number from 1", "write it like repeats: 3")
+    if not _whole(repeats) or repeats > MOST_REPEATS:
+        raise about.wrong(
+            f"'repeats' must be a whole number from 1 to {MOST_REPEATS}", "write it like repeats: 3"
+        )
     expected = tuple(
-        _expected(about, one, {axis.name for axis in vary})
+        _expected(about, one, {axis.name for axis in vary}, chosen)
         for one in about.sequence(document.get("expect"), "expect")
     )
     made = Grid(entries, tuple(chosen), expected)
@@ -85,8 +95,8 @@ def read_study(file: str | Path) -> Study:
             entry.made({})
     return grid.study(
         made,
-        name=str(document.get("name", path.stem)),
-        question=str(document.get("question", f"What comes out of {path.name}?")),
+        name=about.text(document.get("name", path.stem), "name"),
+        question=about.text(document.get("question", f"What comes out of {path.name}?"), "question"),
         paper="none: a study of one's own",
         vary=vary,
         repeats=repeats,
@@ -109,7 +119,8 @@ def _loaded(path: Path) -> tuple[bytes, Any]:
         raise InputError(f"study '{path}' is larger than a study can be", "name a YAML file")
     try:
         return text, yaml.safe_load(text.decode("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    # A value that is none of its kind, such as the 32nd of May, makes the parser fail in ways of its own.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark is not None else ""
         raise InputError(
@@ -138,6 +149,12 @@ class _Reading:
             raise self.wrong(f"'{what}' is not a list", f"write it like {what}: [...]")
         return value
 
+    def text(self, value: Any, what: str) -> str:
+        """A word or a number, which a file need not put into quotes."""
+        if not isinstance(value, (str, int, float)) or _too_long(value):
+            raise self.wrong(f"'{what}' is not a text", f"write it like {what}: words")
+        return str(value)
+
     def known(self, given: Iterable[Any], names: Iterable[str], what: str) -> None:
         """Refuse what has no such name. What was given is not repeated: the file may be a log by mistake."""
         allowed = list(names)
@@ -153,6 +170,7 @@ class _Reading:
 def _entry(about: _Reading, said: Any) -> Entry:
     given = dict(about.mapping(said, "an entry of methods"))
     method, label = given.pop("method", None), given.pop("label", None)
+    label = about.text(label, "label") if label is not None else None
     about.known([method], MECHANISMS, "the package")
     declared = {one.name: one for one in parameters(MECHANISMS[str(method)])}
     given = {str(name).replace("-", "_"): value for name, value in given.items()}
@@ -172,21 +190,50 @@ def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -
     declared = next(one for one in parameters(MECHANISMS[takers[0].method]) if one.name == name)
     if declared.declaration.many:
         raise about.wrong(f"'{name}' is a list itself and cannot vary", "give it a value under methods")
-    made = tuple(_value(about, declared, value) for value in about.sequence(values, name, needed=True))
+    if declared.type is bool:
+        raise about.wrong(
+            f"'{name}' is true or false and cannot vary",
+            "name the method twice, each with a label of its own",
+        )
+    listed = about.sequence(values, name, needed=True)
+    if any(value is None for value in listed):
+        raise about.wrong(f"'{name}' has a value that is empty", f"write it like {name}: [...]")
+    made = tuple(_value(about, declared, value) for value in listed)
     if len(set(made)) < len(made):
         raise about.wrong(f"'{name}' has a value twice", "write each once")
     return Axis(name, made, declared.help)
 
 
+def _complete(about: _Reading, entries: tuple[Entry, ...], varied: set[str]) -> None:
+    """Refuse a method that has no value for something it cannot do without."""
+    for entry in entries:
+        for one in parameters(MECHANISMS[entry.method]):
+            if one.required and one.name not in varied and one.name not in entry.fixed:
+                raise about.wrong(
+                    f"method {entry.method} needs '{one.name}'", "give it a value under methods or vary"
+                )
+
+
 def _value(about: _Reading, declared: Parameter, value: Any) -> Any:
     """A value of the parameter's type: YAML takes 1e-6 for a text, and a list of one for what it is."""
     if declared.declaration.many:
-        parts = value if isinstance(value, list) else str(value).split(",")
+        parts = value if isinstance(value, list) else str(_single(about, declared, value)).split(",")
         return tuple(_scalar(about, declared, part) for part in parts)
     return _scalar(about, declared, value)
 
 
+def _single(about: _Reading, declared: Parameter, value: Any) -> Any:
+    """What is one value, and not a list or a mapping of some."""
+    if not isinstance(value, (str, int, float, date, NoneType)) or _too_long(value):
+        raise about.wrong(
+            f"'{declared.name}' has something that is not a single value",
+            f"write a number or a word for {declared.name}",
+        )
+    return value
+
+
 def _scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
+    _single(about, declared, value)
     try:
         if declared.type is float and not isinstance(value, bool):
             return float(value)
@@ -199,10 +246,52 @@ def _scalar(about: _Reading, declared: Parameter, value: Any) -> Any:
     return value
 
 
-def _expected(about: _Reading, said: Any, axes: set[str]) -> Expected:
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _FURTHEST
+
+
+def _too_long(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) >= _FURTHEST
+
+
+def _measures(about: _Reading, document: Mapping[Any, Any]) -> list[Measure]:
+    names = about.sequence(document.get("measures"), "measures", needed=True)
+    seeds, pattern, top = (document.get(name) for name in ("seeds", "pattern", "top"))
+    listed = isinstance(seeds, list) and all(isinstance(one, str) for one in seeds)
+    if not (seeds is None or isinstance(seeds, str) or listed):
+        raise about.wrong("'seeds' is not a list of domains", "write it like seeds: [shoes.com, boots.com]")
+    if not (pattern is None or isinstance(pattern, str)):
+        raise about.wrong("'pattern' is not a text", "write it like pattern: 'fear of *'")
+    if not (top is None or _whole(top)):
+        raise about.wrong("'top' must be a whole number from 1", "write it like top: 100")
+    return measures([about.text(one, "measures") for one in names], seeds=seeds, pattern=pattern, top=top)
+
+
+def _expected(about: _Reading, said: Any, axes: set[str], chosen: list[Measure]) -> Expected:
     given = about.mapping(said, "an entry of expect")
     about.known(given, ("measure", "along", "shape"), "an entry of expect")
     along, shape = str(given.get("along")).replace("-", "_"), str(given.get("shape"))
     about.known([along], sorted(axes), "vary")
     about.known([shape], _SHAPES, "the list of shapes")
-    return Expected(str(given.get("measure")), along, shape)
+    return Expected(_figure(about, about.text(given.get("measure"), "measure"), chosen), along, shape)
+
+
+def _figure(about: _Reading, said: str, chosen: list[Measure]) -> str:
+    """The figure that is meant: a measure may be named without the number that it has by default."""
+    name, *parts = said.strip().split("/")
+    meant = [one for one in chosen if name in (str(one), one.name)]
+    figures = list(dict.fromkeys("/".join((str(one), *parts)) for one in meant))
+    if len(figures) > 1:
+        raise about.wrong(
+            "an entry of expect names a measure that is taken more than once",
+            f"write one of {', '.join(figures)}",
+        )
+    if not meant or not all(part in {*meant[0].parts, *KINDS} for part in parts):
+        taken = [str(one) for one in chosen]
+        taken += [f"{one}/{part}" for one in chosen for part in one.parts]
+        near = difflib.get_close_matches(said, taken, n=1)
+        raise about.wrong(
+            "an entry of expect names a figure that is not measured",
+            f"did you mean {near[0]}" if near else f"use one of {', '.join(taken)}",
+        )
+    return figures[0]

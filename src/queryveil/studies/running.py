@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
-import json
 import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from queryveil import folder, output
+from queryveil import output
 from queryveil.errors import UsageError
 from queryveil.log import SearchLog
 from queryveil.report import figures
 from queryveil.studies import processes, writing
-from queryveil.studies.frame import Cell, Check, Findings, Given, Progress, Row, Study
+from queryveil.studies.frame import MOST_REPEATS, Cell, Check, Findings, Given, Progress, Study
+from queryveil.studies.keeping import Kept
 from queryveil.studies.own import read_study
 from queryveil.studies.registry import STUDIES
-
-PARTIAL_SUFFIX = ".partial"
-_MOST_REPEATS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +38,8 @@ class Comparison:
     resumed: int = 0
     """Cells that an earlier, interrupted run had finished."""
     path: Path | None = None
+    left: Path | None = None
+    """The folder of finished cells, if something else was put into it, so that it could not be removed."""
 
     @property
     def table(self) -> pa.Table:
@@ -64,6 +63,7 @@ class Comparison:
             "passes": self.passed,
             "figures": [str(file) for file in self.figures],
             "resumed": self.resumed,
+            "left": str(self.left) if self.left else None,
             "seconds": self.seconds,
         }
 
@@ -93,7 +93,7 @@ def compare(
     chosen.check_log(log)
     if out is not None:
         figures.altair()  # missing libraries are told before the work, not after it
-        output.new_folder(Path(out))
+        chosen.check_out(Path(out))
     start = time.perf_counter()
     given = Given(
         log=log if chosen.needs_log or chosen.takes_log else None,
@@ -101,8 +101,11 @@ def compare(
         repeats=chosen.repeats if repeats is None else repeats,
         results=Path(results) if results is not None else None,
     )
-    kept = _Kept(Path(out), chosen, given) if out is not None else None
-    findings, resumed = _run(chosen, given, kept, progress, workers)
+    cells = chosen.cells(given)
+    # What would stop a cell is told before there is anything to go on with.
+    chosen.ahead(given, cells)
+    kept = Kept(Path(out), chosen, given, cells) if out is not None else None
+    findings, resumed = _run(chosen, given, cells, kept, progress, workers)
     made = Comparison(
         study=chosen,
         given=given,
@@ -114,6 +117,8 @@ def compare(
     )
     if kept is not None:
         _write(made, kept)
+        if not kept.remove():
+            made = dataclasses.replace(made, left=kept.folder)
     return made
 
 
@@ -134,17 +139,21 @@ def find_study(name: str | Path | Study) -> Study:
 
 def _check_repeats(repeats: int | None) -> None:
     whole = isinstance(repeats, int) and not isinstance(repeats, bool)
-    if repeats is not None and not (whole and 1 <= repeats <= _MOST_REPEATS):
+    if repeats is not None and not (whole and 1 <= repeats <= MOST_REPEATS):
         raise UsageError(
-            f"parameter 'repeats' must be an int from 1 to {_MOST_REPEATS}; got {repeats!r}",
+            f"parameter 'repeats' must be an int from 1 to {MOST_REPEATS}; got {repeats!r}",
             "pass --repeats 1",
         )
 
 
 def _run(
-    study: Study, given: Given, kept: _Kept | None, progress: Progress | None, wanted: int | None
+    study: Study,
+    given: Given,
+    cells: Sequence[Cell],
+    kept: Kept | None,
+    progress: Progress | None,
+    wanted: int | None,
 ) -> tuple[Findings, int]:
-    cells = study.cells(given)
     found = {cell.name: rows for cell in cells if kept and (rows := kept.read(cell)) is not None}
     resumed = len(found)
     if progress:
@@ -162,56 +171,8 @@ def _run(
     return Findings(tuple(row for cell in cells for row in found[cell.name])), resumed
 
 
-class _Kept:
-    """The finished cells of a run, in a folder of its own beside the output, for the curator alone."""
-
-    def __init__(self, out: Path, study: Study, given: Given) -> None:
-        self.out = out
-        self.folder = out.with_name(out.name + PARTIAL_SUFFIX)
-        about = _identity(study, given)
-        with output.disk_errors(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            note = self.folder / "about.json"
-            if note.exists() and _json_of(note) != about:
-                raise UsageError(
-                    f"'{self.folder}' holds the finished cells of another study, log or setting",
-                    "remove that folder, or choose another --out",
-                )
-            _atomically(note, about)
-
-    def read(self, cell: Cell) -> list[Row] | None:
-        file = self.folder / f"{cell.name}.json"
-        with output.disk_errors(self.out):
-            rows: list[Row] | None = _json_of(file) if file.exists() else None
-        return rows
-
-    def write(self, cell: Cell, rows: list[Row]) -> None:
-        with output.disk_errors(self.out):
-            _atomically(self.folder / f"{cell.name}.json", rows)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _identity(study: Study, given: Given) -> dict[str, Any]:
-    """What must be the same for finished cells to be of use."""
-    made = {
-        "study": study.name,
-        "version": study.version,
-        "axes": {name: list(values) for name, values in given.axes.items()},
-        "repeats": given.repeats,
-        "results": folder.digest(given.results) if given.results and given.results.is_file() else None,
-        "log": given.log.fingerprint(*given.log.columns) if given.log is not None else None,
-        "software": metadata.version("queryveil"),
-    }
-    # As it will be read back.
-    same: dict[str, Any] = json.loads(json.dumps(made))
-    return same
-
-
-def _write(made: Comparison, kept: _Kept) -> None:
-    """The folder appears complete, or not at all; then the finished cells are no longer needed."""
+def _write(made: Comparison, kept: Kept) -> None:
+    """The folder appears complete, or not at all."""
     out = kept.out
     # Named before it is made, so that an interruption at any point finds it.
     temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
@@ -227,17 +188,3 @@ def _write(made: Comparison, kept: _Kept) -> None:
             temporary.rename(out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    kept.remove()
-
-
-def _atomically(file: Path, content: Any) -> None:
-    temporary = file.with_suffix(f".{secrets.token_hex(4)}.tmp")
-    temporary.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
-    temporary.replace(file)
-
-
-def _json_of(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
