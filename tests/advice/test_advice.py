@@ -17,7 +17,7 @@ import pytest
 import queryveil as qv
 from queryveil.advice import Option
 from tests.command import command
-from tests.conftest import at
+from tests.conftest import at, many
 
 EASY = {"epsilon": 20.0, "delta": 1e-2}
 
@@ -183,6 +183,12 @@ def test_a_log_without_clicks_will_do_for_research(log: qv.SearchLog) -> None:
         words = shlex.split(option.command())
         assert "--epsilon-reformulations" in words and not {"--epsilon-clicks", "--results"} & set(words)
     assert "have half each. The log has no clicks." in advice.remarks[0]
+
+
+def test_a_handful_of_users_advises_nothing() -> None:
+    few, more = (qv.advise(qv.read(many(n, ["news", "maps"])), "coverage", **EASY) for n in (1, 200))
+    assert "With 1 user in it, each of them is more than 1 %" in few.remarks[0]
+    assert not any("in it, each of them" in one for one in more.remarks)
 
 
 def test_a_release_of_nothing_has_no_divergence(file: Path) -> None:

@@ -191,7 +191,11 @@ class Advice:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one has to know beside what is recommended: what it needs, how little it gives, where a rule differs."""
-        return tuple(self.purpose.remarks(self))
+        few = (
+            f"With {self.users:,} {'user' if self.users == 1 else 'users'} in it, each of them is more than "
+            f"{100 / LEAST_USERS:g} % of every figure: rather take the rule."
+        )
+        return (*([few] if self.users < LEAST_USERS else []), *self.purpose.remarks(self))
 
     def score_of(self, option: Option) -> float | None:
         return option.figures.get(self.purpose.score)

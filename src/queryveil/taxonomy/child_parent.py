@@ -42,7 +42,10 @@ def read_child_parent(path: str | os.PathLike[str]) -> ChildParent:
         content = Path(path).read_bytes()
         text = content.decode("utf-8-sig")
     except OSError as error:
-        raise InputError(f"the taxonomy {Path(path).name} cannot be read: {error.strerror}") from None
+        raise InputError(
+            f"the taxonomy '{Path(path).name or path}' cannot be read ({error.strerror})",
+            "name a file of child and parent in two columns, or leave --taxonomy out for WordNet's nouns",
+        ) from None
     except UnicodeDecodeError:
         raise InputError(f"the taxonomy {Path(path).name} is not UTF-8 text", "save it as UTF-8") from None
     parent_of = _parents(list(_rows(text)))

@@ -189,7 +189,11 @@ class Taxonomy:
             found = self.node(text)
         if found is None:
             close = self.nearest_names(text)
-            hint = f"close names are {', '.join(close)}" if close else "no name in it is close"
+            hint = (
+                f"close names are {', '.join(close)}"
+                if close
+                else "no name in it is close; name a concept by a word or a label of the taxonomy"
+            )
             raise UsageError(f"the taxonomy has no concept '{text[:60]}'", hint)
         return found
 
