@@ -187,7 +187,7 @@ def test_a_log_without_clicks_will_do_for_research(log: qv.SearchLog) -> None:
 
 def test_a_handful_of_users_advises_nothing() -> None:
     few, more = (qv.advise(qv.read(many(n, ["news", "maps"])), "coverage", **EASY) for n in (1, 200))
-    assert "With 1 user in it, each of them is more than 1 %" in few.remarks[0]
+    assert "With 1 user in it, each of them is more than 2 %" in few.remarks[0]
     assert not any("in it, each of them" in one for one in more.remarks)
 
 

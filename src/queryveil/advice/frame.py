@@ -16,6 +16,8 @@ from queryveil.parameters import param, parameters, validate
 
 Progress = Callable[[int, int], None]
 LEAST_USERS = 100
+_FEW_USERS = LEAST_USERS // 2
+"""Of about so many users as were asked for, a pilot may have a few less."""
 """Of those who are sampled. A log that has fewer is looked at whole, and its figures are its own."""
 
 
@@ -193,9 +195,9 @@ class Advice:
         """What one has to know beside what is recommended: what it needs, how little it gives, where a rule differs."""
         few = (
             f"With {self.users:,} {'user' if self.users == 1 else 'users'} in it, each of them is more than "
-            f"{100 / LEAST_USERS:g} % of every figure: rather take the rule."
+            f"{100 / _FEW_USERS:g} % of every figure: rather take the rule."
         )
-        return (*([few] if self.users < LEAST_USERS else []), *self.purpose.remarks(self))
+        return (*([few] if self.users < _FEW_USERS else []), *self.purpose.remarks(self))
 
     def score_of(self, option: Option) -> float | None:
         return option.figures.get(self.purpose.score)
