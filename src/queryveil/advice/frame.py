@@ -16,9 +16,9 @@ from queryveil.parameters import param, parameters, validate
 
 Progress = Callable[[int, int], None]
 LEAST_USERS = 100
-_FEW_USERS = LEAST_USERS // 2
-"""Of about so many users as were asked for, a pilot may have a few less."""
 """Of those who are sampled. A log that has fewer is looked at whole, and its figures are its own."""
+_FEW_USERS = LEAST_USERS // 2
+"""A log that has fewer has figures that are theirs, one by one; a sample of about a hundred has not so few."""
 
 
 @dataclass(frozen=True, kw_only=True)
