@@ -214,7 +214,9 @@ def test_each_of_several_releases_keeps_its_own_headline(tmp_path: Path) -> None
         assert all(Path(found["of"]).name == one for one, found in kept.items())
         if name == "linkage":
             assert kept["bare"]["success"] == 1 and kept["counts"]["success"] == 0
-            assert made.document["success"] == 1, "of the most exposed one, not of the last one that was named"
+            assert made.document["success"] == 1, (
+                "of the most exposed one, not of the last one that was named"
+            )
         else:
             assert kept["bare"]["trials"] == 31 and kept["counts"]["trials"] <= 1 < kept["bare"]["trials"]
     page = text(qv.write_curator_report(tmp_path / "bare"))

@@ -292,7 +292,7 @@ def test_an_expectation_of_what_is_not_measured_is_refused(generated: Any, tmp_p
         "vary: {max_items: [1, 2]}\nmeasures: [distinct]\n"
         "expect: [{measure: coverage@100, along: max_items, shape: rising}]\n"
     )
-    with pytest.raises(qv.InputError, match="coverage@100"):
+    with pytest.raises(qv.InputError, match="names a figure that is not measured; use one of distinct"):
         qv.compare(qv.read(generated), file)
 
 
