@@ -16,9 +16,11 @@ import pytest
 
 import queryveil as qv
 from queryveil.advice import Option
+from queryveil.cli.options import reading_words
 from tests.command import command
 from tests.conftest import at, many
 
+SHARED = ["news", "maps", "rain today", "cats", "train", "disease"]
 EASY = {"epsilon": 20.0, "delta": 1e-2}
 
 
@@ -28,9 +30,7 @@ def log() -> qv.SearchLog:
     rows = [
         (f"u{user}", at(minute), query, f"https://{query.split()[0]}.example/")
         for user in range(600)
-        for minute, query in enumerate(
-            ["news", "maps", "rain today", "cats", "train", "disease", f"own {user}"]
-        )
+        for minute, query in enumerate([*SHARED, f"own {user}"])
     ]
     names = ("user", "time", "query", "url")
     return qv.read(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))))
@@ -215,6 +215,86 @@ def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
     taken = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
     words = taken.stdout.splitlines()
     assert words[:3] == ["queryveil", "publish", str(path)] and words[-2:] == ["--out", "DIR"]
+
+
+READ = {
+    "format": "tsv",
+    "columns": {"user": 1, "time": 2, "query": 4},
+    "time_format": "%y%m%d%H%M%S",
+    "header": False,
+    "delimiter": "\t",
+    "max_rejected": 0.25,
+    "engine": "duckdb",
+    "session_gap_minutes": 45,
+}
+
+
+def test_a_printed_command_reads_the_log_as_it_was_read(tmp_path: Path) -> None:
+    """Whatever was said of how to read it; a shell takes the words back, and publish reads the same."""
+    path = tmp_path / "it's a log"
+    rows = [
+        f"u{user}\t9702{n + 10}120000\t-\t{query}" for user in range(300) for n, query in enumerate(SHARED)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    given = ["--columns", "user=1,time=2,query=4", "--time-format", "%y%m%d%H%M%S", "--no-header"]
+    given += ["--delimiter", "\t", "--max-rejected", "0.25", "--format", "tsv", "--session-gap-minutes", "45"]
+    asked = ["advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01", *given]
+    done = command(*asked)
+    assert done.code == 0, done.err
+    printed = done.out[done.out.index("queryveil publish") : done.out.index("\n  Rule")].replace("\\\n", " ")
+    out = tmp_path / "advice"
+    document = command(*asked, "--json", "--out", str(out)).document
+    kept = json.loads((out / "advice.json").read_text())
+    for text in (printed, document["recommended"]["command"], kept["options"][0]["command"]):
+        words = shlex.split(text)
+        with mock.patch.object(qv, "read", side_effect=qv.UsageError("as far as here", "")) as read:
+            assert "as far as here" in command(*words[1:]).err
+        assert read.call_args.args == (str(path),)
+        assert {name: read.call_args.kwargs[name] for name in READ} == READ
+
+
+def test_what_was_not_said_is_not_printed_and_no_password_is() -> None:
+    assert reading_words({}) == []
+    assert reading_words({"engine": "spark", "header": True}) == ["--header", "--engine", "spark"]
+    for url in ("postgres://me:secret@host/db", "trino://host/db?token=secret"):
+        assert reading_words({"engine": url}) == ["--engine", "ENGINE"]
+
+
+def test_too_few_to_be_of_use_are_not_recommended(tmp_path: Path) -> None:
+    """100 users share four queries, all others have their own: whatever is published is fewer than five."""
+    rows = many(100, ["news", "maps", "cats", "rain today"]).to_pylist()
+    rows += [{"user": f"o{n}", "time": at(0), "query": f"own {n}"} for n in range(500)]
+    table = pa.Table.from_pylist(rows)
+    for purpose in ("coverage", "precision", "research"):
+        # Noise alone publishes one of 500 queries, in 5 draws for each of 8 settings, with probability 2e-8 at most.
+        advice = qv.advise(qv.read(table), purpose, epsilon=200.0, delta=1e-12)
+        most = max(option.figures["published"] or 0 for option in advice.options)
+        assert most == 4 and advice.best is None and not advice.useful
+        said = advice.as_dict()
+        assert said["useful"] is False and said["recommended"] is None
+        assert "about 4 queries" in said["verdict"] and "fewer than 5" in said["verdict"]
+        for way in ("more users", "larger epsilon", "keywords"):
+            assert way in said["verdict"]
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, tmp_path / "log.parquet")
+    done = command("advise", str(tmp_path / "log.parquet"), "--purpose", "coverage", "--delta", "1e-9")
+    assert done.code == 0 and "queryveil publish" not in done.out and "recommended" not in done.out
+    assert "Nothing useful" in " ".join(done.out.split())
+
+
+def test_what_is_recommended_publishes_enough(log: qv.SearchLog) -> None:
+    """A setting with the best score and next to nothing in it is not the one."""
+    advice = qv.advise(log, "precision", **EASY)
+    assert advice.useful and "Nothing" not in advice.verdict
+    lucky = dataclasses.replace(
+        advice,
+        options=tuple(
+            option.found({"published": 0.4 if option.at == 40 else 6.0, "kl": 1.0 if option.at < 40 else 0.0})
+            for option in advice.options
+        ),
+    )
+    assert lucky.best is not None and lucky.best.at == 1
 
 
 def test_what_the_pilot_costs_is_said(log: qv.SearchLog) -> None:

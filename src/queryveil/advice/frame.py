@@ -20,6 +20,9 @@ LEAST_USERS = 100
 _FEW_USERS = LEAST_USERS // 2
 """A log that has fewer has figures that are theirs, one by one; a sample of about a hundred has not so few."""
 
+LEAST_PUBLISHED = 5
+"""A release that is expected to hold fewer items is of no use, and is not recommended."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -64,9 +67,12 @@ class Option:
     def at(self) -> Any:
         return getattr(self.mechanism, self.varied)
 
-    def command(self, log: str = "LOG") -> str:
-        """What to type, quoted for a shell; only parameters that are not their defaults."""
-        words = ["queryveil", "publish", log, "--method", self.method]
+    def command(self, log: str = "LOG", reading: Sequence[str] = ()) -> str:
+        """What to type, quoted for a shell; only parameters that are not their defaults.
+
+        `reading` are the words that say how the log is read, like `--columns` and what follows it.
+        """
+        words = ["queryveil", "publish", log, *reading, "--method", self.method]
         for one in parameters(type(self.mechanism)):
             value = getattr(self.mechanism, one.name)
             if value is None or value == one.default:
@@ -74,13 +80,13 @@ class Option:
             words += [one.flag] if value is True else [one.flag, _typed(value)]
         return shlex.join([*words, "--out", "DIR"])
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, log: str = "LOG", reading: Sequence[str] = ()) -> dict[str, Any]:
         return {
             "method": self.method,
             self.varied: self.at,
             "weaker": self.weaker,
             "figures": dict(self.figures),
-            "command": self.command(),
+            "command": self.command(log, reading),
         }
 
 
@@ -150,6 +156,14 @@ class Purpose(Protocol):
     def figures(self) -> Mapping[str, str]:
         """What each figure says."""
 
+    @property
+    def items(self) -> str:
+        """What the figure `published` counts; what is published, if there is no such figure."""
+
+    @property
+    def instead(self) -> str:
+        """What to publish where that is too rare; empty if there is nothing coarser."""
+
     def check(self, pilot: Pilot) -> None:
         """Refuse a log that lacks what is needed."""
 
@@ -172,23 +186,49 @@ class Advice:
     share: float
     """Of all users."""
     facts: Mapping[str, float] = field(default_factory=dict)
+    log: str = "LOG"
+    """What the log is called in commands."""
+    reading: tuple[str, ...] = ()
+    """The words of a command that say how it is read."""
 
     @property
     def best(self) -> Option | None:
-        """The best score; the first of equals, and none if no setting gives anything. Weaker promises do not count."""
+        """The best score; the first of equals, and none if no setting gives enough. Weaker promises do not count."""
         scored = [(option, self.score_of(option)) for option in self.options]
         usable = [
             (option, score)
             for option, score in scored
             if score is not None
             and math.isfinite(score)
-            and option.figures.get("published", 1) != 0
+            and (option.figures.get("published", LEAST_PUBLISHED) or 0) >= LEAST_PUBLISHED
             and not option.weaker
         ]
         if not usable:
             return None
         sign = 1 if self.purpose.higher else -1
         return max(usable, key=lambda one: sign * one[1])[0]
+
+    @property
+    def useful(self) -> bool:
+        """Whether any setting is expected to publish enough to be of use."""
+        return self.best is not None
+
+    @property
+    def verdict(self) -> str:
+        """What to expect of what is recommended; or that nothing is, and what would help."""
+        best, wanted = self.best, self.wanted
+        if best is not None:
+            much = best.figures.get("published")
+            setting = best.label or f"{best.varied.replace('_', '-')} {best.at}"
+            gives = f": about {much:,.3g} {self.purpose.items}" if much is not None else ""
+            return f"{best.method} with {setting}{gives}"
+        most = max((option.figures.get("published") or 0.0 for option in self.options), default=0.0)
+        instead = f", or {self.purpose.instead}" if self.purpose.instead else ""
+        return (
+            f"Nothing useful can be published from this log at epsilon {wanted.epsilon:g} and delta {wanted.delta:g}: "
+            f"the best setting would publish about {most:.2g} {self.purpose.items}, fewer than {LEAST_PUBLISHED}. What "
+            f"would help: more users, which a longer log may have; a larger epsilon{instead}."
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -229,8 +269,10 @@ class Advice:
         return {
             "purpose": self.purpose.name,
             "question": self.purpose.question,
-            "recommended": best.as_dict() if best else None,
-            "options": [option.as_dict() for option in self.options],
+            "useful": self.useful,
+            "verdict": self.verdict,
+            "recommended": best.as_dict(self.log, self.reading) if best else None,
+            "options": [option.as_dict(self.log, self.reading) for option in self.options],
             "score": {"figure": self.purpose.score, "higher_is_better": self.purpose.higher},
             "figures": dict(self.purpose.figures),
             "remarks": list(self.remarks),

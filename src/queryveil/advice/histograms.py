@@ -20,6 +20,7 @@ from queryveil.utility.precision import kl_divergence
 BOUNDS = (1, 2, 4, 6, 8, 12, 20, 40)
 _DRAWS = 5
 """Releases whose figures are averaged."""
+_KEYWORDS = "keywords instead of queries (publish --items keywords)"
 
 Judge = Callable[[Histogram, Histogram, int], float | None]
 
@@ -39,6 +40,7 @@ class HistogramPurpose:
     caches: bool = False
     usual: int | None = 1
     """The number of items that the rule says; None if it is what an average user has."""
+    instead: str = _KEYWORDS
 
     @property
     def figures(self) -> Mapping[str, str]:
@@ -51,6 +53,10 @@ class HistogramPurpose:
         return said | (
             {"hit": "probability that a keyword's posting list is in memory"} if self.caches else {}
         )
+
+    @property
+    def items(self) -> str:
+        return items.kind(self.kind).name
 
     def check(self, pilot: Pilot) -> None:
         items.kind(self.kind).rows(pilot.log)
@@ -126,6 +132,7 @@ CACHING = HistogramPurpose(
     higher=True,
     caches=True,
     usual=6,
+    instead="",
 )
 SUGGESTIONS = HistogramPurpose(
     name="suggestions",
@@ -134,4 +141,5 @@ SUGGESTIONS = HistogramPurpose(
     kind="query-pairs",
     score="published",
     higher=True,
+    instead="queries or keywords instead of query pairs (publish --items queries)",
 )

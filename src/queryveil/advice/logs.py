@@ -32,6 +32,8 @@ class GraphPurpose:
     rule: str
     score: str
     reformulations: bool = False
+    items: str = "queries"
+    instead: str = "keywords instead of queries (publish --method zealous --items keywords)"
     higher: bool = True
     top: int = 100
     most_users: int = 10**9

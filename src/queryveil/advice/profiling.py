@@ -30,6 +30,8 @@ class ProfilingPurpose:
     higher: bool = False
     top: int = 100
     most_users: int = 1_000
+    items: str = "concepts"
+    instead: str = ""
 
     @property
     def figures(self) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,7 @@ def add_to(app: typer.Typer) -> None:
 
 def advise(**given: Any) -> None:
     """Recommend a method and parameters for a purpose, from a pilot on some of a log's users."""
+    reading = tuple(options.reading_words(given))
     how = options.reading(given)
     asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users")}
     purpose = qv.find_purpose(given["purpose"])
@@ -66,15 +68,16 @@ def advise(**given: Any) -> None:
         log = qv.read(given["log"], progress=progress, **how)
     with console.progress("trying settings") as progress:
         found = qv.advise(log, purpose, progress=progress, **asked)
+    found = replace(found, log=given["log"], reading=reading)
     if given["out"] is not None:
         found.save(given["out"])
     if given["as_json"]:
         console.as_json(found.as_dict())
     else:
-        show(found, given["log"], given["out"])
+        show(found, given["out"])
 
 
-def show(found: qv.Advice, log: str, out: Path | None) -> None:
+def show(found: qv.Advice, out: Path | None) -> None:
     console.line(f"{found.purpose.name}: {found.purpose.question}")
     console.line()
     names = list(found.purpose.figures)
@@ -95,14 +98,9 @@ def show(found: qv.Advice, log: str, out: Path | None) -> None:
         console.labelled(name, meaning)
     console.line()
     best = found.best
-    if best is None:
-        console.labelled(
-            "Advice",
-            f"Nothing would be published at epsilon {found.wanted.epsilon:g} and delta {found.wanted.delta:g}: use a "
-            "log of more users, a longer one, or a larger epsilon.",
-        )
-    else:
-        console.typed("Advice", best.command(log))
+    console.labelled("Advice", found.verdict)
+    if best is not None:
+        console.typed("", best.command(found.log, found.reading))
     console.labelled("Rule", f"Without looking at a log: {found.purpose.rule}.")
     for remark in found.remarks:
         console.labelled("Note", remark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,6 +76,28 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     if taken["delimiter"] == "\\t":
         taken["delimiter"] = "\t"
     return taken
+
+
+def reading_words(options: Mapping[str, Any]) -> list[str]:
+    """The reading options that were given, as they were typed: a command that is printed reads the log as it was read.
+
+    To be asked before `reading` takes them out. An engine's address may hold a password, which is not repeated.
+    """
+    words: list[str] = []
+    for name, (_, default) in _READING.items():
+        value = options.get(name, default)
+        if value is None or value == default:
+            continue
+        flag = "--" + name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag[2:]}")
+        elif name == "engine" and "://" in value and any(sign in value for sign in "@?"):
+            words += [flag, "ENGINE"]
+        elif name == "delimiter" and value == "\t":
+            words += [flag, "\\t"]  # a tab that is printed is no longer one
+        else:
+            words += [flag, str(value)]
+    return words
 
 
 def column_map(text: str) -> dict[str, str | int]:
