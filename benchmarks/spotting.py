@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 import queryveil as qv
-from queryveil.generator.words import people
+from queryveil.generator import vocabulary
 from queryveil.spotting import Kind, Spotter
 
 CHECKED = Path(__file__).parents[1] / "tests" / "spotting" / "checked.tsv"
@@ -67,7 +67,7 @@ def generated(users: int, secrets: int, seed: int) -> dict[str, Any]:
 
 def persons(queries: list[str], masks: list[int], truth: dict[str, str]) -> dict[str, Any]:
     """Of texts without a secret in which a person is spotted, those that have a first name of the generator's."""
-    first = set(people.FIRST_NAMES)
+    first = set(vocabulary.FIRST_NAMES)
     spotted = [
         query
         for query, mask in zip(queries, masks, strict=True)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.spotting import Kind, Reading, Spotter
 from queryveil.spotting import lists as word_lists
-from queryveil.spotting.words import pairs
 
 CHECKED = Path(__file__).with_name("checked.tsv")
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "spotting.md"
@@ -189,11 +188,14 @@ def test_without_order_words_are_found_wherever_they_stand(spotter: Spotter) -> 
 def test_lists_of_pairs_hold_what_the_rules_get_wrong(spotter: Spotter) -> None:
     """Every listed pair is a first and a last name, and without its list the rules would say otherwise."""
     known = spotter.lists
-    for pair in pairs.TRUE | pairs.FALSE:
+    for pair in word_lists.PERSONS | word_lists.NO_PERSONS:
         first, last = pair.split()
         assert first in known.first and last in known.last, pair
-        assert bool(spotter.entities(pair)) == (pair in pairs.TRUE) or kinds(pair) <= {"company", "place"}
-    assert not pairs.TRUE & pairs.FALSE
+        assert bool(spotter.entities(pair)) == (pair in word_lists.PERSONS) or kinds(pair) <= {
+            "company",
+            "place",
+        }
+    assert not word_lists.PERSONS & word_lists.NO_PERSONS
 
 
 # -- many texts ----------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def persons_of(words: list[str], ordered: bool) -> set[frozenset[int]]:
             pair = f"{first} {last}"
             if first not in known.first or last not in known.last:
                 continue
-            if pair in pairs.TRUE:
+            if pair in word_lists.PERSONS:
                 found.add(frozenset((one, other)))
                 continue
             function = {"in", "me", "or", "will"} & {first, last}

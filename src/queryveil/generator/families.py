@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from queryveil.generator import lexicon
+from queryveil.generator import lexicon, vocabulary
 from queryveil.generator.lexicon import code, plural
-from queryveil.generator.words import TOPICS, general, people
+from queryveil.generator.vocabulary import TOPICS
 
 SITES, PLACES, PERSONS, FEARS, LANGUAGES = "sites", "places", "persons", "fears", "languages"
 TOPIC_NAMES: Final[tuple[str, ...]] = (*TOPICS, SITES, PLACES, PERSONS, FEARS, LANGUAGES)
@@ -71,18 +71,18 @@ def _noun(topic: str, noun: str, r: _Draw) -> Family:
         f"{noun} {r.one(0, facets)}",
         plural(noun),
         f"{noun} {r.one(1, nouns)}",
-        f"{r.one(2, general.ADJECTIVES)} {plural(noun)}",
+        f"{r.one(2, vocabulary.ADJECTIVES)} {plural(noun)}",
         f"{noun} {r.one(3, facets)}",
-        r.one(4, general.QUESTIONS).format(noun),
-        f"how to {r.one(5, general.VERBS)} {noun}",
+        r.one(4, vocabulary.QUESTIONS).format(noun),
+        f"how to {r.one(5, vocabulary.VERBS)} {noun}",
         f"{r.one(6, nouns)} {noun}",
-        f"{plural(noun)} {r.one(7, general.FACETS)}",
-        f"{r.one(8, general.ADJECTIVES)} {noun} {r.one(9, facets)}",
+        f"{plural(noun)} {r.one(7, vocabulary.FACETS)}",
+        f"{r.one(8, vocabulary.ADJECTIVES)} {noun} {r.one(9, facets)}",
         f"{noun} {r.one(10, nouns)} {r.one(11, facets)}",
         f"{noun} for {r.one(12, nouns)}",
-        f"how to {r.one(13, general.VERBS)} a {r.one(14, general.ADJECTIVES)} {noun}",
+        f"how to {r.one(13, vocabulary.VERBS)} a {r.one(14, vocabulary.ADJECTIVES)} {noun}",
         f"{noun} and {r.one(15, nouns)}",
-        f"{r.one(16, nouns)} {noun} {r.one(17, general.FACETS)}",
+        f"{r.one(16, nouns)} {noun} {r.one(17, vocabulary.FACETS)}",
     ]
     return Family(_TOPIC_ID[topic], members, 2.0, "")
 
@@ -93,9 +93,9 @@ def _compound(topic: str, r: _Draw) -> Family:
     members = [
         head,
         f"{head} {r.one(2, facets)}",
-        f"{r.one(3, general.ADJECTIVES)} {head}",
+        f"{r.one(3, vocabulary.ADJECTIVES)} {head}",
         f"{head} {r.one(4, nouns)}",
-        f"how to {r.one(5, general.VERBS)} {head}",
+        f"how to {r.one(5, vocabulary.VERBS)} {head}",
     ]
     return Family(_TOPIC_ID[topic], members, -0.5, "")
 
@@ -112,31 +112,31 @@ def _brand(topic: str, brand: str, r: _Draw) -> Family:
         f"{brand} {model}",
         f"{brand}.com",
         f"{brand} {product} {model}",
-        f"{brand} {r.one(4, general.FACETS)}",
+        f"{brand} {r.one(4, vocabulary.FACETS)}",
         f"{brand} {r.one(5, ('inc', 'corp', 'coupons', 'customer service', 'store locator', 'warranty'))}",
-        f"{r.one(6, general.ADJECTIVES)} {brand} {plural(r.one(7, nouns))}",
+        f"{r.one(6, vocabulary.ADJECTIVES)} {brand} {plural(r.one(7, nouns))}",
     ]
     return Family(_TOPIC_ID[topic], members, 0.0, brand)
 
 
 def _site(brand: str, place: int, r: _Draw) -> Family:
     members = [brand, f"{brand}.com", f"www.{brand}.com"]
-    members += [f"{brand} {r.one(i, general.SITE_WORDS)}" for i in range(5)]
+    members += [f"{brand} {r.one(i, vocabulary.SITE_WORDS)}" for i in range(5)]
     return Family(_TOPIC_ID[SITES], members, 12.0 - 1.5 * math.log(1 + place), brand, spread=0.3)
 
 
 def _town(town: str, r: _Draw) -> Family:
-    state = r.one(0, people.STATES)
-    service, other = r.one(1, general.SERVICES), r.one(2, general.SERVICES)
+    state = r.one(0, vocabulary.STATES)
+    service, other = r.one(1, vocabulary.SERVICES), r.one(2, vocabulary.SERVICES)
     members = [
         f"{town} {state}",
         f"{town} {service}",
         f"{town} {state} {other}",
         town,
         f"{other} in {town} {state}",
-        f"{r.one(3, general.SERVICES)} near {town}",
+        f"{r.one(3, vocabulary.SERVICES)} near {town}",
         f"{town} county {state}",
-        f"{town} {state} {r.one(4, general.SERVICES)}",
+        f"{town} {state} {r.one(4, vocabulary.SERVICES)}",
         f"city of {town}",
     ]
     return Family(_TOPIC_ID[PLACES], members, 0.2, f"{town}-{state}")
@@ -145,13 +145,13 @@ def _town(town: str, r: _Draw) -> Family:
 def _person(names: Names, r: _Draw) -> Family:
     # Squaring the share prefers the front of the list: common surnames are common.
     position = (r.numbers[0] / (1 << 30)) ** 2
-    person = f"{r.one(1, people.FIRST_NAMES)} {names.surnames[int(position * len(names.surnames))]}"
+    person = f"{r.one(1, vocabulary.FIRST_NAMES)} {names.surnames[int(position * len(names.surnames))]}"
     members = [
         person,
-        f"{person} {r.one(2, general.PROFESSIONS)}",
-        f"{person} {r.one(3, people.STATES[:40])}",
+        f"{person} {r.one(2, vocabulary.PROFESSIONS)}",
+        f"{person} {r.one(3, vocabulary.STATES[:40])}",
     ]
-    members.append(f"{person} {r.one(4, general.PROFESSIONS)}")
+    members.append(f"{person} {r.one(4, vocabulary.PROFESSIONS)}")
     return Family(_TOPIC_ID[PERSONS], members, -0.3, "")
 
 
@@ -161,7 +161,7 @@ def _fear(fear: str, place: int) -> Family:
 
 
 def _foreign(phrase: str, r: _Draw) -> Family:
-    members = [phrase, *(f"{phrase} {r.one(i, general.FACETS)}" for i in range(6))]
+    members = [phrase, *(f"{phrase} {r.one(i, vocabulary.FACETS)}" for i in range(6))]
     return Family(_TOPIC_ID[LANGUAGES], members, 2.5, "")
 
 
@@ -184,8 +184,10 @@ def families(world: int, pool_size: int, names: Names) -> Iterator[Family]:
     # Every n-th noun in a small pool, so that all topics stay.
     step = max(1, round(0.7 / share)) if share < 0.7 else 1
     yield from (_noun(*pair, r) for pair, r in zip(nouns[::step], _draws(world, 0, len(nouns)), strict=False))
-    yield from (_fear(fear, place) for place, fear in enumerate(general.FEARS[: max(8, int(2_000 * share))]))
-    foreign = general.FOREIGN[:: max(1, round(0.6 / share))]
+    yield from (
+        _fear(fear, place) for place, fear in enumerate(vocabulary.FEARS[: max(8, int(2_000 * share))])
+    )
+    foreign = vocabulary.FOREIGN[:: max(1, round(0.6 / share))]
     yield from (
         _foreign(phrase, r) for phrase, r in zip(foreign, _draws(world, 1, len(foreign)), strict=True)
     )

@@ -10,33 +10,18 @@ from typing import Final
 
 import numpy as np
 
-from queryveil.generator.words import TOPICS, general, people
-from queryveil.generator.words.listed import listed
+from queryveil.data import word_lists
+from queryveil.generator import vocabulary
+from queryveil.generator.vocabulary import TOPICS
 
-_ONSETS: Final = listed(
-    "b br c ch cl cr d dr f fl fr g gl gr h j k kr l m n p pl pr qu r s sk sl sp st t tr v w z"
-)
-_VOWELS: Final = listed("a e i o u ai ea ia io oo")
-_MIDDLES: Final = listed("b d g k l ll m mb n nd nt p r rd rn s st t v x z")
-_BRAND_ENDS: Final = listed("a o ex ix ia on ora ent ium ico ara ity era yne aro ell ova eta")
-_NAME_ENDS: Final = listed(
-    "berg stein sen ford ley worth wick son man ski kov etti ano ello ez ard ham by ton mont dale hart well"
-)
-_TOWN_STARTS: Final = listed(
-    """
-    ash bar birch black bram brook cald car clay cold cran dun east elk fair fern fox glen gold gran green
-    hal ham hart haw hazel high hol kings lang lin long mal mar mead mid mill new north oak old pem pine port
-    red rich river rock rose sal sand shel silver south spring stan stone strat sum sut thorn west whit wil
-    win wood
-    """
-)
-_TOWN_ENDS: Final = listed(
-    """
-    bridge brook burg burn bury by creek dale den don falls field ford gate grove ham haven hill hurst lake
-    land ley mere minster mont mouth ness park point port ridge shire side stead ston ton vale view ville
-    water well wick wood worth
-    """
-)
+_PARTS: Final = word_lists("invented")
+_ONSETS: Final = _PARTS["onsets"]
+_VOWELS: Final = _PARTS["vowels"]
+_MIDDLES: Final = _PARTS["middles"]
+_BRAND_ENDS: Final = _PARTS["brand ends"]
+_NAME_ENDS: Final = _PARTS["name ends"]
+_TOWN_STARTS: Final = _PARTS["town starts"]
+_TOWN_ENDS: Final = _PARTS["town ends"]
 _CODE_LETTERS: Final = "abcdefghklmnprstvwxz"
 
 
@@ -65,14 +50,20 @@ def _pick(words: tuple[str, ...], number: int) -> str:
 def real_words() -> set[str]:
     """Every listed English word, so that invented ones stay apart from them."""
     words = {w for facets, nouns in TOPICS.values() for w in (*facets, *nouns)}
-    lists = (general.FACETS, general.ADJECTIVES, general.VERBS, general.SERVICES, general.SITE_WORDS)
+    lists = (
+        vocabulary.FACETS,
+        vocabulary.ADJECTIVES,
+        vocabulary.VERBS,
+        vocabulary.SERVICES,
+        vocabulary.SITE_WORDS,
+    )
     for part in (
         *lists,
-        general.PROFESSIONS,
-        people.FIRST_NAMES,
-        people.LAST_NAMES,
-        people.CITIES,
-        people.STATES,
+        vocabulary.PROFESSIONS,
+        vocabulary.FIRST_NAMES,
+        vocabulary.LAST_NAMES,
+        vocabulary.CITIES,
+        vocabulary.STATES,
     ):
         words.update(part)
     return words
@@ -95,7 +86,7 @@ def surnames(world: int, count: int) -> list[str]:
         for a, b, c, d in _picks(world, 2, block, 4):
             yield _pick(_ONSETS, a) + _pick(_VOWELS, b) + _pick(_MIDDLES, c) + _pick(_NAME_ENDS, d)
 
-    common = list(people.LAST_NAMES)
+    common = list(vocabulary.LAST_NAMES)
     return (common + _distinct(max(1, count - len(common)), draw, real_words()))[:count]
 
 
@@ -110,7 +101,7 @@ def towns(world: int, count: int) -> list[str]:
                 start = _pick(_ONSETS, b) + _pick(_VOWELS[:5], c) + _pick(_MIDDLES, a)
             yield start + _pick(_TOWN_ENDS, d)
 
-    cities = list(people.CITIES)
+    cities = list(vocabulary.CITIES)
     return (cities + _distinct(max(1, count - len(cities)), draw, real_words()))[:count]
 
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import numpy as np
 
+from queryveil.generator import vocabulary
 from queryveil.generator.families import Names
 from queryveil.generator.pool import mixed
 from queryveil.generator.settings import MOST_SECRETS
-from queryveil.generator.words import people
 
 KINDS: Final = ("card", "person-address", "national-id", "email", "phone", "person-health")
 _HEALTH: Final = (
@@ -26,7 +26,7 @@ _HEALTH: Final = (
     "depression",
     "addiction",
 )
-_PAIRS: Final = len(people.FIRST_NAMES) * len(people.LAST_NAMES)
+_PAIRS: Final = len(vocabulary.FIRST_NAMES) * len(vocabulary.LAST_NAMES)
 
 
 def luhn_digit(digits: str) -> str:
@@ -56,17 +56,17 @@ class Secrets:
         return KINDS[which], self._text(KINDS[which], place, round_, pair)
 
     def _text(self, kind: str, place: int, round_: int, pair: int) -> str:
-        last, first = divmod(pair, len(people.FIRST_NAMES))
-        given, family = people.FIRST_NAMES[first], people.LAST_NAMES[last]
+        last, first = divmod(pair, len(vocabulary.FIRST_NAMES))
+        given, family = vocabulary.FIRST_NAMES[first], vocabulary.LAST_NAMES[last]
         town = self._towns[(round_ * 9 + first + last) % len(self._towns)]
-        state = people.STATES[(first + 3 * last) % len(people.STATES)]
+        state = vocabulary.STATES[(first + 3 * last) % len(vocabulary.STATES)]
         match kind:
             case "card":
                 digits = f"9999{place * 104_729 % 10**11:011d}"
                 digits += luhn_digit(digits)
                 return " ".join(digits[i : i + 4] for i in range(0, 16, 4)) if place % 2 else digits
             case "person-address":
-                street = people.STREETS[(first + last) % len(people.STREETS)]
+                street = vocabulary.STREETS[(first + last) % len(vocabulary.STREETS)]
                 house = 100 + (round_ * 389 + first * 7) % 9_000
                 return f"{given} {family} {house} {street} street {town} {state}"
             case "national-id":

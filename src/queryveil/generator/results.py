@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.generator import vocabulary
 from queryveil.generator.families import TOPIC_NAMES
 from queryveil.generator.pool import Ints, Pool, make_pool, mixed
 from queryveil.generator.settings import LogSettings
-from queryveil.generator.words import TOPICS, general
+from queryveil.generator.vocabulary import TOPICS
 
 RESULTS: Final = 10
 # A family draws on 16 urls of its topic; each member shows up to ten of them, so members overlap.
@@ -61,7 +62,7 @@ def _is_prime(n: int) -> bool:
 
 def _topic_urls(topic: str, count: int) -> list[str]:
     """Sites of a topic: each has a front page and up to eight sections."""
-    nouns = TOPICS[topic][1] if topic in TOPICS else (topic, *general.SITE_WORDS, *general.FACETS)
+    nouns = TOPICS[topic][1] if topic in TOPICS else (topic, *vocabulary.SITE_WORDS, *vocabulary.FACETS)
     sites = (
         f"http://www.{noun}{kind}.example"
         for kind, noun in product(dict.fromkeys((*_KINDS, *nouns)), dict.fromkeys(nouns))

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.generator import vocabulary
 from queryveil.generator.families import TOPIC_NAMES
 from queryveil.generator.lexicon import code
 from queryveil.generator.pool import Floats, Ints, Pool
-from queryveil.generator.words import TOPICS, general, people
+from queryveil.generator.vocabulary import TOPICS
 
 # Kinds of one-off queries, and how often each is made.
 _KINDS: Final = np.cumsum([0.30, 0.20, 0.15, 0.12, 0.13])
@@ -58,7 +59,7 @@ class Wording:
     @classmethod
     def of(cls, pool: Pool) -> Wording:
         lists = [
-            TOPICS[TOPIC_NAMES[t]][1] if TOPIC_NAMES[t] in TOPICS else general.FACETS for t in pool.topics
+            TOPICS[TOPIC_NAMES[t]][1] if TOPIC_NAMES[t] in TOPICS else vocabulary.FACETS for t in pool.topics
         ]
         counts = np.array([len(words) for words in lists])
         return cls(
@@ -66,12 +67,12 @@ class Wording:
             topic_words=_strings([w for words in lists for w in words]),
             starts=np.cumsum(counts) - counts,
             counts=counts,
-            first_names=_strings(people.FIRST_NAMES),
+            first_names=_strings(vocabulary.FIRST_NAMES),
             surnames=_strings(pool.names.surnames),
             towns=_strings(pool.names.towns),
-            states=_strings(people.STATES),
+            states=_strings(vocabulary.STATES),
             codes=_strings([code(i * 7_919) for i in range(6_000)] + [str(y) for y in range(1950, 2010)]),
-            adjectives=_strings(general.ADJECTIVES),
+            adjectives=_strings(vocabulary.ADJECTIVES),
             prefixes=_strings(_PREFIXES),
             ascii=pc.string_is_ascii(pool.text).to_numpy(zero_copy_only=False),
         )

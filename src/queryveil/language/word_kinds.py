@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from queryveil.data import word_lists
 from queryveil.errors import UsageError
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
 
@@ -34,24 +35,9 @@ class Kind(StrEnum):
 LONGEST_WORD: Final = 100
 """Characters; a longer one is no word, and a noun for want of anything better."""
 
-# The tagger's list was made from news: in queries these words are nouns.
-_NOUNS: Final = """
-    antique asteroid audio bible bulldog ca cherry citrus convertible coral emerald fossil french iguana jalapeno
-    keno legion macaque mammoth manual matinee menstruation narcotic olive orange orphan ostrich pistachio raspberry
-    rental sourdough steroid teen turquoise
-"""
-_CORRECTED: Final = dict.fromkeys(_NOUNS.split(), "NN") | {"vs": "IN"}
-# Plurals that are another thing than several of the singular: glasses are more than one glass only in a cupboard.
-_OTHER_THINGS: Final = """
-    acoustics aesthetics aids antipodes auspices belongings bitters bleachers blues breeches briefs ceramics
-    checkers congratulations corduroys crossroads customs data dealings dialectics dregs dynamics eighties
-    esthetics ethics eyeglasses fatigues fifties folks forties fries glasses graphics greens grits heroics
-    hostilities humanities jitters leftovers levis lodgings manners mechanics metrics mores nineties optics
-    outskirts pants peoples pliers polemics premises proverbs riches savings seventies shorts sixties skivvies
-    slacks specs spectacles stairs statistics sunglasses tactics teens thirties trivia troops tropics trunks
-    twenties vibes victuals wages wales winnings wits woods yaws
-"""
-_OTHER_THING: Final = frozenset(_OTHER_THINGS.split())
+_LISTED: Final = word_lists("language")
+_CORRECTED: Final = dict.fromkeys(_LISTED["nouns"], "NN") | {"vs": "IN"}
+_OTHER_THING: Final = frozenset(_LISTED["other things"])
 _KINDS: Final = {
     "NN": Kind.NOUN,
     "FW": Kind.NOUN,

