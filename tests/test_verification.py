@@ -548,7 +548,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "hidden file": (lambda release: (release / ".notes").write_text("x"), {"folder"}),
     "sub-folder": (lambda release: (release / "private").mkdir(), {"folder"}),
     "symlink": (lambda release: (release / "log").symlink_to("/nowhere"), {"folder"}),
-    "file replaced by a symlink": (file_linked, {"folder"}),
+    "file replaced by a symlink": (file_linked, {"digests", "folder"}),
     "file outside": (named_out_of_folder, {"digests", "roles"}),
     "no digest": (
         lambda release: edit(release, lambda m: m["files"]["report.html"].pop("sha256")),

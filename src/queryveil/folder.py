@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 FORMAT = "queryveil-release"
@@ -22,6 +23,8 @@ REPORT = "report.html"
 PRIVATE_SUFFIX = ".private"
 CURATOR = "curator"
 """What the private folder says of the log, as JSON."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
 COLUMN_HELP = {
     "keyword": "a word of queries, in normal form",
@@ -56,6 +59,20 @@ def is_release(path: Path) -> bool:
     except (ValueError, RecursionError):
         return (path / DATASHEET).is_file()
     return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def plain(name: object) -> bool:
+    """A name of a file, or of a table, that cannot lead out of the folder."""
+    return isinstance(name, str) and _PLAIN_NAME.fullmatch(name) is not None and ".." not in name
+
+
+def file_inside(release: Path, name: str) -> Path | None:
+    """A file of a release by its name; None if it is not there, lies elsewhere, or is a link or a device.
+
+    Names come from a manifest, which anyone may have written: nothing is opened that was not asked here.
+    """
+    file = release / name if plain(name) else None
+    return file if file is not None and not file.is_symlink() and file.is_file() else None
 
 
 def table_file(table: str) -> str:

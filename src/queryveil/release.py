@@ -165,13 +165,14 @@ def load(path: str | Path) -> Release:
     Nothing is checked beyond what is needed to read it; `verify` does that.
     """
     release = Path(path)
-    if not (release / folder.MANIFEST).is_file():
+    file = folder.file_inside(release, folder.MANIFEST)
+    if file is None:
         raise InputError(
             f"'{release}' is not a release: it has no {folder.MANIFEST}",
             "name a folder that `publish --out` wrote",
         )
     try:
-        manifest = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(file.read_text(encoding="utf-8"))
         if not all(isinstance(manifest[part], dict) for part in ("parameters", "calibration", "tables")):
             raise TypeError
         plan = Plan(
@@ -183,7 +184,7 @@ def load(path: str | Path) -> Release:
             what=manifest.get("what", ""),
             assessment=tuple(manifest.get("assessment", ())),
         )
-        tables = {name: pq.read_table(release / folder.table_file(name)) for name in manifest["tables"]}
+        tables = {name: _read_table(release, name) for name in manifest["tables"]}
     except (
         OSError,
         ValueError,
@@ -198,6 +199,18 @@ def load(path: str | Path) -> Release:
             "see what is wrong with queryveil release verify, or fetch it again",
         ) from None
     return Release(plan=plan, tables=tables, path=release)
+
+
+def _read_table(release: Path, name: str) -> pa.Table:
+    """A table of a folder that anyone may have written: its name must not lead to a file elsewhere."""
+    file = folder.file_inside(release, folder.table_file(name))
+    if file is None:
+        raise InputError(
+            f"the release in '{release}' names a table that is missing, or that is not a file of its own folder",
+            "see what is wrong with queryveil release verify, or fetch it again",
+        )
+    with pq.ParquetFile(file) as content:
+        return content.read()
 
 
 def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:

@@ -37,15 +37,16 @@ _FIELD = {"@type", "@id", "name", "description", "dataType", "repeated", "source
 
 def checks(release: Path, manifest: Manifest) -> list[Check]:
     """One check, if the release has such a file; the first releases did not."""
-    if folder.CROISSANT not in manifest.section("files") or not (release / folder.CROISSANT).is_file():
+    file = folder.file_inside(release, folder.CROISSANT)
+    if folder.CROISSANT not in manifest.section("files") or file is None:
         return []
     good = f"{folder.CROISSANT} describes the files and columns that the manifest describes"
-    return [judge("croissant", good, lambda: _problems(release, manifest))]
+    return [judge("croissant", good, lambda: _problems(file, manifest))]
 
 
-def _problems(release: Path, manifest: Manifest) -> Iterator[str]:
+def _problems(file: Path, manifest: Manifest) -> Iterator[str]:
     try:
-        content = json.loads((release / folder.CROISSANT).read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         yield f"{folder.CROISSANT} is not JSON"
         return

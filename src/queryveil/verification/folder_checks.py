@@ -15,13 +15,7 @@ DOCUMENTS = (folder.DATASHEET, folder.REPORT)
 OPTIONAL = (folder.CROISSANT,)
 """What the first releases did not have."""
 
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-def plain(name: object) -> bool:
-    """A file name that cannot lead out of the folder."""
-    return isinstance(name, str) and _PLAIN_NAME.fullmatch(name) is not None and ".." not in name
 
 
 def checks(release: Path, manifest: Manifest) -> list[Check]:
@@ -59,12 +53,12 @@ def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     if not files:
         yield "the manifest names no file"
     for name, entry in files.items():
-        file = release / name
-        if not plain(name):
+        file = folder.file_inside(release, name)
+        if not folder.plain(name):
             yield f"{quoted(name)} is not a plain file name"
         elif not isinstance(entry, dict):
             yield f"{quoted(name)} has no digest"
-        elif not file.is_file():  # also keeps from waiting on a pipe or a device
+        elif file is None:  # also a link, or what one would wait on, a pipe or a device
             yield f"{quoted(name)} is missing"
         elif type(entry.get("bytes")) is not int or file.stat().st_size != entry["bytes"]:
             yield f"{quoted(name)} does not have the size stated"
@@ -94,8 +88,8 @@ def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterato
 
 def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     for name in DOCUMENTS:
-        file = release / name
-        if not file.is_file():
+        file = folder.file_inside(release, name)
+        if file is None:
             # A document that is named and gone is the digests' finding; one that was never named is ours too.
             if name not in files:
                 yield f"{name} is missing"
@@ -110,6 +104,6 @@ def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:
 
 
 def _report(release: Path, inside: set[str]) -> Iterator[str]:
-    file = release / folder.REPORT
-    if file.is_file():
+    file = folder.file_inside(release, folder.REPORT)
+    if file is not None:
         yield from page.outside_references(file.read_text(encoding="utf-8", errors="replace"), inside)

@@ -117,8 +117,8 @@ def load(release: Path) -> Manifest:
         raise InputError(
             f"there is no release folder '{release}'", "name a folder that `publish --out` wrote"
         )
-    file = release / folder.MANIFEST
-    if not file.is_file():
+    file = folder.file_inside(release, folder.MANIFEST)
+    if file is None:
         raise InputError(
             f"'{release}' is not a release: it has no {folder.MANIFEST}",
             "name a folder that `publish --out` wrote",

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil import folder
-from queryveil.verification.folder_checks import plain
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 
@@ -32,8 +31,8 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
     opened: dict[str, Opened] = {}
     broken: dict[str, str] = {}
     for name in manifest.section("tables"):
-        file = release / folder.table_file(name)
-        if not plain(file.name) or not file.is_file():
+        file = folder.file_inside(release, folder.table_file(name))
+        if file is None:
             broken[name] = "is missing"
             continue
         try:
