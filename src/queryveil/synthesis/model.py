@@ -27,6 +27,11 @@ MOST_GOING_ON: Final = 0.9
 """A session ends after any query with at least the rest of this: every walk ends, and soon."""
 _BELOW_ONE: Final = 1 - 1e-9
 
+_LARGEST_COUNT: Final = 2.0**53
+"""Counts above it are no whole numbers any more; no log has so many rows."""
+LONGEST_TEXT: Final = 8_192
+"""Bytes of a query or url. A longer one is neither, and would stand in every row that is drawn."""
+
 QUERIES, CLICKS, REFORMULATIONS = "queries", "clicks", "reformulations"
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     QUERIES: ("query",),
@@ -213,8 +218,10 @@ def _checked(tables: Mapping[str, pa.Table], name: str) -> tuple[dict[str, Any],
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or count.null_count:
         raise InputError(f"column 'count' of table '{name}' is not a number in every row", "fetch it again")
     numbers: Floats = count.combine_chunks().cast(pa.float64(), safe=False).to_numpy()
-    if not np.isfinite(numbers).all():
-        raise InputError(f"column 'count' of table '{name}' is not finite in every row", "fetch it again")
+    if not (np.abs(numbers) <= _LARGEST_COUNT).all():
+        raise InputError(
+            f"column 'count' of table '{name}' has a number that no log can have", "fetch it again"
+        )
     return texts, numbers
 
 
@@ -228,4 +235,9 @@ def _text(table: pa.Table, name: str, column: str) -> pa.Array:
         text = pa.concat_arrays(text.chunks) if text.num_chunks else pa.array([], pa.string())
     if text is None or text.null_count or pc.any(pc.equal(text, "")).as_py():
         raise InputError(f"column '{column}' of table '{name}' is not a text in every row", "fetch it again")
+    if (pc.max(pc.binary_length(text)).as_py() or 0) > LONGEST_TEXT:
+        raise InputError(
+            f"column '{column}' of table '{name}' has a text of more than {LONGEST_TEXT:,} bytes",
+            "no query or url is that long: ask the publisher of the release",
+        )
     return text

@@ -17,6 +17,9 @@ START: Final = date(2000, 1, 1)
 SESSION_GAP: Final = 30 * 60 + 1
 """Seconds between two sessions of one user, at least: above the 30 minutes that end a session."""
 
+MOST_UNASKED: Final = 10_000_000
+"""Rows that are written without being asked for: counts of a release, which anyone may have made, do not fill a disk."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
@@ -48,6 +51,11 @@ class Size:
     def filled(self, released: float) -> Size:
         """With rows and users: 31 rows per user, or as many rows as the released counts add up to."""
         rows = self.rows
+        if rows is None and self.users is None and released > MOST_UNASKED:
+            raise UsageError(
+                f"the released counts add up to more than {MOST_UNASKED:,} rows",
+                "say how many you want with --rows",
+            )
         if rows is None:
             rows = self.users * ROWS_PER_USER if self.users is not None else max(1, round(released))
         rows = min(rows, MOST_ROWS)
