@@ -18,7 +18,7 @@ SESSION_GAP: Final = 30 * 60 + 1
 """Seconds between two sessions of one user, at least: above the 30 minutes that end a session."""
 
 MOST_UNASKED: Final = 10_000_000
-"""Rows that are written without being asked for: counts of a release, which anyone may have made, do not fill a disk."""
+"""Rows that are written without being asked for: counts, which anyone may have made up, do not fill a disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
