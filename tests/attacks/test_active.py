@@ -210,6 +210,13 @@ def test_the_worst_line_is_the_headline(small: qv.SearchLog) -> None:
     json.dumps(made.as_dict(), allow_nan=False)
 
 
+def test_the_worst_line_has_the_largest_advantage(small: qv.SearchLog) -> None:
+    """Near one half an interval is wide, and its lower end low, whatever the advantage is."""
+    for _ in range(5):
+        made = qv.ActiveAttack(methods=("semantic", "zealous"), trials=50, epsilon=0.5, delta=1e-9).run(small)
+        assert max(0.0, made.advantage) == max(0.0, *(row["advantage"] for row in made.figures["methods"]))
+
+
 def test_intervals_of_all_lines_hold_together(small: qv.SearchLog) -> None:
     """Of two lines each misses half as often as one alone, so that the worse of them can be the headline."""
     made = [

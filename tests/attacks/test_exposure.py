@@ -268,7 +268,7 @@ def test_the_control_is_the_same_in_whatever_order_a_release_was_written(log: qv
     assert control == found([log])["control"] > 0
 
 
-def test_the_most_exposed_release_is_the_one_that_surely_is() -> None:
+def test_the_most_exposed_release_is_the_one_that_names_most() -> None:
     """Of three texts one names a person, of a thousand one hundred: the second is what there is to fear."""
     texts = ["karen walsh", "weather report today", "cheap car insurance"]
     few = qv.publish(qv.read(many(5, texts)), qv.KQuery(k=2))
@@ -277,6 +277,44 @@ def test_the_most_exposed_release_is_the_one_that_surely_is() -> None:
     document = found([few, much])
     assert document["subjects"][0]["advantage"] > document["subjects"][1]["advantage"] > 0
     assert document["of"] == document["subjects"][1]["name"] and document["success"] == 0.1
+    assert document["not_told_apart"] == []
+    assert (
+        "ad-hoc names persons in the most different queries of 2 releases: 100; k-query in 1."
+        in document["words"]["Most"]
+    )
+
+
+def test_a_release_that_names_nobody_is_not_the_most_exposed_one() -> None:
+    """53 of 1,853 texts name a person, whose shuffled control is larger; 3,012 long texts name nobody, for sure."""
+    named = sets([*PHRASES, *(f"karen lindgren {n}" for n in range(53))])
+    nobody = qv.publish(
+        texts([f"weather {n}" for n in range(3_012)]), qv.AdHoc(steps=("delete-users",)), i_understand=True
+    )
+    for given in ([named, nobody], [nobody, named]):
+        document = found(given)
+        low = {one["name"]: one["interval"][0] for one in document["subjects"]}
+        assert low["ad-hoc"] > low["k-session"], (
+            "the lower end of an interval is no measure of what is exposed"
+        )
+        assert document["of"] == "k-session" and document["success"] == 53 / 1_853
+        assert "in the most different queries of 2 releases: 53; ad-hoc in 0." in document["words"]["Most"]
+
+
+def test_releases_that_cannot_be_told_apart_are_named_together() -> None:
+    """Of 100 and 110 either may be the larger one by chance, of 100 and 200 not: 2 to 1 of 300 is 6 deviations."""
+
+    def naming(number: int) -> qv.Release:
+        return sets([f"karen lindgren {n}" for n in range(number)])
+
+    document = found([naming(100), naming(110), naming(40)])
+    assert document["of"] == "k-session 2" and document["not_told_apart"] == ["k-session"]
+    assert (
+        "Chance may have decided between 110 and 100: they cannot be told apart." in document["words"]["Most"]
+    )
+    assert found([naming(100), naming(200)])["not_told_apart"] == []
+    equal = found([naming(5), naming(5)])
+    assert equal["of"] == "k-session" and equal["not_told_apart"] == ["k-session 2"]
+    assert "Most" not in found([naming(5)])["words"], "one release is not the most exposed of several"
 
 
 # -- releases ------------------------------------------------------------------------------------------------

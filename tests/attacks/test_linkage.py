@@ -244,6 +244,24 @@ def test_the_headline_is_of_the_most_exposed_release() -> None:
         assert (attack.figures["of"], attack.success) == ("ad-hoc", 1.0)
 
 
+def test_a_release_in_which_nobody_is_found_is_not_the_most_exposed_one() -> None:
+    """Half of all queries are of one user each: whoever knows one finds somebody in a hashed log, the right one or not.
+
+    So its advantage is nothing, of which less is known than of the nothing in a release where nobody is found. That
+    none of 300 draws is such a query has probability 2^-300.
+    """
+    log = qv.read(table({f"u{n}": ["weather", f"mine {n}"] for n in range(300)}))
+    plain = qv.publish(log, qv.AdHoc(steps=("hash-users",)), i_understand=True)
+    nobody = qv.publish(log, qv.KQuery(k=3))
+    for releases in ([plain, nobody], [nobody, plain]):
+        attack = qv.LinkageAttack(known=(1,), trials=300).run(log, releases)
+        low = {
+            one["of"]: one["linked"]["interval"][0] for one in attack.figures["results"] if "linked" in one
+        }
+        assert low["ad-hoc"] < low["k-query"] < 0, "the lower end of an interval is no measure of exposure"
+        assert attack.figures["of"] == "ad-hoc" and attack.success > 0.2
+
+
 # -- edges and wrong input -----------------------------------------------------------------------------------
 
 

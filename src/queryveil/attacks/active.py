@@ -104,7 +104,8 @@ class ActiveAttack:
         # The worst line is chosen for its figures, so intervals are such that those of all lines hold together.
         confidence = 1 - (1 - CONFIDENCE) / len(made)
         rows = [self._row(name, one, confidence) for name, one in made]
-        worst = max(rows, key=lambda row: row["interval"][0])
+        # All lines have as many trials, so that their advantages compare; of equals it is the one that hit more.
+        worst = max(rows, key=lambda row: (max(0.0, row["advantage"]), row["success"]))
         return AttackResult(
             attack=self.name,
             success=worst["success"],

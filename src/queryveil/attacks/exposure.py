@@ -17,8 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.attacks import exposed
+from queryveil.attacks import exposure_words as words
 from queryveil.attacks.exposed import Subject
-from queryveil.attacks.frame import AttackInput, AttackResult, Headline, Progress, Table, difference, origins
+from queryveil.attacks.frame import (
+    AttackInput,
+    AttackResult,
+    Headline,
+    Progress,
+    difference,
+    origins,
+)
 from queryveil.log import SearchLog
 from queryveil.parameters import param, validate
 from queryveil.spotting import Spotter
@@ -39,20 +47,6 @@ Ints = npt.NDArray[np.int64]
 
 BACKWARDS: Final = "the same texts read backwards"
 SHUFFLED: Final = "the same words shuffled between texts, which can make more names than chance does"
-LABELS: Final[Mapping[str, str]] = {
-    "person": "person",
-    "non-star": "non-star person",
-    "company": "company",
-    "place": "place",
-    "adult": "adult term",
-    "revealing": "revealing term",
-    "identifier": "identifier",
-    "non-star+place": "non-star and place",
-    "non-star+company": "non-star and company",
-    "non-star+adult": "non-star and adult term",
-    "non-star+revealing": "non-star and revealing term",
-    "person+place": "person and place",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +205,8 @@ class ExposureAttack:
         # A log has no path, nor has a release that was not saved.
         paths = (getattr(one, "path", None) for one in many)
         each = {path: one.headline for path, one in zip(paths, found, strict=True) if path is not None}
-        words = (*result.words, *(("Warning", one) for one in warnings))
-        return replace(result, each=each, words=words)
+        said = (*result.words, *(("Warning", one) for one in warnings))
+        return replace(result, each=each, words=said)
 
     def _exposure(self, spotter: Spotter, subject: Subject, there: Collected, masks: Ints) -> Exposure:
         texts = subject.texts
@@ -288,12 +282,10 @@ def _result(
     spotter: Spotter,
     examples: list[tuple[str, str]],
 ) -> AttackResult:
-    # The figures beside `success` are those of the most exposed release, or of the log if there is none: the one
-    # whose advantage is surely the largest, so that two names among five texts do not outweigh a thousand.
-    worst = max(
-        [one for one in found if one.what != "log"] or found, key=lambda one: (one.texts > 0, one.interval[0])
-    )
-    first, *others = _tables(found)
+    # The figures beside `success` are those of the most exposed release, or of the log if there is none.
+    ranked = words.ranked([one for one in found if one.what != "log"] or found)
+    worst = ranked[0]
+    first, *others = words.tables(found)
     return AttackResult(
         attack=attack.name,
         success=worst.success,
@@ -302,88 +294,13 @@ def _result(
         trials=worst.texts,
         figures={
             "of": worst.name,
+            "not_told_apart": [one.name for one in words.near(ranked)],
             "star": attack.star,
             "reference": reference,
             "subjects": [one.as_dict() for one in found],
         },
         table=first[1],
         more=tuple(others),
-        words=tuple(_words(attack, found, worst, reference, spotter)),
+        words=tuple(words.said(attack.star, found, ranked, reference, spotter)),
         examples=tuple(examples),
-    )
-
-
-def _tables(found: list[Exposure]) -> list[tuple[str, Table]]:
-    """Within sessions, different queries, occurrences: a column for each subject, two if its truth is known."""
-    made = []
-    for title, key, total in (
-        ("within sessions", "sessions", "units"),
-        ("different queries", "queries", "texts"),
-        ("occurrences", "occurrences", "occurrences"),
-    ):
-        columns: list[tuple[str, Mapping[str, int] | None, int | None]] = []
-        for one in found:
-            counts: Mapping[str, Any] = one.as_dict()["counts"]
-            believed = ", believed" if one.correct else ""
-            columns.append((one.name + believed, counts[key], getattr(one, total)))
-            if one.correct:
-                columns.append((f"{one.name}, correct", one.correct[key], getattr(one, total)))
-        rows: list[tuple[str, ...]] = [(title, *(name for name, _, _ in columns))]
-        rows.append(("all", *(_number(number) for _, _, number in columns)))
-        for category, label in LABELS.items():
-            rows.append((label, *(_number(part[category] if part else None) for _, part, _ in columns)))
-        made.append(("", tuple(rows)))
-    return made
-
-
-def _number(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
-def _words(
-    attack: ExposureAttack, found: list[Exposure], worst: Exposure, reference: str | None, spotter: Spotter
-) -> Iterator[tuple[str, str]]:
-    low, high = worst.interval
-    yield (
-        "Found",
-        f"{worst.hits:,} of {worst.texts:,} different queries of {worst.name} name a person: "
-        f"{worst.success:.2%}. {_chance(worst)} it is {worst.control:.2%}; the advantage is "
-        f"{100 * (worst.success - worst.control):.2f} percentage points, with a 95 % interval of {100 * low:.2f} to "
-        f"{100 * high:.2f}.{'' if low > 0 else _no_advantage(worst)}"
-        if worst.texts
-        else f"Nothing: {worst.name} has no text.",
-    )
-    yield (
-        "Linked",
-        "; ".join(
-            f"{one.name}: "
-            + (f"{one.units:,} {one.linked_by}" if one.linked_by else "nothing links one query to another")
-            + ("" if one.ordered else ", words without order")
-            for one in found
-        )
-        + ".",
-    )
-    counted = f"in {reference}" if reference else "in each release itself, for want of a raw log"
-    yield (
-        "Star",
-        f"A name that occurs {attack.star:,} times or more {counted} is a star's. The raw log tells best: "
-        "a name that is rare in a release may be famous.",
-    )
-    yield (
-        "Spotter",
-        f"Words and their neighbours alone: {spotter.about}. It misses names beyond the census and takes some words "
-        "for names; the control is about words that chance made neighbours, not about phrases ('penny stocks').",
-    )
-
-
-def _chance(one: Exposure) -> str:
-    return "Read backwards" if one.ordered else "With words shuffled between queries"
-
-
-def _no_advantage(one: Exposure) -> str:
-    """What a control as large as success says, and what it does not."""
-    if one.ordered:
-        return " So chance can explain as many; that some of them are people it does not rule out."
-    return (
-        " A shuffle can make more names than chance does: not to be above it is no sign that nobody is named."
     )

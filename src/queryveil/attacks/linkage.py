@@ -145,10 +145,14 @@ def _longest(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _worst(results: Sequence[dict[str, Any]]) -> Headline:
-    """The release with the largest sure advantage of those who know the most queries; the log if there is none."""
+    """The most exposed release for those who know the most queries; the log if there is none.
+
+    It is the one with the largest advantage. All were looked for with the queries of the same people, so that shares
+    compare. Where chance explains what was found in all of them it is the one in which most were found.
+    """
     most = max(one["known"] for one in results)
     known = [_headline(one) for one in results if one["known"] == most]
-    return max(known[1:] or known, key=lambda one: (one.trials > 0, one.interval[0], one.success))
+    return max(known[1:] or known, key=lambda one: (max(0.0, one.success - one.control), one.success))
 
 
 def _headline(one: dict[str, Any]) -> Headline:

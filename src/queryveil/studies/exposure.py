@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from queryveil.attacks.exposure import LABELS, ExposureAttack
+from queryveil.attacks.exposure import ExposureAttack
+from queryveil.attacks.exposure_words import LABELS
 from queryveil.attacks.frame import AttackResult
 from queryveil.errors import UsageError
 from queryveil.inversion import Inversion, TokenCounts
