@@ -1,4 +1,4 @@
-"""The shape of a release folder: names, schema and digests. Writer and verifier share this and nothing else.
+"""The shape of a release folder: names, schema, digests and how files are written.
 
 DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html
 DIR.private/        what the curator alone may see, mode 0700
@@ -11,6 +11,10 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "queryveil-release"
 FORMAT_VERSION = 1
@@ -23,6 +27,9 @@ REPORT = "report.html"
 PRIVATE_SUFFIX = ".private"
 CURATOR = "curator"
 """What the private folder says of the log, as JSON."""
+
+_GROUP_ROWS = 1 << 20
+"""Rows of a group in Parquet files."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
@@ -83,3 +90,17 @@ def digest(file: Path) -> str:
     """SHA-256 of a file."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def as_json(content: Any) -> str:
+    """A document as it stands in a folder: one way only, so that nothing can be told by how it is written."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_table(table: pa.Table, file: Path) -> None:
+    """A group of rows at a time: a table on disk need not fit into memory."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
+        for start in range(0, table.num_rows, _GROUP_ROWS):
+            writer.write_table(table.slice(start, _GROUP_ROWS).combine_chunks())

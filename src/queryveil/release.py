@@ -25,10 +25,7 @@ from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.noise import Noise
-from queryveil.report import croissant, datasheet, public
-
-_GROUP_ROWS = 1 << 20
-"""Rows of a group in Parquet files."""
+from queryveil.report import documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,19 +286,13 @@ class Target:
         files: dict[str, dict[str, Any]] = {}
         for name, table in release.tables.items():
             file = self.public / folder.table_file(name)
-            _write_table(table, file)
+            folder.write_table(table, file)
             files[file.name] = {"rows": table.num_rows}
         manifest["files"] = files
         self._digest(files, *files)
-        # Each document may name the digests of those before it.
-        for name, write in (
-            (folder.CROISSANT, croissant.write),
-            (folder.DATASHEET, datasheet.write),
-            (folder.REPORT, lambda known: public.write(known, release.tables)),
-        ):
-            (self.public / name).write_text(write(manifest), encoding="utf-8")
-            self._digest(files, name)
-        (self.public / folder.MANIFEST).write_text(_json(manifest), encoding="utf-8")
+        for name, content in documents.written(manifest, release.tables):
+            (self.public / name).write_bytes(content)
+        (self.public / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
 
     def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
         for name in names:
@@ -315,7 +306,7 @@ class Target:
             elif isinstance(content, Path):
                 shutil.copyfile(content, self.private / folder.table_file(name))
             else:
-                (self.private / f"{name}.json").write_text(_json(content), encoding="utf-8")
+                (self.private / f"{name}.json").write_text(folder.as_json(content), encoding="utf-8")
         for file in self.private.iterdir():
             file.chmod(0o600)
 
@@ -354,14 +345,3 @@ def _appear(target: Target, private: Path) -> None:
     except BaseException:
         shutil.rmtree(private, ignore_errors=True)
         raise
-
-
-def _write_table(table: pa.Table, file: Path) -> None:
-    """A group of rows at a time: a table on disk need not fit into memory."""
-    with pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
-        for start in range(0, table.num_rows, _GROUP_ROWS):
-            writer.write_table(table.slice(start, _GROUP_ROWS).combine_chunks())
-
-
-def _json(content: Any) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
