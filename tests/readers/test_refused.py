@@ -129,7 +129,7 @@ def test_different_parquet_schemas_name_column_and_file(tmp_path: Path) -> None:
         (
             {"columns": {"user": "user", "query": "text"}},
             InputError,
-            "no column 'text'; it has 'user', 'query'",
+            "no column 'text' among the 2 fields of its first line; it has user, query",
         ),
         ({"columns": {"user": 1, "query": 3}}, InputError, "has 2 columns, so there is no column 3"),
         ({"columns": {"user": 1}}, UsageError, "do not say where the query is"),

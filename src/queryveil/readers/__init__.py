@@ -122,8 +122,8 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
         # No header, so the first line is somebody's row and must not decide: the name does, or it is TSV.
         named = (reader for reader in READERS.values() if head.suffix in reader.suffixes)
         return next(named, READERS["tsv"])
-    # A text may have a row with binary data, but it does not start with one.
-    if "\0" not in head.first_line or READERS["parquet"].matches(head):
+    # A text may have rows with binary data, the first one too, but it does not consist of them.
+    if not head.binary or READERS["parquet"].matches(head):
         for reader in READERS.values():
             if reader.matches(head):
                 return reader
@@ -143,11 +143,11 @@ def _require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     if staged.rejected <= max_rejected * total and staged.rows:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in staged.reasons.items())
-    at = staged.examples[0]
+    at, reason = staged.examples[0], next(iter(staged.reasons))
     why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
     raise InputError(
         f"{staged.rejected:,} of {total:,} rows were rejected, {why} "
         f"({reasons}; first: {at.file!r} line {at.line})",
-        f"{_WAYS_OUT.get(next(iter(staged.reasons)), 'look at that line')}"
+        (staged.ways_out.get(reason) or _WAYS_OUT.get(reason, "look at that line"))
         + (", or raise --max-rejected" if staged.rows else ""),
     )

@@ -38,27 +38,24 @@ def is_header(names: Sequence[str]) -> bool:
 
 
 def find(name: str, names: Sequence[str]) -> str | None:
-    """The name as the source spells it: exactly, or else in another case if only one fits."""
+    """The name as the source spells it: exactly, or else in another case; None if none fits, or several do."""
     if name in names:
-        return name
+        return name if names.count(name) == 1 else None
     fitting = [other for other in names if other.strip().lower() == name.strip().lower()]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def require_aliases(names: Sequence[str], where: str) -> dict[str, str]:
-    """By alias, or an error that lists what there is."""
-    found = by_alias(names)
-    for standard in ("user", "query"):
-        if standard not in found:
-            raise InputError(
-                f"{where} has no column for the {standard}; it has {listed(names)}",
-                "say which it is, for example --columns user=...,query=...,time=...",
-            )
-    return found
+def usual(names: Sequence[str]) -> list[str]:
+    """Those among the names that are known ones, in lower case: they tell of a header and quote nobody."""
+    known = {alias for aliases in ALIASES.values() for alias in aliases}
+    return [name.strip().lower() for name in names if name.strip().lower() in known]
 
 
-def no_such_column(name: str, names: Sequence[str], where: str) -> InputError:
-    return InputError(f"{where} has no column {name!r}; it has {listed(names)}", "correct --columns")
+def require_once(name: str, names: Sequence[str], where: str, way_out: str) -> None:
+    """Refuse a name that other columns share but for its case: nobody could tell which is meant."""
+    same = name.strip().casefold()
+    if sum(other.strip().casefold() == same for other in names) > 1:
+        raise InputError(f"{where} has more than one column {same!r}, whatever its case", way_out)
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:

@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
 from queryveil.readers.columns import (
+    ALIASES,
     WAY_OUT,
     as_number,
     by_alias,
     find,
     is_header,
-    no_such_column,
-    require_aliases,
+    require_once,
+    usual,
 )
 from queryveil.readers.lines import read_lines
 from queryveil.readers.model import Progress, ReadOptions, Source, Staged
@@ -27,6 +28,11 @@ from queryveil.readers.staging import Stager, chunks, conform_sql, connect
 from queryveil.readers.times import literal
 
 Split = Callable[[str], list[str]]
+
+# What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
+_DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
+_TYPED = {"\t": "\\t"}
+_LOOKED_AT = 100
 
 
 @dataclass(frozen=True)
@@ -70,13 +76,12 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     guessed = bool(names) if options.columns is not None else is_header(fields)
     has_header = options.header if options.header is not None else guessed
     if options.columns is not None:
-        widest = max((len(split(line)) for line in source.head.lines), default=0)
-        may_quote = bool(options.header) or len(by_alias(fields)) >= 2
-        columns = _numbers(options.columns, fields if has_header else [], widest, where, may_quote)
+        columns = _numbers(options.columns, fields if has_header else [], source, delimiter, split)
     elif not has_header:
-        raise InputError(f"{where} has no header that says which column holds what", WAY_OUT)
+        way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
+        raise InputError(f"{where} has no header that says which column holds what", way_out or WAY_OUT)
     else:
-        columns = {name: fields.index(at) + 1 for name, at in require_aliases(fields, where).items()}
+        columns = _by_alias(fields, source, delimiter)
     if not has_header:
         return Layout(delimiter, None, columns, None)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
@@ -84,27 +89,71 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     return Layout(delimiter, first, columns, len(fields))
 
 
+def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str, int]:
+    """Field numbers of the usual names in what is said to be a header."""
+    where = repr(source.files[0].label)
+    found = by_alias(fields)
+    for standard in ("user", "query"):
+        if standard not in found:
+            way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
+            raise InputError(
+                f"{where} has no column for the {standard} {_among(fields)}{_seen(fields)}",
+                way_out or f"say which it is with --columns; usual names are {', '.join(ALIASES[standard])}",
+            )
+    for name in found.values():
+        require_once(name, fields, where, "give the columns as numbers from 1, and say --header")
+    return {name: fields.index(at) + 1 for name, at in found.items()}
+
+
 def _numbers(
-    columns: Mapping[str, str | int], fields: Sequence[str], widest: int, where: str, may_quote: bool
+    columns: Mapping[str, str | int], fields: Sequence[str], source: Source, delimiter: str, split: Split
 ) -> dict[str, int]:
-    """Field numbers for what the user named; `may_quote` says that `fields` is surely no row of data."""
+    """Field numbers for what the user named; `fields` are those of the header, which may be a row by mistake."""
+    where = repr(source.files[0].label)
+    widest = max((len(split(line)) for line in source.head.lines), default=0)
+    elsewhere = _cut_elsewhere(source, delimiter) if widest == 1 else ""
     numbers = {}
     for standard, at in columns.items():
         name = find(str(at), fields)
         number = fields.index(name) + 1 if name is not None else as_number(at)
-        if number is None and may_quote:
-            raise no_such_column(str(at), fields, where)
+        if number is None and str(at) in fields:
+            require_once(str(at), fields, where, "give the columns as numbers from 1, and say --header")
         if number is None:
             raise InputError(
-                f"none of the {len(fields)} fields in the first line of {where} is called {at!r}",
-                "correct --columns; in a file without a header, give numbers from 1",
+                f"{where} has no column {at!r} {_among(fields)}{_seen(fields)}",
+                elsewhere or "correct --columns; in a file without a header, give numbers from 1",
             )
         if not 1 <= number <= widest:
+            many = "1 column" if widest == 1 else f"{widest} columns"
             raise InputError(
-                f"{where} has {widest} columns, so there is no column {number}", "correct --columns"
+                f"{where} has {many}, so there is no column {number}", elsewhere or "correct --columns"
             )
         numbers[standard] = number
     return numbers
+
+
+def _among(fields: Sequence[str]) -> str:
+    return f"among the {len(fields)} fields of its first line" if len(fields) != 1 else "in its first line"
+
+
+def _seen(fields: Sequence[str]) -> str:
+    """What may be told of a first line that should be a header: only names that we know ourselves."""
+    names = usual(fields)
+    shown = f"; it has {', '.join(names)}" if len(names) > 1 else ""
+    hidden = len(fields) > (len(names) if shown else 0)
+    return shown + (" (what it says is not shown: it may be somebody's row)" if hidden else "")
+
+
+def _cut_elsewhere(source: Source, delimiter: str) -> str:
+    """A way out where lines have one field: the character that seems to separate them, if there is one."""
+    lines = source.head.lines[:_LOOKED_AT]
+    others = [one for one in _DELIMITERS if one != delimiter]
+    likely = max(others, key=lambda one: sum(one in line for line in lines))
+    if not lines or 2 * sum(likely in line for line in lines) <= len(lines):
+        return ""
+    return (
+        f"{_DELIMITERS[likely]} seem to separate the columns: try --delimiter '{_TYPED.get(likely, likely)}'"
+    )
 
 
 def _require_same_header(source: Source, header: str, named: Sequence[str], split: Split) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from queryveil.errors import InputError, UsageError
+from queryveil.readers import keys
 from queryveil.readers.columns import ALIASES, as_number
 from queryveil.readers.lines import read_lines
 from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.readers.staging import Stager, chunks, conform_sql, connect
 from queryveil.readers.times import literal
 
+Rows = Sequence[Mapping[str, Any]]
+
+_LOOKED_AT = 100
 # What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
 _SUSPECT = r"(?s)[\[{].*|true|false|-?(NaN|Inf|Infinity)"
 
@@ -35,8 +40,9 @@ class Jsonl:
                 connection.register("chunk", chunk)
                 stager.add(connection.execute(sql).to_arrow_table())
                 connection.unregister("chunk")
-            _require_filled(options, stager, repr(source.files[0].label))
-            return stager.finish(self.name)
+            rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
+            _require_filled(options, stager, repr(source.files[0].label), rows)
+            return replace(stager.finish(self.name), ways_out=_ways_out(pointers, options, rows))
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -108,8 +114,25 @@ def _sql(pointers: Pointers, time_format: str | None) -> str:
     return conform_sql(relation, values, time_format=time_format)
 
 
-def _require_filled(options: ReadOptions, stager: Stager, where: str) -> None:
+def _require_filled(options: ReadOptions, stager: Stager, where: str, rows: Rows) -> None:
     """A key that was named but never seen is a typing error, not an empty column."""
     for name, at in (options.columns or {}).items():
         if stager.rows and name not in stager.filled:
-            raise InputError(f"no row of {where} has a value at {at!r}", "correct --columns")
+            raise InputError(
+                f"no row of {where} has a value at {at!r}", f"correct --columns: {keys.shown(rows)}"
+            )
+
+
+def _ways_out(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
+    """For a column that none of the first rows has: what was looked for, and what there is."""
+    found = {}
+    for name, reason in (("query", "no such field"), ("user", "no user"), ("time", "bad time")):
+        if name not in pointers or any(keys.has_value(row, pointers[name]) for row in rows):
+            continue
+        named = (options.columns or {}).get(name)
+        sought = f"no {named!r}" if named is not None else f"none of {', '.join(ALIASES[name])}"
+        found[reason] = (
+            f"say where the {name} is with --columns {name}=...: there is {sought} in the first rows; "
+            f"{keys.shown(rows)}"
+        )
+    return found

@@ -157,14 +157,15 @@ def _batch(number: int, line: int, texts: Any, problems: list[str | None] | None
 
 
 def _without_header(batches: Iterator[pa.RecordBatch], header: str | None) -> Iterator[pa.RecordBatch]:
-    """Leave out the first line that is not blank if it is the header."""
+    """Leave out the first line that is neither blank nor binary if it is the header."""
     looking = header is not None
     for batch in batches:
         if not looking:
             yield batch
             continue
-        texts = batch.column("text")
-        at = next((row for row in range(len(texts)) if texts[row].as_py().strip()), None)
+        texts, problems = batch.column("text"), batch.column("problem")
+        rows = range(len(texts))
+        at = next((n for n in rows if texts[n].as_py().strip() and problems[n].as_py() != BINARY), None)
         if at is None:
             yield batch
             continue

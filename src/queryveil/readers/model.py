@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -80,6 +80,8 @@ class Staged:
     rejected_file: Path | None
     """All rejected rows with file, line, reason and text: for the curator only."""
     format: str
+    ways_out: Mapping[str, str] = field(default_factory=dict)
+    """Reason -> what to do about it, where the reader knows more than the reason says."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,19 @@ class Head:
 
     @property
     def lines(self) -> list[str]:
-        """The non-blank lines that are complete and readable; the only line, even if it was cut short."""
+        """The non-blank lines that are complete and text; the only line, even if it was cut short.
+
+        A line with a NUL byte is a bad row, which decides nothing.
+        """
+        return [text for text in self._texts() if "\0" not in text]
+
+    @property
+    def binary(self) -> bool:
+        """Whether this is no text at all: most of its lines have a NUL byte."""
+        texts = self._texts()
+        return 2 * sum("\0" in text for text in texts) > len(texts)
+
+    def _texts(self) -> list[str]:
         rows = self.data.split(b"\n")
         if not self.whole and len(rows) > 1:
             rows.pop()

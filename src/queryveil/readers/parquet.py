@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError
-from queryveil.readers.columns import as_number, find, no_such_column, require_aliases
+from queryveil.readers.columns import as_number, by_alias, find, listed
 from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.readers.staging import CHUNK_ROWS, Stager, blank_sql, conform_sql, connect
 from queryveil.readers.times import impossible_sql, literal
@@ -122,16 +122,29 @@ def _damaged(label: str) -> InputError:
 
 def _names(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
     if options.columns is None:
-        return require_aliases(available, where)
+        return _by_alias(available, where)
     names = {}
     for standard, at in options.columns.items():
         name = find(str(at), available)
         if name is None and as_number(at) is not None:
             raise UsageError("Parquet columns have names", "give names, as in --columns user=user_id")
         if name is None:
-            raise no_such_column(str(at), available, where)
+            raise InputError(
+                f"{where} has no column {str(at)!r}; it has {listed(available)}", "correct --columns"
+            )
         names[standard] = name
     return names
+
+
+def _by_alias(available: list[str], where: str) -> dict[str, str]:
+    found = by_alias(available)
+    for standard in ("user", "query"):
+        if standard not in found:
+            raise InputError(
+                f"{where} has no column for the {standard}; it has {listed(available)}",
+                "say which it is, for example --columns user=...,query=...,time=...",
+            )
+    return found
 
 
 def _kind(type_: Any) -> tuple[str, str]:
