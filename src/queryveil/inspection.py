@@ -44,7 +44,8 @@ class Inspection:
     exposure: dict[str, Any] | None
     """What different queries give away: how many were looked at, and the share with each kind of thing.
 
-    None where the packages that it needs are not installed.
+    None where the packages that it needs are not installed. A share is None where the log is in a language that the
+    lists of names and words do not know: then only mail addresses and numbers are looked for.
     """
     format: str | None
 
@@ -204,13 +205,20 @@ def _exposure(log: SearchLog) -> dict[str, Any]:
     rows = log.queries.select("query").distinct()
     drawn = rows.mutate(place=log.engine.fast_hash(rows["query"])).order_by(["place", "query"])
     texts = log.engine.arrow(drawn.limit(_SAMPLED_QUERIES).select("query"))["query"].combine_chunks()
-    masks = spotting.Spotter().spot(texts.cast("string")).masks()
+    spotter = spotting.Spotter()
+    masks = spotter.spot(texts.cast("string")).masks()
+    known = spotting.words_known(spotter, texts.cast("string"))
+    readable = spotting.is_readable(known)
+    shares = {
+        kind.name.lower(): round(float(((masks >> kind) & 1).mean()), 6) if len(texts) else 0.0
+        for kind in spotting.Kind
+        if readable or kind is spotting.Kind.IDENTIFIER
+    }
     return {
         "queries": len(texts),
-        "shares": {
-            kind.name.lower(): round(float(((masks >> kind) & 1).mean()), 6) if len(texts) else 0.0
-            for kind in spotting.Kind
-        },
+        "words_known": None if known is None else round(known, 6),
+        "looked_for": list(shares),
+        "shares": {kind.name.lower(): shares.get(kind.name.lower()) for kind in spotting.Kind},
     }
 
 

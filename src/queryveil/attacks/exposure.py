@@ -29,7 +29,7 @@ from queryveil.attacks.frame import (
 )
 from queryveil.log import SearchLog
 from queryveil.parameters import param, validate
-from queryveil.spotting import Spotter
+from queryveil.spotting import Spotter, is_readable, words_known
 from queryveil.spotting.counting import (
     CATEGORIES,
     DANGEROUS,
@@ -70,6 +70,8 @@ class Exposure:
     """Different names."""
     by_chance: int
     """Texts that name a person if read backwards; of texts without order, once words are shuffled between texts."""
+    words_known: float | None = None
+    """Share of its words that the lists know; None if it has no words."""
     correct: Mapping[str, Mapping[str, int] | None] | None = None
     """Of hashed texts: the same counts of what was read correctly."""
 
@@ -108,6 +110,8 @@ class Exposure:
             "occurrences": self.occurrences,
             "units": self.units,
             "names": self.names,
+            "words_known": self.words_known,
+            "readable": is_readable(self.words_known),
             "success": self.success,
             "control": self.control,
             "control_is": BACKWARDS if self.ordered else SHUFFLED,
@@ -235,6 +239,7 @@ class ExposureAttack:
             within=believed["sessions"],
             names=len(np.unique(there.person_name)),
             by_chance=by_chance(spotter, texts, generator),
+            words_known=words_known(spotter, texts.texts, texts.reading),
             correct=counts(right=True) if hashed else None,
         )
 

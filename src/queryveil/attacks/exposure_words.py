@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from queryveil.attacks.frame import Table, clopper_pearson
-from queryveil.spotting import Spotter
+from queryveil.spotting import KNOWN_IS, Spotter, is_readable
 
 if TYPE_CHECKING:
     from queryveil.attacks.exposure import Exposure
@@ -120,6 +120,14 @@ def said(
         )
         + ".",
     )
+    for one in found:
+        if not is_readable(one.words_known):
+            yield (
+                "Warning",
+                f"Only {one.words_known:.0%} of the words of {one.name} are {KNOWN_IS}, the only ones that are looked "
+                f"for: it seems to be in another language. That few persons, places, companies and terms are found in "
+                "it says nothing about how many there are.",
+            )
     counted = f"in {reference}" if reference else "in each release itself, for want of a raw log"
     yield (
         "Star",

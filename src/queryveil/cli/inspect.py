@@ -64,14 +64,24 @@ def show(found: qv.Inspection) -> None:
             "", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}"
         )
     if found.exposure is not None:
-        shares = {kind: f"{share:.1%}" for kind, share in found.exposure["shares"].items()}
-        console.labelled(
-            "Exposure",
-            f"of {found.exposure['queries']:,} different queries, {shares['person']} name a person, {shares['place']} "
-            f"a place, {shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} "
-            f"an adult one, {shares['identifier']} a mail address or number (queryveil attack exposure LOG)",
-        )
+        console.labelled("Exposure", _exposed(found.exposure))
     console.line()
     console.labelled(
         "Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate"
+    )
+
+
+def _exposed(found: dict[str, Any]) -> str:
+    shares = {kind: f"{share:.1%}" for kind, share in found["shares"].items() if share is not None}
+    if "person" not in shares:
+        return (
+            f"names of persons, places and companies, and revealing and adult terms, were not looked for: "
+            f"{found['words_known']:.0%} of the log's words are known (English words or usual names of the US census), "
+            f"and below 50% finding none would mean nothing. Of {found['queries']:,} different queries, "
+            f"{shares['identifier']} have a mail address or number"
+        )
+    return (
+        f"of {found['queries']:,} different queries, {shares['person']} name a person, {shares['place']} "
+        f"a place, {shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} "
+        f"an adult one, {shares['identifier']} a mail address or number (queryveil attack exposure LOG)"
     )

@@ -6,10 +6,23 @@ from functools import cache
 
 from queryveil.spotting.cutting import Reading
 from queryveil.spotting.lists import installed
+from queryveil.spotting.readable import KNOWN_IS, LEAST_KNOWN, is_readable, words_known
 from queryveil.spotting.spotter import Entity, Kind, Spotted, Spotter
 from queryveil.text import normalise
 
-__all__ = ["Entity", "Kind", "Reading", "Spotted", "Spotter", "installed", "spot"]
+__all__ = [
+    "KNOWN_IS",
+    "LEAST_KNOWN",
+    "Entity",
+    "Kind",
+    "Reading",
+    "Spotted",
+    "Spotter",
+    "installed",
+    "is_readable",
+    "spot",
+    "words_known",
+]
 
 
 def spot(text: str) -> list[Entity]:
