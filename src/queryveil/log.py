@@ -24,7 +24,7 @@ from queryveil import engine as engines
 from queryveil import text
 from queryveil.engine import Engine
 from queryveil.errors import InputError, UsageError
-from queryveil.readers import Progress, ReadOptions, Staged, stage
+from queryveil.readers import NO_VALUE, SPELLED_NULL, Progress, ReadOptions, Staged, stage
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -203,12 +203,13 @@ def _standard(source: ir.Table, names: Mapping[str, str], *, clean: bool) -> ir.
         chosen["time"] = chosen["time"].cast("timestamp")
     table = source.select(**chosen)
     if not clean:
-        good = table["user"].notnull() & (table["user"] != "")
+        good = table["user"].notnull() & table["user"].notin(["", *SPELLED_NULL])
         if "time" in chosen:
             good &= table["time"].notnull()
         table = table.filter(good)
-    empty = {name: table[name].nullif("") for name in ("url", "session") if name in chosen}
-    return table.mutate(**empty) if empty else table
+    texts = {name: table[name] for name in ("url", "session") if name in chosen}
+    known = {name: ibis.ifelse(one.isin(NO_VALUE), ibis.null("string"), one) for name, one in texts.items()}
+    return table.mutate(**known) if known else table
 
 
 def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:

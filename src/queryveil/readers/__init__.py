@@ -17,6 +17,8 @@ from queryveil.readers.csv import Csv
 from queryveil.readers.jsonl import Jsonl
 from queryveil.readers.model import (
     COLUMNS,
+    NO_VALUE,
+    SPELLED_NULL,
     Head,
     Progress,
     Reader,
@@ -30,7 +32,18 @@ from queryveil.readers.parquet import Parquet
 from queryveil.readers.sources import as_source_file, expand, labels, read_head
 from queryveil.readers.tsv import Tsv
 
-__all__ = ["COLUMNS", "READERS", "Progress", "ReadOptions", "Reader", "Rejection", "Staged", "stage"]
+__all__ = [
+    "COLUMNS",
+    "NO_VALUE",
+    "READERS",
+    "SPELLED_NULL",
+    "Progress",
+    "ReadOptions",
+    "Reader",
+    "Rejection",
+    "Staged",
+    "stage",
+]
 
 # Asked in this order whether a file is theirs: what can be told for sure comes first.
 _ALL: tuple[Reader, ...] = (

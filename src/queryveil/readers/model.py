@@ -12,6 +12,12 @@ from queryveil.errors import UsageError
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 """The standard columns, in the order in which they are staged; `user` and `query` are always there."""
 
+SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
+"""How databases write into a text that there is nothing; nobody is called so. A query stays as it was typed."""
+
+NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
+"""What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""
+
 Progress = Callable[[int, int], None]
 """Called with bytes read so far and bytes in all, both as they lie on disk."""
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from queryveil.errors import InputError, UsageError
 from queryveil.readers.columns import as_number, by_alias, find, listed
 from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.readers.staging import CHUNK_ROWS, Stager, blank_sql, conform_sql, connect
+from queryveil.readers.staging import CHUNK_ROWS, Stager, conform_sql, connect, no_user_sql
 from queryveil.readers.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
@@ -198,7 +198,7 @@ def _direct(
     # Users repeat: judged once each, from the column's own dictionary, they cost next to nothing. Least and
     # greatest values come from the files' statistics. So a sound log is not read before it is counted.
     total, userless = connection.execute(
-        f"SELECT sum(n), sum(n) FILTER ({blank_sql(user)}) "  # noqa: S608 (our own names)
+        f"SELECT sum(n), sum(n) FILTER ({no_user_sql(user)}) "  # noqa: S608 (our own names)
         f"FROM (SELECT user, count(*) AS n FROM {relation} GROUP BY user)"
     ).fetchone()
     checks = ["true"]
@@ -211,7 +211,7 @@ def _direct(
     stager.rows = int(total or 0)
     if sound and not userless:
         return stager.finish_direct(Parquet.name, source, names)
-    reasons = [f"WHEN {blank_sql(user)} THEN 'no user'"]
+    reasons = [f"WHEN {no_user_sql(user)} THEN 'no user'"]
     if "time" in names:
         reasons.append(f"""WHEN {impossible_sql('"time"')} THEN 'bad time'""")
     if "rank" in names:

@@ -16,8 +16,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, OutputError
-from queryveil.readers.model import COLUMNS, ReadOptions, Rejection, Source, Staged
-from queryveil.readers.times import check_time_format, impossible_sql, time_sql
+from queryveil.readers.model import (
+    COLUMNS,
+    NO_VALUE,
+    SPELLED_NULL,
+    ReadOptions,
+    Rejection,
+    Source,
+    Staged,
+)
+from queryveil.readers.times import check_time_format, impossible_sql, literal, time_sql
 
 MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
@@ -46,6 +54,20 @@ def blank_sql(text: str) -> str:
     )
 
 
+def no_user_sql(text: str) -> str:
+    """SQL: there is no user, or the word for none."""
+    return f"({blank_sql(text)} OR {text} IN {_among(SPELLED_NULL)})"
+
+
+def _among(texts: Sequence[str]) -> str:
+    return f"({', '.join(map(literal, texts))})"
+
+
+def _value_sql(text: str) -> str:
+    """SQL: the text, or null where it says that there is none."""
+    return f"CASE WHEN {text} NOT IN {_among(NO_VALUE)} THEN {text} END"
+
+
 def conform_sql(
     relation: str,
     raw: Mapping[str, str],
@@ -60,7 +82,7 @@ def conform_sql(
     them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
-    typed, checks = [], [f"WHEN {blank_sql('raw_user')} THEN 'no user'"]
+    typed, checks = [], [f"WHEN {no_user_sql('raw_user')} THEN 'no user'"]
     if "time" in raw:
         expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
         typed.append(f"{expression} AS typed_time")
@@ -69,14 +91,14 @@ def conform_sql(
         # Whole numbers, also as 3.0, which is how data frames write a column with gaps.
         whole = r"regexp_full_match(raw_rank, ' *\d{1,9}(\.0+)? *')"
         typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
-        checks.append("WHEN typed_rank IS NULL AND raw_rank <> '' AND trim(raw_rank) <> '' THEN 'bad rank'")
+        checks.append(f"WHEN typed_rank IS NULL AND trim(raw_rank) NOT IN {_among(NO_VALUE)} THEN 'bad rank'")
     outputs = {
         "user": "raw_user",
         "time": "typed_time",
         "query": "coalesce(raw_query, '')",
-        "url": "nullif(raw_url, '')",
+        "url": _value_sql("raw_url"),
         "rank": "typed_rank",
-        "session": "nullif(raw_session, '')",
+        "session": _value_sql("raw_session"),
     }
     columns = ", ".join(f'{outputs[name]} AS "{name}"' for name in COLUMNS if name in raw)
     return (
