@@ -242,3 +242,21 @@ def test_shapes_are_told_apart() -> None:
     assert has_shape([1, 2, 3], "rising") and not has_shape([1, 2, 3], "falling")
     assert has_shape([3, 1, 1.01], "falling") and not has_shape([3, 1, 2], "falling")
     assert has_shape([1, 1.01, 1], "flat") and not has_shape([1, 2, 1], "flat")
+
+
+def test_aliases_are_refused_before_they_are_followed(tmp_path: Path) -> None:
+    """Each level of this stands for ten of the one before: a few hundred bytes, and 10^10 values."""
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    bomb = tmp_path / "bomb.yaml"
+    bomb.write_text("\n".join([*levels, "name: *a9", "methods: *a9", "measures: [coverage@2]"]))
+    log = tmp_path / "log.tsv"
+    log.write_text("user\tquery\nu\tq\n")
+    found = command("compare", str(log), "--study", str(bomb), "--out", str(tmp_path / "out"))
+    assert (found.code, found.out) == (3, "")
+    assert "has an alias" in found.err and not (tmp_path / "out").exists()
+
+
+def test_an_anchor_that_nothing_refers_to_is_no_harm(log: qv.SearchLog, own: Path) -> None:
+    own.write_text(OWN.replace("vary:", "vary: &varied"))
+    assert qv.compare(log, own).table.num_rows

@@ -118,7 +118,13 @@ def _loaded(path: Path) -> tuple[bytes, Any]:
     if len(text) > _LARGEST:
         raise InputError(f"study '{path}' is larger than a study can be", "name a YAML file")
     try:
-        return text, yaml.safe_load(text.decode("utf-8"))
+        words = text.decode("utf-8")
+        # An alias stands for all that its anchor holds: a few hundred bytes of them can stand for more than any memory.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(words, Loader=yaml.SafeLoader)):
+            raise InputError(
+                f"study '{path}' has an alias (*name), which is not read", "write out what it stands for"
+            )
+        return text, yaml.safe_load(words)
     # A value that is none of its kind, such as the 32nd of May, makes the parser fail in ways of its own.
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
