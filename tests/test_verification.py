@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil import folder
 from queryveil.errors import InputError
 from queryveil.verification import Verification, verify
 from queryveil.verification.recomputed import Setting
@@ -62,7 +63,7 @@ class Draft:
     def write(self, out: Path) -> Path:
         out.mkdir()
         for name, table in self.tables.items():
-            pq.write_table(table, out / f"{name}.parquet", compression="zstd")
+            folder.write_table(table, out / f"{name}.parquet")
         for name, content in self.documents.items():
             (out / name).write_bytes(content)
         self.manifest["files"] = {}

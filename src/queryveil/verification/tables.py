@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import mmap
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil import folder
+from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 
@@ -22,6 +25,7 @@ _ARROW_SCHEMA = b"ARROW:schema"
 class Opened:
     """A table file as it was read."""
 
+    file: Path
     table: pa.Table
     metadata: Mapping[bytes, bytes]
 
@@ -39,7 +43,7 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
             with pq.ParquetFile(file) as content:
                 table = content.read().combine_chunks()
                 table.validate(full=True)
-                opened[name] = Opened(table, dict(content.metadata.metadata or {}))
+                opened[name] = Opened(file, table, dict(content.metadata.metadata or {}))
         except Exception as error:  # noqa: BLE001 - a broken file may raise anything; none of it is ours
             broken[name] = f"cannot be read ({type(error).__name__})"
     return opened, broken
@@ -58,6 +62,11 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str
             "parquet-metadata",
             "the tables carry no metadata beyond their schema",
             lambda: _metadata(opened),
+        ),
+        judge(
+            "parquet-bytes",
+            "every byte of the table files is accounted for by the rows: written again, they are the same",
+            lambda: _bytes(opened),
         ),
     ]
 
@@ -106,3 +115,32 @@ def _metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
                 yield f"table {quoted(name)} carries metadata inside its schema"
             if schema.names != one.table.column_names:
                 yield f"table {quoted(name)} stores two different schemas"
+
+
+def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
+    for name, one in opened.items():
+        if not one.table.num_columns:
+            yield f"table {quoted(name)} has no column"
+            continue
+        with tempfile.TemporaryDirectory(prefix="queryveil-") as place:
+            again = Path(place) / "again.parquet"
+            folder.write_table(one.table, again)
+            with _mapped(one.file) as found, _mapped(again) as written:
+                if found[:] == written[:]:
+                    continue
+                yield from (f"table {quoted(name)}: {problem}" for problem in _compared(found, written))
+
+
+def _compared(found: mmap.mmap, again: mmap.mmap) -> list[str]:
+    with memoryview(found) as theirs, memoryview(again) as ours:
+        try:
+            layout = parquet_bytes.layout(theirs)
+        except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
+            # Only our own sentences are told: others may quote what the file holds.
+            return [str(error) if type(error) is ValueError else "it is not laid out as a Parquet file is"]
+        return list(parquet_bytes.differences(layout, parquet_bytes.layout(ours)))
+
+
+def _mapped(file: Path) -> mmap.mmap:
+    with file.open("rb") as content:
+        return mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ)
