@@ -13,7 +13,7 @@ import ibis
 import pyarrow as pa
 
 from queryveil.engine import duckdb, spark
-from queryveil.engine.base import Engine
+from queryveil.engine.base import Engine, loose_default
 from queryveil.engine.duckdb import DuckDB
 from queryveil.engine.spark import Spark
 from queryveil.errors import UsageError
@@ -57,18 +57,6 @@ def of_backend(con: Any) -> Engine:
 
 
 def _refuse_loose_texts(engine: Engine) -> None:
-    """Texts must be compared byte by byte: otherwise one user's spelling could be published for a crowd's."""
-    pairs = {"upper": ("a", "A"), "accent": ("e", "\u00e9"), "blank": ("a", "a ")}
-    rows = pa.table(
-        {
-            "one": pa.array([one for one, _ in pairs.values()]),
-            "other": pa.array([other for _, other in pairs.values()]),
-        }
-    )
-    table = engine.register(rows)
-    found = engine.arrow(table.filter(table["one"] == table["other"]))
-    if found.num_rows:
-        raise UsageError(
-            "the engine takes texts that differ for the same (its collation ignores case, accents or blanks)",
-            "use a binary collation on this connection, or export the log to files",
-        )
+    """Texts that an expression makes compare as the connection does by default: that must be byte by byte."""
+    if engine.is_loose(engine.register(pa.table({"text": ["a"]})), "text"):
+        raise loose_default()

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import ibis
 import pyarrow as pa
 
+from queryveil.errors import InputError, UsageError
+
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 T = TypeVar("T")
+
+SPELLINGS = ("a", "A", "\u00e1", "a\u0301", "\uff41", "a ", " a", "a-", "a\u200d", "ss", "\u00df", "1", "01")
+"""Texts of different bytes, of which collations take some for the same: by case, accent, width, blank, mark, number."""
+
 UserMap = Callable[[Iterator[pa.RecordBatch]], Iterator[T]]
 """From batches in which the rows of each user stand together, in order, to any number of values."""
 
@@ -58,6 +64,29 @@ class Engine:
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         with self.errors():
             yield from table.to_pyarrow_batches()
+
+    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
+        """The same rows, with columns whose texts are equal only if their bytes are.
+
+        Portable SQL cannot change how a column compares, so each is asked, and refused if it is loose.
+        """
+        for column in columns:
+            if self.is_loose(table, column):
+                raise InputError(
+                    f"column '{column}' takes texts that differ for the same (its collation ignores case, accents or "
+                    "blanks)",
+                    "give it a binary collation, or export the log to files",
+                )
+        return table
+
+    def is_loose(self, table: ir.Table, column: str) -> bool:
+        """Whether a column takes texts that differ for the same. Its declaration alone decides: no row is read."""
+        one = table.limit(0).aggregate(n=ibis._.count())
+        # In a union the column, which comes first, lends its collation to the literals below it.
+        texts = table.limit(0).select(text=table[column])
+        for text in SPELLINGS:
+            texts = texts.union(one.select(text=ibis.literal(text)))
+        return int(self.arrow(texts.distinct()).num_rows) < len(SPELLINGS)
 
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
@@ -117,6 +146,13 @@ class Engine:
         window = ibis.window(group_by="user", order_by=[table[column] for column in order])
         ranked = table.mutate(place=ibis.row_number().over(window))
         return ranked.filter(ranked.place < most).select("user", *keep)
+
+
+def loose_default() -> UsageError:
+    return UsageError(
+        "the engine takes texts that differ for the same (its collation ignores case, accents or blanks)",
+        "use a binary collation on this connection, or export the log to files",
+    )
 
 
 def temporary_name() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pyarrow as pa
 
-from queryveil.engine.base import Engine, temporary_name
+from queryveil.engine.base import Engine, loose_default, temporary_name
 from queryveil.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _MOST_IN_AGGREGATE = 1_000_000
 """DuckDB's min(x, n) takes no larger n."""
 
 _BATCH_ROWS = 250_000
+
+_BINARY = {"", "binary", "c", "posix"}
+"""Collations that compare bytes."""
 
 _BYTES_PER_KEPT_ITEM = 120
 """What one item in a per-user aggregate state costs at most in practice; decides when to sort instead."""
@@ -87,12 +90,20 @@ class DuckDB(Engine):
         self.con.con.register(name, table)
         return self.con.table(name)
 
+    def keep(self, table: ir.Table) -> ir.Table:
+        name = temporary_name()
+        with self.errors():
+            self._run(f'CREATE TEMP TABLE "{name}" AS {self.con.compile(table)}')
+        return self.con.table(name)
+
     def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
         if folder is None:
             return self.keep(table)
         file = folder / f"{temporary_name()}.parquet"
         with self.errors():
-            self.con.to_parquet(table, file)
+            self._run(
+                f"COPY ({self.con.compile(table)}) TO '{str(file).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            )
         return self.read_parquet([file])
 
     def drop(self, kept: ir.Table) -> None:
@@ -104,13 +115,31 @@ class DuckDB(Engine):
         # Folder names are no columns: 'user=7/' must not become the user of its rows.
         return self.con.read_parquet(exact, hive_partitioning=False)
 
+    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
+        # A column of a foreign table may have a collation; also as text, an enumeration is in an order of its own.
+        parts = (
+            f'CAST("{one}" AS VARCHAR) COLLATE "binary" AS "{one}"' if one in columns else f'"{one}"'
+            for one in table.columns
+        )
+        return self.con.sql(
+            f"SELECT {', '.join(parts)} FROM ({self.con.compile(table)})",  # noqa: S608 (our own names)
+            schema=table.schema(),
+        )
+
     def arrow(self, table: ir.Table) -> pa.Table:
         with self.errors():
-            return self.con.raw_sql(self.con.compile(table)).to_arrow_table()
+            return self._run(self.con.compile(table)).to_arrow_table()
 
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         with self.errors():
-            yield from self.con.raw_sql(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
+            yield from self._run(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
+
+    def _run(self, sql: str) -> Any:
+        """Evaluate, unless the connection's owner has changed since how texts compare."""
+        (collation,) = self.con.raw_sql("SELECT current_setting('default_collation')").fetchone()
+        if str(collation or "").lower() not in _BINARY:
+            raise loose_default()
+        return self.con.raw_sql(sql)
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return _strlen(text) == text.length()
@@ -163,7 +192,7 @@ class DuckDB(Engine):
         )
         name = temporary_name()
         with self.errors():
-            self.con.raw_sql(f'CREATE TEMP TABLE "{name}" AS {sql}')
+            self._run(f'CREATE TEMP TABLE "{name}" AS {sql}')
             unsure = self.con.raw_sql(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
         sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
         if not unsure:

@@ -45,6 +45,14 @@ class Spark(Engine):
         frame = session.read.option("recursiveFileLookup", "true").parquet(*exact)
         return self.table(frame)
 
+    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
+        # Columns have collations from a catalogue, a DataFrame, or the metadata of a Parquet file that Spark wrote.
+        from pyspark.sql import functions
+
+        frame = self.con._session.sql(self.con.compile(table))
+        exact = {one: functions.collate(functions.col(one).cast("string"), "UTF8_BINARY") for one in columns}
+        return self.table(frame.withColumns(exact))
+
     def keep(self, table: ir.Table) -> ir.Table:
         # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
         with self.errors():

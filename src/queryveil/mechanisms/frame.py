@@ -19,7 +19,7 @@ from queryveil.parameters import parameters
 USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
 MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
-ROW_LOCAL = "rows are parsed one by one: no row changes how another is read"
+ROW_LOCAL = "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes"
 
 
 @dataclass(frozen=True, kw_only=True)
