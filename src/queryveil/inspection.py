@@ -73,6 +73,11 @@ class Inspection:
 
 def inspect(log: SearchLog) -> Inspection:
     """Count everything, and measure who is unique by 1, 2 or 3 of their queries."""
+    with log.unchanged():
+        return _inspected(log)
+
+
+def _inspected(log: SearchLog) -> Inspection:
     figures = _figures(log)
     uniqueness, intervals = _uniqueness(log)
     staged = log.staged

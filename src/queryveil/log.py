@@ -7,11 +7,12 @@ must be known first: which texts need more than ASCII rules, and how many users 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import secrets
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from queryveil import engine as engines
 from queryveil import text
 from queryveil.engine import Engine
 from queryveil.errors import InputError, UsageError
-from queryveil.readers import NO_VALUE, SPELLED_NULL, Progress, ReadOptions, Staged, stage
+from queryveil.readers import NO_VALUE, SPELLED_NULL, Progress, ReadOptions, Staged, require_unchanged, stage
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -60,6 +61,18 @@ class SearchLog:
                 f"{why} needs a '{column}' column, and the log has none",
                 f"name it with --columns {column}=...",
             )
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse, at the beginning and at the end, files that are read where they lie and are no longer the same."""
+        pins = self.staged.pins if self.staged is not None else ()
+        require_unchanged(pins)
+        try:
+            yield
+        except InputError:
+            require_unchanged(pins)  # a file that changes may fail in many ways, for this one reason
+            raise
+        require_unchanged(pins)
 
     @functools.cached_property
     def users(self) -> int:

@@ -123,6 +123,7 @@ def publish(
         plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
         _understood(plan.guarantee, i_understand)
         mechanism.check(log)
+        stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
         if ledger is not None and source:
             ledger.charge(source, plan.method, plan.guarantee)
         tables = mechanism.protect(log, run)

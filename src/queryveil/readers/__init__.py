@@ -29,7 +29,8 @@ from queryveil.readers.model import (
     Staged,
 )
 from queryveil.readers.parquet import Parquet
-from queryveil.readers.sources import as_source_file, expand, labels, read_head
+from queryveil.readers.pinning import Pin, require_unchanged
+from queryveil.readers.sources import as_source_file, expand, labels, pinned_now, read_head
 from queryveil.readers.tsv import Tsv
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Reader",
     "Rejection",
     "Staged",
+    "require_unchanged",
     "stage",
 ]
 
@@ -86,16 +88,24 @@ def stage(
         raise OutputError(
             f"cannot create the folder {str(into)!r}: {error.strerror}", "choose another folder"
         ) from None
-    staged = reader.stage(source, options, into, progress)
+    try:
+        staged = reader.stage(source, options, into, progress)
+    except InputError:
+        require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
+        raise
+    require_unchanged(source.pins)
     _require_rows(staged, options.max_rejected, source)
-    return replace(staged, format=reader.name)
+    in_place = staged.files == tuple(file.path for file in source.files)
+    return replace(staged, format=reader.name, pins=source.pins if in_place else ())
 
 
 def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
     """Look into all files; those without any content are passed over if there are others."""
     files: list[SourceFile] = []
+    pins: list[Pin] = []
     first: tuple[Head, Reader] | None = None
     for path, label in zip(paths, labels(paths), strict=True):
+        pinned = pinned_now(path, label)
         head = read_head(path)
         if head.whole and not head.data.strip():
             continue
@@ -108,13 +118,14 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
                 "read them one at a time, or say --format if they are of one kind",
             )
         files.append(as_source_file(head, label))
+        pins.append(pinned)
     if first is None:
         name = repr(paths[0].name)
         raise InputError(
             f"{name} is empty" if len(paths) == 1 else f"{name} and {len(paths) - 1} more are empty",
             "check that the export is complete",
         )
-    return Source(tuple(files), first[0]), first[1]
+    return Source(tuple(files), first[0], tuple(pins)), first[1]
 
 
 def _numbered(options: ReadOptions) -> bool:

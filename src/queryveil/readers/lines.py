@@ -30,17 +30,16 @@ SCHEMA = pa.schema(
 
 def read_lines(source: Source, header: str | None, progress: Progress | None) -> Iterator[pa.RecordBatch]:
     """All lines of all files but their header lines; `problem` says why a line cannot be parsed."""
-    total = sum(file.path.stat().st_size for file in source.files)
     before = 0
     for number, file in enumerate(source.files):
 
         def report(done: int, before: int = before) -> None:
             if progress is not None:
-                progress(before + done, total)
+                progress(before + done, source.size)
 
         batches = _lines_of(file, number, report)
         yield from _without_last_blank(_without_header(batches, header))
-        before += file.path.stat().st_size
+        before += source.pins[number].size
 
 
 def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from queryveil.errors import UsageError
+from queryveil.readers.pinning import Pin
 
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 """The standard columns, in the order in which they are staged; `user` and `query` are always there."""
@@ -88,6 +89,8 @@ class Staged:
     format: str
     ways_out: Mapping[str, str] = field(default_factory=dict)
     """Reason -> what to do about it, where the reader knows more than the reason says."""
+    pins: tuple[Pin, ...] = ()
+    """The source's files as they were, where `files` are the source itself and will be read again."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,13 @@ class Source:
     files: tuple[SourceFile, ...]
     head: Head
     """Of the first file."""
+    pins: tuple[Pin, ...]
+    """The files as they were before anything was read of them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files, as they lie on disk."""
+        return sum(one.size for one in self.pins)
 
 
 class Reader(Protocol):

@@ -49,7 +49,6 @@ class Parquet:
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         names, kinds = _schema(source, options)
-        total = sum(file.path.stat().st_size for file in source.files)
         relation = _relation(source, names)
         with connect(into, options) as connection, Stager(into, list(names), source) as stager:
             try:
@@ -61,7 +60,7 @@ class Parquet:
             except duckdb.Error:
                 raise _damaged(_culprit(connection, source)) from None
         if progress is not None:
-            progress(total, total)
+            progress(source.size, source.size)
         return staged
 
 

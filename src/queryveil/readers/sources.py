@@ -13,6 +13,7 @@ import pyarrow as pa
 from queryveil.errors import InputError
 from queryveil.folder import is_release
 from queryveil.readers.model import Head, SourceFile
+from queryveil.readers.pinning import Pin, pin
 
 HEAD_BYTES = 256 * 1024
 _LONGEST_KEPT_FIRST_LINE = 64 * 1024
@@ -107,6 +108,14 @@ def labels(paths: Sequence[Path]) -> list[str]:
     """Short names for messages: the file's own name unless two files share it."""
     names = [path.name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def pinned_now(path: Path, label: str) -> Pin:
+    """The file as it is now, before anything is read of it."""
+    try:
+        return pin(path, label)
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def read_head(path: Path) -> Head:
