@@ -3,6 +3,9 @@
 What has a check digit is checked, what has none must have its strict form, so that plain numbers are left alone. It
 finds forms, not meaning: a name, an address of a house, or a number written in words passes. Phone numbers are
 judged by the library phonenumbers, national ids and accounts by python-stdnum.
+
+Nobody types 10,000 characters: a longer text was pasted, and is not searched. It counts as an identifier as a whole, so
+that nothing in it is missed. Below that, the time is in proportion to the length.
 """
 
 from __future__ import annotations
@@ -13,11 +16,17 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from queryveil.errors import UsageError
 
-KINDS = ("url-credentials", "email", "iban", "card", "national-id", "ip-address", "phone")
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+LONGEST_TEXT = 10_000
+"""Characters; a longer text is not searched, and is an identifier of the kind `long-text` as a whole."""
+
+KINDS = ("long-text", "url-credentials", "email", "iban", "card", "national-id", "ip-address", "phone")
 """In the order in which they are looked for; what one has taken, the next does not see."""
 
 REGIONS = ("US",)
@@ -42,12 +51,14 @@ def find_identifiers(text: str, regions: Sequence[str] = REGIONS) -> list[Identi
     >>> find_identifiers("mail ann.lee@example.com or call 201-555-0123")
     [Identifier(start=5, end=24, kind='email'), Identifier(start=33, end=45, kind='phone')]
     """
+    if len(text) > LONGEST_TEXT:
+        return [Identifier(0, len(text), "long-text")]
     found: list[Identifier] = []
     left = text
-    for kind in KINDS:
+    for kind, spans in _FINDERS.items():
         if kind == "phone" and sum(one.isdecimal() for one in left) < _FEWEST_PHONE_DIGITS:
             continue
-        for start, end in sorted(_FINDERS[kind](left, regions)):
+        for start, end in sorted(spans(left, regions)):
             if "\0" not in left[start:end]:
                 found.append(Identifier(start, end, kind))
                 # Nothing matches this character, and places stay what they are.
@@ -55,8 +66,13 @@ def find_identifiers(text: str, regions: Sequence[str] = REGIONS) -> list[Identi
     return sorted(found)
 
 
+def may_have_identifier(query: ir.StringValue) -> ir.BooleanValue:
+    """Whether a text has to be searched, as an engine's expression: it is so for every text with an identifier."""
+    return query.re_search(CANDIDATE) | (query.length() > LONGEST_TEXT)
+
+
 def scrub(text: str, regions: Sequence[str] = REGIONS) -> str:
-    """The text with the kind of each identifier in its place.
+    """The text with the kind of each identifier in its place; `<long-text>` for one of more than 10,000 characters.
 
     >>> scrub("mail ann.lee@example.com or call 201-555-0123")
     'mail <email> or call <phone>'
@@ -80,10 +96,14 @@ def check_regions(regions: Iterable[str]) -> None:
 
 Spans = Iterator[tuple[int, int]]
 
-_EMAIL = re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
+# These two also match runs that are none, without the group, so that the search does not start again at each character.
+_EMAIL = re.compile(r"[\w.+%-]++(?P<found>@(?:[\w-]++\.)+[^\W\d_]{2,})?")
 _LOGIN = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*://)?[^\s:/@\0]+:[^\s/@\0]+@[\w-]+(?:\.[\w-]+)*(?:[:/?][^\s\0]*)?", re.IGNORECASE
+    r"(?P<found>[^\s:/@\0]++:[^\s/@\0]++@[\w-]++(?:\.[\w-]++)*+(?:[:/?][^\s\0]*+)?)|:++|[^\s/@\0]++",
+    re.IGNORECASE,
 )
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}+://\Z", re.IGNORECASE)
+_LONGEST_SCHEME = 34  # with ://
 _SECRET_PARAMETER = re.compile(
     r"[?&;](?:password|passwd|pwd|pass|token|access_token|auth|api_?key|key|secret|session|sessionid|sid|jsessionid"
     r"|phpsessid)=[^&;\s\0]+",
@@ -107,12 +127,18 @@ _FEWEST_PHONE_DIGITS = 7
 
 
 def _emails(text: str, _: Sequence[str]) -> Spans:
-    return (one.span() for one in _EMAIL.finditer(text)) if "@" in text else iter(())
+    return (one.span() for one in _EMAIL.finditer(text) if one["found"]) if "@" in text else iter(())
 
 
 def _logins(text: str, _: Sequence[str]) -> Spans:
     if "@" in text:
-        yield from (one.span() for one in _LOGIN.finditer(text))
+        before = 0
+        for one in _LOGIN.finditer(text):
+            if one["found"]:
+                start = max(before, one.start() - _LONGEST_SCHEME)
+                scheme = _SCHEME.search(text[start : one.start()])
+                yield start + scheme.start() if scheme else one.start(), one.end()
+                before = one.end()
     if "=" in text:
         yield from (one.span() for one in _SECRET_PARAMETER.finditer(text))
 

@@ -14,7 +14,7 @@ import ibis
 
 from queryveil.errors import UsageError
 from queryveil.log import SearchLog
-from queryveil.text import ASCII_PUNCTUATION_ENDS
+from queryveil.text import ASCII_PUNCTUATION_END, ASCII_WORD
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -62,8 +62,8 @@ def with_keywords(table: ir.Table) -> ir.Table:
 def keyword_of(part: ir.StringValue) -> ir.StringValue:
     """The keyword in a part of a log's `words` between blanks; empty if there is none."""
     # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
-    ends = part.re_search(ASCII_PUNCTUATION_ENDS)
-    return ibis.ifelse(ends, part.re_replace(ASCII_PUNCTUATION_ENDS, ""), part)
+    ends = part.re_search(ASCII_PUNCTUATION_END)
+    return ibis.ifelse(ends, part.re_extract(ASCII_WORD, 1).fill_null(""), part)
 
 
 def _keywords(log: SearchLog) -> ir.Table:

@@ -253,9 +253,9 @@ def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:
 
 def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
     bare = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
-    bare = bare.re_replace(text.ASCII_SURROUND, "")
+    bare = bare.re_extract(text.ASCII_UNQUOTED, 1).fill_null("")
     # Most rows are in normal form already: one test instead of four changes.
-    return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NORMAL_ASCII), raw), else_=bare)
+    return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NOT_NORMAL_ASCII), bare), else_=raw)
 
 
 def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:

@@ -9,19 +9,29 @@ as an engine expression, and everything else by the functions below, once per di
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
+from itertools import groupby
 
 QUOTES = "\"'`´‘’‚‛“”„‟‹›«»「」『』"
 """What may surround a query as a quote."""
 
 # For engines. The patterns are in the part of the syntax that RE2 (DuckDB) and Java (Spark) share; \z and not $,
-# which in Java also matches before a line end.
-NORMAL_ASCII = r"^[!#-&(-@\[-_a-~]+( [!#-&(-@\[-_a-~]+)*\z"
-"""Matches ASCII text that is its own normal form for certain (no upper case, quote, control or double blank)."""
+# which in Java also matches before a line end. No group is repeated: Java goes one call deeper for each repetition,
+# and a long query would end its process. Nothing is looked for at every place of a run: Java would take the square of
+# its length.
+NOT_NORMAL_ASCII = r"^\z|^ | \z|  |[^ !#-&(-@\[-_a-~]"
+"""Matches ASCII text that may not be its own normal form: empty, upper case, quote, control or a blank too many."""
 ASCII_SPACE = r"[\x09-\x0D\x1C-\x1F ]+"
 ASCII_CONTROL = r"[\x00-\x08\x0E-\x1B\x7F]"
-ASCII_SURROUND = r"^[ \"'`]+|[ \"'`]+\z"
-ASCII_PUNCTUATION_ENDS = r"^[!-#%-*,-/:;?@\[-\]_{}]+|[!-#%-*,-/:;?@\[-\]_{}]+\z"
+ASCII_UNQUOTED = r"(?s)^[ \"'`]*([^ \"'`](?:.*[^ \"'`])?)"
+"""Its group is what is left without surrounding blanks and quotes; no match if nothing is."""
+_P, _NOT_P = r"[!-#%-*,-/:;?@\[-\]_{}]", r"[^!-#%-*,-/:;?@\[-\]_{}]"
+ASCII_PUNCTUATION = "".join(one for one in map(chr, range(128)) if unicodedata.category(one).startswith("P"))
 """Unicode's punctuation (categories P*) within ASCII; symbols such as + and $ are part of a word: 'c++'."""
+ASCII_PUNCTUATION_END = rf"^{_P}|{_P}\z"
+"""Matches a word with punctuation at an end."""
+ASCII_WORD = rf"(?s)^{_P}*({_NOT_P}(?:.*{_NOT_P})?)"
+"""Its group is a word without the punctuation at its ends; no match if nothing is left."""
 
 
 # All white space becomes a blank, all control characters vanish; both end below U+3001 in Unicode.
@@ -30,6 +40,8 @@ _CLEAN: dict[int, str | None] = {
     for code in range(0x3001)
     if chr(code).isspace() or unicodedata.category(chr(code)) == "Cc"
 }
+
+_LONG = 1_000
 
 
 def normalise(text: str) -> str:
@@ -43,12 +55,27 @@ def normalise(text: str) -> str:
     # Each step can undo another (case folding leaves NFKC, a dropped control character lets an accent
     # combine), so repeat until nothing moves: the result is its own normal form.
     while True:
-        clean = unicodedata.normalize("NFKC", text.translate(_CLEAN)).casefold()
-        folded = unicodedata.normalize("NFKC", clean)
+        folded = _nfkc(_nfkc(text.translate(_CLEAN)).casefold())
         result = " ".join(part for part in folded.split(" ") if part).strip(QUOTES + " ")
         if result == text:
             return result
         text = result
+
+
+def _nfkc(text: str) -> str:
+    """Unicode's NFKC. Python sorts the accents of one letter in the square of their number: many are sorted before."""
+    if len(text) > _LONG and not text.isascii():
+        apart = "".join(map(_taken_apart, text))
+        runs = groupby(apart, key=lambda one: unicodedata.combining(one) > 0)
+        text = "".join(
+            "".join(sorted(run, key=unicodedata.combining) if accents else run) for accents, run in runs
+        )
+    return unicodedata.normalize("NFKC", text)
+
+
+@lru_cache(1 << 14)
+def _taken_apart(character: str) -> str:
+    return unicodedata.normalize("NFKD", character)
 
 
 def keywords(query: str) -> list[str]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from queryveil.errors import InputError
 from queryveil.log import SearchLog
-from queryveil.text import ASCII_PUNCTUATION_ENDS
+from queryveil.text import ASCII_PUNCTUATION
 
 if TYPE_CHECKING:
     from queryveil.release import Release
@@ -31,8 +31,7 @@ Floats = npt.NDArray[np.float64]
 Matrix = Any
 """A SciPy sparse array in compressed rows."""
 
-_ENDS = re.compile(ASCII_PUNCTUATION_ENDS.replace(r"\z", r"\Z"))
-_HEX = re.compile(r"[0-9a-f]{4,}\Z")
+_HEX = re.compile(r"\A[0-9a-f]{4,}\Z")
 _SHUFFLED = 4_000_000
 """Query events that a shuffled log has at most."""
 
@@ -222,7 +221,7 @@ class _Coder:
         self.times.append(np.asarray(times.to_numpy(zero_copy_only=False)).astype(np.int64))
 
     def _code(self, part: str) -> int:
-        token = _ENDS.sub("", part)
+        token = part.strip(ASCII_PUNCTUATION)
         return self.known.setdefault(token, len(self.known)) if token else -1
 
     def counts(self) -> TokenCounts:

@@ -21,7 +21,7 @@ _SINGLE_QUOTES: Final = str.maketrans("‘’ʼ´`", "'" * 5)
 # Modifiers, then nouns; a modifier after a noun begins the next phrase. A run of modifiers without a noun matches
 # too, or the search would start again at each of them, which takes forever in a query of a million characters.
 _PHRASE: Final = re.compile("(?P<phrase>[MGV]*[NG][NGV]*)|[MGV]+")
-_NO_NOUN: Final = re.compile("D*(?P<phrase>[MV]+)D*")
+_NO_NOUN: Final = re.compile(r"\AD*(?P<phrase>[MV]+)D*\Z")
 _VERB_BY_PLACE: Final = re.compile("(?<=F)V|G(?=D)")
 _NOUN_BY_PLACE: Final = re.compile("(?<=D)V")
 

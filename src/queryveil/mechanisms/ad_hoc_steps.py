@@ -18,7 +18,7 @@ import pyarrow as pa
 from queryveil import contribution
 from queryveil.engine import Engine
 from queryveil.errors import CannotBeMet
-from queryveil.identifiers import CANDIDATE, KINDS, find_identifiers, scrub
+from queryveil.identifiers import KINDS, find_identifiers, may_have_identifier, scrub
 from queryveil.secret_sharing import QuerySharing
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
@@ -60,7 +60,7 @@ def drop_infrequent(rows: ir.Table, least: int) -> ir.Table:
 
 def scrub_queries(engine: Engine, rows: ir.Table, regions: Sequence[str]) -> tuple[ir.Table, pa.Table]:
     """Put the kind of each personal identifier in its place; also how many different texts had which kind."""
-    candidates = rows.filter(rows["query"].re_search(CANDIDATE)).select("query").distinct()
+    candidates = rows.filter(may_have_identifier(rows["query"])).select("query").distinct()
     raw, clean, found = [], [], dict.fromkeys(KINDS, 0)
     for batch in engine.batches(candidates):
         for text in batch.column("query").to_pylist():

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.mechanisms.semantic_domain import SEPARATOR
-from queryveil.text import NORMAL_ASCII, normalise
+from queryveil.text import NOT_NORMAL_ASCII, normalise
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.frame import Plan
@@ -59,7 +59,7 @@ def as_read(labels: pa.Array | pa.ChunkedArray, between: str = " ") -> pa.Array:
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     plain = pc.replace_substring_regex(coded.dictionary.cast(pa.large_string()), _SENSE, r"\1")
     plain = pc.replace_substring(pc.replace_substring(plain, "_", " "), SEPARATOR, between)
-    other = np.flatnonzero(~pc.match_substring_regex(plain, NORMAL_ASCII).to_numpy(zero_copy_only=False))
+    other = np.flatnonzero(pc.match_substring_regex(plain, NOT_NORMAL_ASCII).to_numpy(zero_copy_only=False))
     if len(other):
         made = plain.to_pylist()
         for place in other.tolist():

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.identifiers import LONGEST_TEXT
 from queryveil.spotting.lists import Lists
 from queryveil.text import keywords
 
@@ -105,8 +106,9 @@ class Vocabulary:
         return self._flags[words]
 
     def cut(self, texts: pa.Array, reading: Reading | None = None) -> Cut:
-        """Texts in normal form; or of hashes, which `reading` turns into words."""
-        parts = pc.split_pattern(texts.cast(pa.large_string()), " ")
+        """Texts in normal form; or of hashes, which `reading` turns into words. Of long ones only the beginning."""
+        short = pc.utf8_slice_codeunits(texts.cast(pa.large_string()), 0, LONGEST_TEXT)
+        parts = pc.split_pattern(short, " ")
         coded = parts.flatten().dictionary_encode()
         raw = coded.dictionary.to_pylist()
         if reading is None:

@@ -45,7 +45,7 @@ _DOUBTFUL: Final = frozenset({"in", "me", "ok", "hi", "de", "la", "al"})
 _DISTRICTS: Final = frozenset({"city", "county"})
 _BEFORE_PLACES: Final = frozenset({"fort", "ft", "mount", "mt", "port", "saint", "san", "santa", "st"})
 """What makes a place of the first name that follows."""
-_SITE: Final = re.compile(r"(?:www\.)?([^.]+)\.com")
+_SITE: Final = re.compile(r"\A(?:www\.)?([^.]+)\.com\Z")
 _NEVER: Final = FUNCTION_WORDS | {"many"}
 """Words that the census has as names, and nobody means so."""
 _LEAST_CITY: Final = 100_000

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.identifiers import CANDIDATE, find_identifiers
+from queryveil.identifiers import CANDIDATE, LONGEST_TEXT, find_identifiers
 from queryveil.spotting import lists as known
 from queryveil.spotting.cutting import NOTHING, Bools, Cut, Ints, Reading, Vocabulary
 from queryveil.spotting.places import Places
@@ -238,10 +238,13 @@ class Spotter:
             texts = self._read(cut)
         firsts: list[int] = []
         lasts: list[int] = []
-        candidates = np.flatnonzero(pc.match_substring_regex(texts, CANDIDATE).to_numpy(zero_copy_only=False))
-        for at in candidates.tolist():
+        may_have = pc.match_substring_regex(texts, CANDIDATE).to_numpy(zero_copy_only=False)
+        long = pc.greater(pc.utf8_length(texts), LONGEST_TEXT).to_numpy(zero_copy_only=False)
+        for at in np.flatnonzero(may_have | long).tolist():
             text, start = texts[at].as_py(), int(cut.starts[at])
-            if ordered:
+            if long[at]:
+                spans = [(0, int(cut.starts[at + 1]) - start - 1)]
+            elif ordered:
                 spans = [
                     (text.count(" ", 0, one.start), text.count(" ", 0, one.end))
                     for one in find_identifiers(text)

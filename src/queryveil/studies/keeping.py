@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PARTIAL_SUFFIX = ".partial"
 _ABOUT = "about.json"
 _SAID = {"study", "version", "axes", "repeats", "results", "log", "software"}
-_TEMPORARY = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\A(.+)\.[0-9a-f]{8}\.tmp\Z")
 _EXACT = 2**53
 """Whole numbers up to here are the same as floats."""
 

@@ -20,7 +20,7 @@ _SAME = 1e-12
 """What floats of the same figure may differ by, relative to it."""
 _CLOSE = 1e-9
 """The same for figures that the writer computes in floats throughout."""
-_NUMBER_OF_USERS = re.compile(r"\d[\d.,_' ]*(?:users|people|persons|accounts)\b", re.IGNORECASE)
+_NUMBER_OF_USERS = re.compile(r"\d[.,_' ]*(?:users|people|persons|accounts)\b", re.IGNORECASE)
 
 
 def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
