@@ -43,6 +43,12 @@ class Release:
         return self.plan.guarantee
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the curator must know: of the parameters, and of the log. None of it is published."""
+        noted = self.private.get(folder.CURATOR, {}).get("warnings")
+        return self.plan.warnings if noted is None else tuple(noted)
+
+    @property
     def released(self) -> dict[str, int]:
         """Published rows per table."""
         return {name: table.num_rows for name, table in self.tables.items()}
@@ -255,7 +261,7 @@ def _private(log: SearchLog, run: Run, plan: Plan, written: bool) -> dict[str, A
     facts: dict[str, Any] = {**known, "seconds": run.seconds}
     if log.staged is not None:
         facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
-    facts["warnings"] = list(plan.warnings)
+    facts["warnings"] = [*plan.warnings, *run.warnings]
     private: dict[str, Any] = {folder.CURATOR: facts, **run.private}
     if log.staged is not None and log.staged.rejected_file is not None:
         private["rejected"] = log.staged.rejected_file

@@ -88,7 +88,7 @@ def publish(**given: Any) -> None:
                 "guarantee": release.guarantee.as_dict(),
                 "released": release.released,
                 "seconds": release.seconds,
-                "warnings": list(release.plan.warnings),
+                "warnings": list(release.warnings),
             }
         )
         return
@@ -110,7 +110,7 @@ def _refuse_early(own: dict[str, Any]) -> None:
 def show(release: qv.Release) -> None:
     console.line()
     plan.guarantee(release.guarantee)
-    for warning in release.plan.warnings:
+    for warning in release.warnings:
         console.labelled("Warning", warning)
     console.labelled("Next", f"queryveil release verify {release.path}")
     console.labelled("", f"open {release.path}/report.html; {release.path}.private is for you alone")

@@ -38,6 +38,7 @@ class Clump:
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
     )
+    whole_queries: bool = param("take a query as one item, not its words", default=False)
     criterion: str = param(
         "join the cluster whose distortion rises least, or whose total is least (the paper's)",
         choices=("increase", "total"),
@@ -58,6 +59,9 @@ class Clump:
     def __post_init__(self) -> None:
         validate(self)
 
+    def vocabulary(self) -> generalised.Vocabulary:
+        return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
+
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
         return Plan(
@@ -68,7 +72,7 @@ class Clump:
             **generalised.described(
                 self.k,
                 self.transactions,
-                self.taxonomy,
+                self.vocabulary(),
                 "Transactions were clustered, longest first, where their common generalisation loses least.",
             ),
         )
@@ -83,5 +87,4 @@ class Clump:
             rules: dict[str, Any] = {"criterion": self.criterion, "order": self.order, "lcg": self.lcg}
             return clump(tree, bags, self.k, self.r, users=users, distinct=self.distinct, **rules)
 
-        vocabulary = generalised.Vocabulary.of(self.taxonomy)
-        return generalised.publish(log, run, vocabulary, self.transactions, group)
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)

@@ -19,6 +19,8 @@ from queryveil.parameters import parameters
 USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
 MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
+MOST_UNKNOWN = 0.5
+"""The share of a log's words that a taxonomy may lack before its curator is warned."""
 ROW_LOCAL = "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes"
 
 
@@ -74,10 +76,16 @@ class Run:
     private: dict[str, pa.Table] = field(default_factory=dict)
     """Tables for the curator's private folder."""
     seconds: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """What was seen in the log and its curator must know. No guarantee covers it: nothing public may hold it."""
     salt: bytes = b""
 
     def __post_init__(self) -> None:
         self.salt = self.salt or self.noise.key()
+
+    def warn(self, sentence: str) -> None:
+        """Tell the curator, on the terminal and in the private folder."""
+        self.warnings.append(sentence)
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[Callable[[str], None]]:

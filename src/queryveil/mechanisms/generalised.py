@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet
 from queryveil.guarantee import K_ANONYMITY, Guarantee
 from queryveil.log import SearchLog
-from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Run
+from queryveil.mechanisms.frame import MOST_UNKNOWN, ROW_LOCAL, USER_IS_ACCOUNT, Run
+from queryveil.mechanisms.transaction_words import items_of
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.text import keywords
 
 if TYPE_CHECKING:
     from queryveil.transactions import Bags, Grouping, Tree
@@ -62,13 +61,20 @@ class Vocabulary:
 
     taxonomy: Taxonomy
     skipped: frozenset[str]
+    whole: bool = False
+    """Whether a query is one item, not its words."""
+
+    @property
+    def noun(self) -> str:
+        """What is looked up."""
+        return "queries" if self.whole else "words"
 
     @staticmethod
-    def of(file: str | None) -> Vocabulary:
+    def of(file: str | None, *, whole: bool = False) -> Vocabulary:
         if file is None:
             # Function words are nouns in WordNet by accident; in someone's own taxonomy a word is what it says.
-            return Vocabulary(Taxonomy.wordnet(), FUNCTION_WORDS)
-        return Vocabulary(Taxonomy.from_file(Path(file)), frozenset())
+            return Vocabulary(Taxonomy.wordnet(), FUNCTION_WORDS, whole)
+        return Vocabulary(Taxonomy.from_file(Path(file)), frozenset(), whole)
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,8 @@ class Coded:
     users: Codes
     uncovered: pa.Table
     """Words that no concept stands for, with how many transactions have them and why. For the curator."""
+    unknown: float
+    """Share of the log's words, as often as they are posed and function words aside, that the taxonomy lacks."""
 
 
 def guarantee(k: int) -> Guarantee:
@@ -93,16 +101,22 @@ def guarantee(k: int) -> Guarantee:
     )
 
 
-def described(k: int, transactions: str, file: str | None, more: str) -> dict[str, Any]:
+def described(k: int, transactions: str, vocabulary: Vocabulary, more: str) -> dict[str, Any]:
     """The words of a plan."""
     of = "each user" if transactions == "users" else "each query"
-    known = Vocabulary.of(file)
-    senses = "; a word is its first noun sense, function words are left out" if known.skipped else ""
+    identity = vocabulary.taxonomy.identity
+    senses = "; a word is its first noun sense, function words are left out" if vocabulary.skipped else ""
+    replaced = (
+        f"Whole queries were replaced by the concepts of a taxonomy ({identity}) that have them as names. Other "
+        "queries were left out."
+        if vocabulary.whole
+        else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}), several words that are "
+        "one name by one concept. Words without a concept were left out."
+    )
     return {
         "what": WHAT.format(of=of, k=k),
         "how": (
-            f"The words of {of} were replaced by concepts of a taxonomy ({known.taxonomy.identity}{senses}). Words "
-            f"without a concept were left out. {more} Every transaction was published as what its group of at least "
+            f"{replaced} {more} Every transaction was published as what its group of at least "
             f"{k:,} users has in common, the groups in random order."
         ),
         "columns": COLUMNS,
@@ -121,10 +135,11 @@ def publish(
     with run.stage("map") as say:
         coded = code(log, vocabulary, transactions)
         run.private["uncovered-words"] = coded.uncovered
+        _warn(run, coded, vocabulary)
         say(
             f"{len(coded.bags):,} {transactions} with {len(coded.bags.items):,} items; "
-            f"{coded.uncovered.num_rows:,} words have no concept and are left out (uncovered-words.parquet in the "
-            "private folder)"
+            f"{coded.uncovered.num_rows:,} {vocabulary.noun} have no concept and are left out "
+            "(uncovered-words.parquet in the private folder)"
         )
     with run.stage("group") as say:
         found = group(coded.tree, coded.bags, coded.users)
@@ -143,6 +158,15 @@ def publish(
         return {"transactions": _table(found, coded.taxonomy, run)}
 
 
+def _warn(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
+    """Tell the curator if little of the log can be in the release. The share is the log's, and never published."""
+    if coded.unknown > MOST_UNKNOWN:
+        run.warn(
+            f"{100 * coded.unknown:.0f} % of the log's {vocabulary.noun} have no concept in the taxonomy and are left "
+            "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
+        )
+
+
 # -- from words to concepts ----------------------------------------------------------------------------------
 
 
@@ -151,8 +175,8 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     from queryveil.transactions import Bags, Tree
 
     users, texts, distinct_texts = _rows(log, transactions)
-    flat, starts, known_words = _words(distinct_texts)
-    concepts = vocabulary.taxonomy.lookup(known_words)
+    found = items_of(distinct_texts, vocabulary.taxonomy, whole=vocabulary.whole)
+    flat, starts, known_words, concepts = found.flat, found.starts, found.texts, found.concepts
     skipped = np.fromiter((word in vocabulary.skipped for word in known_words), np.bool_, len(known_words))
     concepts = np.where(skipped, np.int32(-1), concepts)
     if not (concepts >= 0).any():
@@ -164,6 +188,8 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     words = flat[ranges(starts[:-1][texts], lengths)]
     owners = np.repeat(users if transactions == "users" else np.arange(len(texts)), lengths)
     covered = concepts[words] >= 0
+    meant = ~skipped[words]
+    unknown = float((meant & ~covered).sum() / max(1, meant.sum()))
     uncovered = _listed(known_words, skipped, owners[~covered], words[~covered])
     owners, items = owners[covered], concepts[words[covered]]
     people = np.arange(int(users[-1]) + 1) if transactions == "users" else users
@@ -171,7 +197,9 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
         owners, items = _distinct(owners, items, len(vocabulary.taxonomy))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(people)))))
     pruned = vocabulary.taxonomy.pruned(np.unique(items))
-    return Coded(pruned, Tree(pruned.parents), Bags(pruned.renumbered(items), offsets), people, uncovered)
+    return Coded(
+        pruned, Tree(pruned.parents), Bags(pruned.renumbered(items), offsets), people, uncovered, unknown
+    )
 
 
 def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArray]:
@@ -197,24 +225,6 @@ def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
         return np.empty(0, np.int64), pa.array([], pa.string())
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks]).astype(np.int64)
     return codes, whole.chunk(0).dictionary
-
-
-def _words(texts: pa.StringArray) -> tuple[npt.NDArray[np.int32], Codes, list[str]]:
-    """The words of each text one after another, as numbers; where each text starts; and the words."""
-    parts = pc.split_pattern(texts, " ")
-    tokens = pc.list_flatten(parts).dictionary_encode()
-    numbers: dict[str, int] = {}
-    # Keywords are cut at blanks, so that each token by itself is one or none.
-    cut = (keywords(token) for token in tokens.dictionary.to_pylist())
-    of_token = np.fromiter(
-        (numbers.setdefault(one[0], len(numbers)) if one else -1 for one in cut),
-        np.int32,
-        len(tokens.dictionary),
-    )
-    flat = of_token[tokens.indices.to_numpy()]
-    filled = np.concatenate(([0], np.cumsum(flat >= 0)))
-    ends = np.concatenate(([0], np.cumsum(pc.list_value_length(parts).to_numpy(), dtype=np.int64)))
-    return flat[flat >= 0], filled[ends], list(numbers)
 
 
 def _distinct(

@@ -36,9 +36,13 @@ class Partition:
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
     )
+    whole_queries: bool = param("take a query as one item, not its words", default=False)
 
     def __post_init__(self) -> None:
         validate(self)
+
+    def vocabulary(self) -> generalised.Vocabulary:
+        return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
@@ -50,7 +54,7 @@ class Partition:
             **generalised.described(
                 self.k,
                 self.transactions,
-                self.taxonomy,
+                self.vocabulary(),
                 "Groups were split from the root of the taxonomy down as long as all of them stayed large enough.",
             ),
         )
@@ -64,5 +68,4 @@ class Partition:
 
             return partition(tree, bags, self.k, users=users)
 
-        vocabulary = generalised.Vocabulary.of(self.taxonomy)
-        return generalised.publish(log, run, vocabulary, self.transactions, group)
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)

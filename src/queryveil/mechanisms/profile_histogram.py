@@ -125,6 +125,7 @@ class ProfileHistogram:
             for some in drawn(log, self, run.noise):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()
+            rows.tally.warn(run)
             counted = rows.tally.counts.get("phrases counted", 0)
             say(
                 f"{counted:,} phrases counted; {rows.tally.users:,} histograms of {len(choice.domain):,} concepts "

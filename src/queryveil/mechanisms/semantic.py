@@ -190,6 +190,7 @@ class Semantic:
             for some in drawn(log, self, run.noise, keep=self.keep_words):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()
+            rows.tally.warn(run)
             counts = rows.tally.counts
             replaced = counts.get("phrases replaced", 0)
             say(

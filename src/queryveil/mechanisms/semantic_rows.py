@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from queryveil import language
 from queryveil.log import SearchLog
+from queryveil.mechanisms.frame import MOST_UNKNOWN, Run
 from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
@@ -127,6 +128,15 @@ class Tally:
         for what, number in other.counts.items():
             self.add(what, number)
         return self
+
+    def warn(self, run: Run) -> None:
+        """Tell the curator if the taxonomy knows little of the log. The share is the log's, and never published."""
+        phrases, without = (self.counts.get(what, 0) for what in ("phrases", "phrases without a concept"))
+        if without > MOST_UNKNOWN * phrases:
+            run.warn(
+                f"{100 * without / phrases:.0f} % of the log's phrases have no concept in the taxonomy and are left "
+                "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
+            )
 
     def table(self) -> pa.Table:
         figures = {"users": self.users, "queries": self.queries, **self.counts}

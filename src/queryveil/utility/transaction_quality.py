@@ -52,9 +52,11 @@ class TransactionQuality(Measure):
         return "it has no transactions of concepts", "publish with --method clump or partition"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        kind = release.release.plan.parameters[_TABLE]
+        parameters = release.release.plan.parameters
+        kind, whole = parameters[_TABLE], bool(parameters.get("whole_queries"))
         coded = original.once(
-            ("coded", kind, self.taxonomy), lambda: code(original.log, Vocabulary.of(self.taxonomy), kind)
+            ("coded", kind, whole, self.taxonomy),
+            lambda: code(original.log, Vocabulary.of(self.taxonomy, whole=whole), kind),
         )
         table = release.release.tables[_TABLE]
         shown = _shown(table, coded, release.name)
