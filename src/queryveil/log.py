@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil import engine as engines
-from queryveil import text
+from queryveil import interruptions, text
 from queryveil.engine import Engine
 from queryveil.errors import InputError, UsageError
 from queryveil.readers import NO_VALUE, SPELLED_NULL, Progress, ReadOptions, Staged, require_unchanged, stage
@@ -167,10 +167,10 @@ def read(
             staged=staged,
             workspace=workspace,
         )
+        weakref.finalize(made, _remove, workspace)
     except BaseException:
         _remove(workspace)
         raise
-    weakref.finalize(made, _remove, workspace)
     return made
 
 
@@ -279,4 +279,5 @@ def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
 def _remove(workspace: Path) -> None:
     import shutil
 
-    shutil.rmtree(workspace, ignore_errors=True)
+    with interruptions.held():
+        shutil.rmtree(workspace, ignore_errors=True)

@@ -9,11 +9,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from queryveil import folder
+from queryveil import appearing, folder
 from queryveil.errors import OutputError, UsageError
+
+# A scheme and a slash, of which a path keeps one; or the letter of a drive.
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:([/\\]|$)|[A-Za-z]:")
 
 
 def new_release(out: Path) -> None:
@@ -43,6 +47,15 @@ def outside_releases(out: Path, option: str = "--out") -> None:
             )
 
 
+def on_this_machine(out: Path, option: str = "--out", noun: str = "file") -> None:
+    """Refuse the address of a bucket, a server or a drive: it would become the name of a folder here."""
+    if _ELSEWHERE.match(str(out)):
+        raise UsageError(
+            f"output '{out}' looks like the address of something that is not on this machine",
+            f"name a {noun} here" + (f" with {option}" if option else "") + ", and copy it there afterwards",
+        )
+
+
 @contextlib.contextmanager
 def disk_errors(out: Path, option: str = "--out") -> Iterator[None]:
     """What the disk refuses, as a sentence."""
@@ -58,7 +71,13 @@ def disk_errors(out: Path, option: str = "--out") -> Iterator[None]:
 def _refuse(out: Path, option: str, noun: str) -> None:
     if out.name in ("", ".."):
         raise UsageError(f"output '{out}' is not the name of a new {noun}", f"choose another {option}")
+    on_this_machine(out, option, noun)
     with disk_errors(out, option):
+        if appearing.finish(out):
+            raise UsageError(
+                f"output '{out}' exists already: a run before this one had completed it when it was killed",
+                f"look at it, and choose another {option or 'name'} for another one",
+            )
         if out.exists() or out.is_symlink():
             raise UsageError(
                 f"output '{out}' exists already", f"choose another {option}, or move the {noun} away"

@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import folder, output
-from queryveil.errors import CannotBeMet, InputError, UsageError
+from queryveil import appearing, folder, interruptions, output
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.guarantee import NONE, Guarantee
 from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
@@ -118,6 +117,7 @@ def publish(
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
     with contextlib.ExitStack() as stack:
+        charge = stack.enter_context(_charging(ledger, source))
         # The output is claimed first: a release that cannot be written must not be charged.
         target = stack.enter_context(writing(Path(out))) if out is not None else None
         run = Run(noise=noise or Noise(), order_key=order_key, told=told)
@@ -130,13 +130,11 @@ def publish(
         _understood(plan.guarantee, i_understand)
         mechanism.check(log)
         stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
-        if ledger is not None and source:
-            ledger.charge(source, plan.method, plan.guarantee)
+        charge(plan)
         tables = mechanism.protect(log, run)
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
-                "nothing is frequent enough to be published under these parameters"
-                + (" (the charge to the ledger stands)" if ledger is not None else ""),
+                "nothing is frequent enough to be published under these parameters",
                 "raise epsilon or delta, lower max-items, use a longer log, or pass --allow-empty"
                 if plan.guarantee.private
                 else "lower k if there is one, use a longer log, or pass --allow-empty",
@@ -153,6 +151,28 @@ def publish(
                 rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
                 say(f"{target.release}{os.sep}   {rows}")
     return dataclasses.replace(release, path=Path(out) if out is not None else None)
+
+
+@contextlib.contextmanager
+def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[Plan], None]]:
+    """How to charge the ledger, if there is one; whatever fails after that says that the charge stands."""
+    made = False
+
+    def charge(plan: Plan) -> None:
+        nonlocal made
+        if ledger is not None and source:
+            # Held: between a charge and the note of it nobody could say whether it stands.
+            with interruptions.held():
+                ledger.charge(source, plan.method, plan.guarantee)
+                made = True
+                interruptions.charged()
+
+    try:
+        yield charge
+    except QueryveilError as error:
+        if made:
+            error.message = f"{error.message} ({interruptions.CHARGED})"
+        raise
 
 
 def _understood(guarantee: Guarantee, said: bool) -> None:
@@ -274,10 +294,10 @@ def _private(log: SearchLog, run: Run, plan: Plan, written: bool) -> dict[str, A
 class Target:
     """A release folder being written under a temporary name."""
 
-    def __init__(self, release: Path, temporary: Path) -> None:
+    def __init__(self, release: Path, public: Path, private: Path) -> None:
         self.release = release
-        self.public = temporary / "release"
-        self.private = temporary / "private"
+        self.public = public
+        self.private = private
         self.public.mkdir()
         self.private.mkdir(mode=0o700)
         self.filled = False
@@ -322,33 +342,14 @@ class Target:
 def writing(release: Path) -> Iterator[Target]:
     """Claim an output folder; it appears complete at the end, or not at all."""
     output.new_release(release)
-    private = folder.private_folder(release)
-    # Named before it is made, so that an interruption at any point finds it.
-    temporary = release.parent / f".{release.name}.{secrets.token_hex(8)}"
-    try:
+    with contextlib.ExitStack() as stack:
         with output.disk_errors(release):
-            release.parent.mkdir(parents=True, exist_ok=True)
-            temporary.mkdir(mode=0o700)
-            target = Target(release, temporary)
+            # Private folder first: once the release is there, everything is.
+            claims = stack.enter_context(appearing.claimed(folder.private_folder(release), release))
+            output.new_release(release)  # again, now that nobody else can make it
+            private, public = claims
+            target = Target(release, public.content, private.content)
         yield target
         if target.filled:
             with output.disk_errors(release):
-                _appear(target, private)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _appear(target: Target, private: Path) -> None:
-    """Private folder first: once the release is there, everything is."""
-    for file in (*target.public.iterdir(), *target.private.iterdir(), target.public, target.private):
-        handle = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    target.private.rename(private)
-    try:
-        target.public.rename(target.release)
-    except BaseException:
-        shutil.rmtree(private, ignore_errors=True)
-        raise
+                claims.appear(f"the release stands complete in '{release}'")

@@ -12,7 +12,6 @@ import datetime
 import json
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import folder, output
+from queryveil import appearing, folder, output
 from queryveil.errors import CheckFailed, InputError, OutputError, UsageError
 from queryveil.log import SearchLog
 from queryveil.release import Release, load, noted_facts
@@ -60,10 +59,10 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
             f"see what is wrong with queryveil release verify {release}",
         )
     text = public.write(_manifest(source), loaded.tables)
-    with output.disk_errors(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="utf-8") as lines:
-            lines.write(text)
+    with output.disk_errors(file), appearing.claimed(file) as claims:
+        (claim,) = claims
+        claim.content.write_text(text, encoding="utf-8")
+        claims.appear(f"'{file}' is complete")
     return file
 
 
@@ -133,15 +132,12 @@ def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
     target = Path(out)
     output.new_folder(target, "--csv")
     loaded = release if isinstance(release, Release) else load(release)
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
-    try:
-        with output.disk_errors(target, "--csv"):
-            temporary.mkdir(parents=True)
-            for name, table in loaded.tables.items():
-                spreadsheet.write_table(temporary / f"{name}.csv", table)
-            temporary.rename(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with output.disk_errors(target, "--csv"), appearing.claimed(target, option="--csv") as claims:
+        (claim,) = claims
+        claim.content.mkdir()
+        for name, table in loaded.tables.items():
+            spreadsheet.write_table(claim.content / f"{name}.csv", table)
+        claims.appear(f"'{target}' is complete")
     return [target / f"{name}.csv" for name in loaded.tables]
 
 

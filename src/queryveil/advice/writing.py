@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import secrets
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queryveil import output
+from queryveil import appearing, output
 from queryveil.report import figures
 from queryveil.report.figures import Scale, Words
 
@@ -21,17 +19,13 @@ def save(advice: Advice, out: Path) -> None:
     """The folder appears complete, or not at all."""
     figures.altair()  # missing libraries are told before anything is written
     output.new_folder(out)
-    temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
-    try:
-        with output.disk_errors(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-            temporary.mkdir(mode=0o700)
-            _fill(advice, temporary)
-            for file in temporary.iterdir():
-                file.chmod(0o600)
-            temporary.rename(out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with output.disk_errors(out), appearing.claimed(out) as claims:
+        (claim,) = claims
+        claim.content.mkdir(mode=0o700)
+        _fill(advice, claim.content)
+        for file in claim.content.iterdir():
+            file.chmod(0o600)
+        claims.appear(f"'{out}' is complete")
 
 
 def _fill(advice: Advice, folder: Path) -> None:

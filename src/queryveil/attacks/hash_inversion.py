@@ -8,7 +8,6 @@ alone tell.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from queryveil import output
+from queryveil import appearing, output
 from queryveil.attacks.frame import AttackInput, AttackResult, Progress, Table, difference
 from queryveil.attacks.token_map import read_map
 from queryveil.errors import CannotBeMet, InputError, UsageError
@@ -233,9 +232,10 @@ def _with_changes(mappings: tuple[I32, ...]) -> list[tuple[I32, int | None]]:
 
 def _write(mapping: pa.Table, file: Path) -> None:
     """Words of a raw log are in it: nobody else may read it."""
-    with output.disk_errors(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as content:  # noqa: PTH123
+    with output.disk_errors(file), appearing.claimed(file) as claims:
+        (claim,) = claims
+        claim.content.touch(mode=0o600)
+        with claim.content.open("wb") as content:
             if file.suffix == ".parquet":
                 pq.write_table(mapping, content)
             else:
@@ -243,6 +243,7 @@ def _write(mapping: pa.Table, file: Path) -> None:
                     delimiter="\t", quoting_style="none", quoting_header="none"
                 )
                 pyarrow.csv.write_csv(mapping, content, options)
+        claims.appear(f"'{file}' is complete")
 
 
 # -- what people read ----------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from queryveil import interruptions
 from queryveil.cli import commands, console
 from queryveil.errors import QueryveilError
 
@@ -49,43 +53,78 @@ def main(
 
 def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
-    signals = _interruptible()
     _tolerate_any_locale()
+    with _answering() as asked, interruptions.standing() as stands:
+        try:
+            code = _ended(asked, stands)
+        except KeyboardInterrupt:  # one more, while the first was answered
+            code = INTERRUPTED
+        asked.over = True
+        if code == INTERRUPTED:
+            console.fail_with("interrupted", "interrupted", stands.sentence())
+        # What is left to do is to tidy up, which takes a moment and is not to be stopped.
+        for one in interruptions.SIGNALS:
+            signal.signal(one, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
+    """Run the command; its exit code."""
     try:
         code = app(standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
         # An engine that is interrupted fails with an error of its own.
-        code = INTERRUPTED if signals or isinstance(error, KeyboardInterrupt) else _failed(error)
-    # Typer too hands back an interrupt as this code, without a word.
-    if code == INTERRUPTED:
-        charged = ", a charge to the ledger stands" if "--ledger" in sys.argv else ""
-        kept = ", finished cells are kept: run it again to go on" if sys.argv[1:2] == ["compare"] else ""
-        console.fail_with("interrupted", "interrupted", f"nothing half-written is left{charged}{kept}")
-    sys.exit(code if isinstance(code, int) else 0)
+        if asked.signals or isinstance(error, KeyboardInterrupt):
+            return INTERRUPTED
+        return _failed(error, stands)
+    # Typer hands back an interrupt as its code, without a word; what is being destroyed swallows one.
+    if asked.signals:
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
 
 
-def _interruptible() -> list[int]:
-    """Make a request to stop an interrupt; the list tells afterwards which ones came."""
-    came: list[int] = []
+@dataclass
+class _Asked:
+    """Requests to stop that came."""
 
-    def interrupt(number: int, _: object) -> NoReturn:
-        came.append(number)
-        raise KeyboardInterrupt
+    signals: list[int] = field(default_factory=list)
+    over: bool = False
 
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    def answer(self, number: int, _: object) -> None:
+        if not self.over:
+            self.signals.append(number)
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[_Asked]:
+    """Make a request to stop an interrupt, wherever it comes."""
+    asked = _Asked()
+    for one in interruptions.SIGNALS:
         # What is ignored, as under nohup, stays ignored.
         if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(one, interrupt)
-    return came
+            signal.signal(one, asked.answer)
+    usual = sys.unraisablehook
+
+    def unraisable(what: Any) -> None:
+        # Inside a destructor an interrupt goes no further. It is not forgotten, and it is no failure to be shown.
+        if not (asked.signals and issubclass(what.exc_type, KeyboardInterrupt)):
+            usual(what)
+
+    sys.unraisablehook = unraisable
+    try:
+        yield asked
+    finally:
+        sys.unraisablehook = usual
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: BaseException, stands: interruptions.Standing) -> int:
     if isinstance(error, QueryveilError):
         if os.environ.get("QUERYVEIL_DEBUG"):
             raise error
         console.fail(error)
         return error.exit_code
-    return _last_resort(error)
+    return _last_resort(error, f" ({interruptions.CHARGED})" if stands.charged else "")
 
 
 def _tolerate_any_locale() -> None:
@@ -95,7 +134,7 @@ def _tolerate_any_locale() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _last_resort(error: Exception) -> int:
+def _last_resort(error: BaseException, charged: str) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
     shown = getattr(error, "format_message", None)
@@ -109,17 +148,19 @@ def _last_resort(error: Exception) -> int:
         console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
         return 2
     if isinstance(error, MemoryError):
-        console.fail_with("cannot-be-met", "there is not enough memory for this", "ask for less at a time")
+        console.fail_with(
+            "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
+        )
         return 5
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
-        console.fail_with("output", f"the disk refused ({reason})", "check room and permissions")
+        console.fail_with("output", f"the disk refused ({reason}){charged}", "check room and permissions")
         return 6
     if os.environ.get("QUERYVEIL_DEBUG"):
         raise error
     console.fail_with(
         "internal",
-        f"queryveil failed in a way it should not ({type(error).__name__})",
+        f"queryveil failed in a way it should not ({type(error).__name__}){charged}",
         "run again with QUERYVEIL_DEBUG=1 for details, which may quote the log, and report it",
     )
     return INTERNAL

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
-from queryveil import output
+from queryveil import interruptions, output
 from queryveil.cli import console, inspect, options, publish
 
 _TOP = 10
@@ -39,12 +39,16 @@ def demo(
 def _made(out: Path) -> Iterator[None]:
     """A new folder, gone again if the demo fails."""
     output.new_folder(out)
-    with output.disk_errors(out):
-        out.mkdir(parents=True)
+    made = False
     try:
+        with output.disk_errors(out), interruptions.held():
+            out.mkdir(parents=True)
+            made = True
         yield
     except BaseException as error:
-        shutil.rmtree(out, ignore_errors=True)
+        with interruptions.held():
+            if made:
+                shutil.rmtree(out, ignore_errors=True)
         if isinstance(error, qv.CannotBeMet):
             raise qv.CannotBeMet(error.message, "pass more --users") from None
         raise

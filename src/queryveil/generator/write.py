@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from queryveil import output
+from queryveil import appearing, output
 from queryveil.errors import OutputError, UsageError
 from queryveil.generator.results import results_table
 from queryveil.generator.settings import LogSettings
@@ -116,33 +116,29 @@ def write_results(out: Path | str, settings: LogSettings) -> int:
 @contextmanager
 def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Temporary siblings of `paths`, renamed to them at the end; on any failure nothing is left."""
-    parts: tuple[Path, ...] = ()
-    renamed: list[Path] = []
     try:
-        for path in paths:
-            if path.exists():
-                raise UsageError(f"{path} exists", "choose another name or remove it first")
-            output.outside_releases(path, option="")
-            path.parent.mkdir(parents=True, exist_ok=True)
-        parts = tuple(path.with_name(f".{path.name}.{os.getpid()}.part") for path in paths)
-        yield parts
-        for part, path in zip(parts, paths, strict=True):
-            part.replace(path)
-            renamed.append(path)
-    except BaseException as error:
-        for path in (*parts, *renamed):
-            # Where nothing could be created, nothing can be removed either.
-            if path.exists():
-                path.unlink()
-        if isinstance(error, OSError):
-            # Arrow's own text of an error repeats the temporary name.
-            reason = os.strerror(error.errno) if error.errno else type(error).__name__
-            if isinstance(error, FileExistsError | NotADirectoryError):
-                reason = "its folder is a file"
-            raise OutputError(
-                f"{paths[0]} cannot be written ({reason})", "check the folder and its space"
-            ) from error
-        raise
+        _refuse(paths)
+        # The first one appears last: once it is there, everything is.
+        with appearing.claimed(*reversed(paths), option="name") as claims:
+            _refuse(paths)  # again, now that nobody else can make them
+            yield tuple(claim.content for claim in reversed(list(claims)))
+            claims.appear(f"'{paths[0]}' is complete")
+    except OSError as error:
+        # Arrow's own text of an error repeats the temporary name.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = "its folder is a file"
+        raise OutputError(
+            f"{paths[0]} cannot be written ({reason})", "check the folder and its space"
+        ) from error
+
+
+def _refuse(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        output.on_this_machine(path, option="")
+        if path.exists():
+            raise UsageError(f"{path} exists", "choose another name or remove it first")
+        output.outside_releases(path, option="")
 
 
 def _format_of(out: Path, format: str | None) -> tuple[str, str | None]:

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from queryveil import folder, output
+from queryveil import folder, interruptions, output
 from queryveil.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class Kept:
     def write(self, cell: Cell, rows: list[Row]) -> None:
         with output.disk_errors(self.out):
             _atomically(self.folder / _file_name(cell), rows)
+        interruptions.kept(self.folder, "finished cells are kept: run it again to go on")
 
     def remove(self) -> bool:
         """Take away what was written here, and the folder unless something else is in it."""

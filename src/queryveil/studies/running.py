@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-import secrets
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil import output
+from queryveil import appearing, output
 from queryveil.errors import UsageError
 from queryveil.log import SearchLog
 from queryveil.report import figures
@@ -174,17 +172,13 @@ def _run(
 def _write(made: Comparison, kept: Kept) -> None:
     """The folder appears complete, or not at all."""
     out = kept.out
-    # Named before it is made, so that an interruption at any point finds it.
-    temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
     private = made.given.log is not None
-    try:
-        with output.disk_errors(out):
-            temporary.mkdir(mode=0o700 if private else 0o777)
-            writing.fill(temporary, made.study, made.given, made.findings, made.checks)
-            if private:
-                for file in temporary.rglob("*"):
-                    file.chmod(0o700 if file.is_dir() else 0o600)
-            output.new_folder(out)
-            temporary.rename(out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with output.disk_errors(out), appearing.claimed(out) as claims:
+        (claim,) = claims
+        claim.content.mkdir(mode=0o700 if private else 0o777)
+        writing.fill(claim.content, made.study, made.given, made.findings, made.checks)
+        if private:
+            for file in claim.content.rglob("*"):
+                file.chmod(0o700 if file.is_dir() else 0o600)
+        output.new_folder(out)
+        claims.appear(f"'{out}' is complete")
