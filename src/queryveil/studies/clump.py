@@ -86,12 +86,10 @@ def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
 
 
 def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
-    """Sizes up to the first that takes in everybody."""
+    """Sizes that the log has; a larger one is the log's own number of users, and is called that."""
     if log is None:
         return axes
-    sizes = sorted(int(size) for size in axes["users"])
-    inside = [size for at, size in enumerate(sizes) if at == 0 or sizes[at - 1] < log.users]
-    return {**axes, "users": tuple(inside)}
+    return {**axes, "users": tuple(sorted({min(int(size), log.users) for size in axes["users"]}))}
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------
@@ -200,7 +198,7 @@ def _saved(found: Findings) -> list[Check]:
 
     def saved(users: int, k: int) -> float:
         ours, theirs = (loss.where(method=name, users=users, k=k).value for name in (OURS, PARTITION))
-        return 1 - ours / theirs
+        return 1 - ours / theirs if theirs else 0.0  # where nothing is lost there is nothing to save
 
     ends = {users: (saved(users, least), saved(users, most)) for users in loss.values("users")}
     return [

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from queryveil.errors import CannotBeMet
-from queryveil.mechanisms import KQuery, Mechanism, Zealous
+from queryveil.errors import CannotBeMet, InputError
+from queryveil.mechanisms import KQuery, Mechanism, Zealous, sessions
 from queryveil.release import publish
 from queryveil.report import figures
 from queryveil.report.figures import Scale, Words
@@ -29,6 +29,8 @@ DELTA = Axis("delta", (1e-3,), "probability that the loss is exceeded (ZEALOUS)"
 M = Axis("m", (1,), "items that one user may add (ZEALOUS)")
 K = Axis("k", (10, 20, 40, 60, 80, 100), "users that a query must have (k-query anonymity)")
 
+_COLUMNS = {"query-pairs": "time", "clicks": "url"}
+"""What some items need beside user and query."""
 _OWN = {ZEALOUS: ("epsilon", "delta", "m"), K_QUERY: ("k",)}
 
 
@@ -45,6 +47,21 @@ def differs(given: Given, cell: Cell) -> bool:
     foreign = [name for other, names in _OWN.items() if other != method for name in names]
     first = all(cell[name] == given.axes[name][0] for name in foreign if name in cell.values)
     return first and not (method == K_QUERY and cell.values.get("items") == "clicks")
+
+
+def possible(given: Given, cells: Sequence[Cell]) -> None:
+    """Refuse a log without the columns that the items of these cells need, and no more than these."""
+    kinds = list(dict.fromkeys(cell["items"] for cell in cells))
+    others = ",".join(kind for kind in kinds if kind not in _COLUMNS)
+    for kind in kinds:
+        column = _COLUMNS.get(kind)
+        if column is not None and column not in given.the_log.columns:
+            raise InputError(
+                f"counting {kind} needs a '{column}' column, and the log has none",
+                f"name it with --columns {column}=..., or leave them out with --vary items={others or 'queries'}",
+            )
+    if any(cell.values.get("method") == K_QUERY for cell in cells):
+        sessions.check(given.the_log)
 
 
 def mechanism(cell: Cell, items: str) -> Mechanism:

@@ -208,7 +208,8 @@ COUNT_DISTRIBUTION = Study(
     measure=_distribution,
     figures=_distribution_figures,
     checks=_distribution_checks,
-    needs=("time", "url"),
+    needs=(),
+    ahead=shared.possible,
     labels=("start",),
     only=shared.differs,
 )
@@ -230,6 +231,7 @@ COUNT_DIFFERENCE = Study(
     measure=_difference,
     figures=_difference_figures,
     checks=_difference_checks,
-    needs=("time", "url"),
+    needs=(),
+    ahead=shared.possible,
     only=shared.differs,
 )

@@ -193,7 +193,8 @@ ZEALOUS_M = Study(
     measure=_against_m,
     figures=_figures_m,
     checks=_checks_m,
-    needs=("time", "url"),
+    needs=(),
+    ahead=shared.possible,
     labels=("top",),
 )
 
@@ -216,5 +217,6 @@ ZEALOUS_J = Study(
     figures=_figures_j,
     checks=_checks_j,
     needs=(),
+    ahead=shared.possible,
     labels=("top",),
 )
