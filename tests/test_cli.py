@@ -246,6 +246,16 @@ def test_demo_in_words() -> None:
     assert "coverage@10: share of the log's" in said
 
 
+def test_the_demos_attack_is_on_the_curators_page() -> None:
+    shown = document("demo", "--out", "shown", "--users", "5000")
+    page = Path(shown["curator_report"]).read_text()
+    assert "No attack is kept" not in page
+    (kept,) = (Path("shown") / "release.private" / "attacks").iterdir()
+    result = json.loads(kept.read_text())["result"]
+    assert result["attack"] == "linkage" and result["success"] == shown["attack"]["success"]
+    assert "linkage" in page
+
+
 def test_demo_as_a_document() -> None:
     shown = document("demo", "--out", "shown", "--users", "5000")
     assert shown["verified"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,8 +79,11 @@ def _attacker(cls: type[qv.Attack]) -> Any:
             console.as_json(found.as_dict() | ({"kept": kept} if keep else {}))
         else:
             show(cls, found)
-            for file in kept:
+            for one, file in zip(beside, kept, strict=True):
                 console.labelled("Kept", file)
+                console.typed(
+                    "Next", shlex.join(["queryveil", "report", str(one.path), "--curator", "--log", "LOG"])
+                )
 
     return attack
 

@@ -89,14 +89,17 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say(
         f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)"
     )
-    private = qv.write_curator_report(out / "release", log, metrics=("coverage", "released-share"))
     secrets = _published_secrets(made.secrets_file, release)
     say(f"6. Planted secrets in the release: {secrets} of {sum(made.secrets.values())}")
     say()
     say("7. Attacked by someone who knows 3 queries of a person   (queryveil attack linkage)")
-    attack = qv.LinkageAttack(known=(_KNOWN,), trials=500).run(log, [release])
+    linkage = qv.LinkageAttack(known=(_KNOWN,), trials=500)
+    attack = linkage.run(log, [release])
     if not as_json:
         _show_attack(attack)
+    # Kept, and only then reported: the curator's page shows what was just seen.
+    qv.keep_attack(release, linkage, attack)
+    private = qv.write_curator_report(out / "release", log, metrics=("coverage", "released-share"))
     say()
     say("8. What it is still good for   (queryveil evaluate)")
     worth = qv.evaluate(log, release, _MEASURES)
@@ -107,7 +110,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say(
         f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator."
     )
-    say(f"  The curator's report, with coverage and the log's own counts: {private}")
+    say(f"  The curator's report, with coverage, the log's own counts and the attack: {private}")
     if as_json:
         console.as_json(
             {
