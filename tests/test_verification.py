@@ -463,9 +463,13 @@ CONSISTENT = {
         {"parameters", "no-leak"},
     ),
     "path in the manifest": (single, put("parameters", "keep", value="/home/x/log.tsv"), {"no-leak"}),
-    "address in the manifest": (single, put("software", "version", value="s3://bucket/log"), {"no-leak"}),
+    "address in the manifest": (
+        single,
+        put("software", "version", value="s3://bucket/log"),
+        {"no-leak", "software"},
+    ),
     "unknown section": (single, put("notes", value="x"), {"keys"}),
-    "missing section": (single, lambda made: made.manifest.pop("software"), {"keys"}),
+    "missing section": (single, lambda made: made.manifest.pop("software"), {"keys", "software"}),
     "time of day": (single, put("created", value="2025-01-31T10:20:30"), {"keys"}),
     "other format": (single, put("format", value="another"), {"format"}),
     "later version": (single, put("format_version", value=2), {"format"}),
@@ -693,7 +697,8 @@ def test_extreme_settings_have_figures(scale: float, top: int) -> None:
 
 
 def test_verifier_shares_only_the_schema_with_the_writer() -> None:
-    # WordNet is public data that anyone can look labels up in; nothing that writes a release is imported.
+    # WordNet is public data that anyone can look labels up in; nothing that writes a release is imported, except where
+    # sentences and documents are written again to be compared to the letter.
     allowed = (
         "queryveil.folder",
         "queryveil.errors",
@@ -701,6 +706,8 @@ def test_verifier_shares_only_the_schema_with_the_writer() -> None:
         "queryveil.taxonomy.Taxonomy",
     )
     for file in Path(sys.modules[verify.__module__].__file__ or "").parent.glob("*.py"):
+        if file.stem in {"planned", "rebuilt"}:
+            continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "queryveil":
                 names = [f"{node.module}.{one.name}" for one in node.names]

@@ -57,7 +57,7 @@ def tampered(release: Path, to: Path, change: Change) -> set[str]:
     known = {"sha256": folder.digest(file), "bytes": file.stat().st_size, "rows": len(rows)}
     manifest["files"]["log.parquet"] = known
     manifest["tables"]["log"]["rows"] = len(rows)
-    (to / folder.MANIFEST).write_text(json.dumps(manifest))
+    (to / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
     return {check.name for check in qv.verify(to).failed}
 
 

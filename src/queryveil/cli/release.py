@@ -26,15 +26,20 @@ def add_to(app: typer.Typer) -> None:
 
 def verify(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    taxonomy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Taxonomy that it was made with, if not WordNet.")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Re-read a release: digests, thresholds, nothing unnamed inside, and the guarantee recomputed."""
-    found = qv.verify(release)
+    found = qv.verify(release, taxonomy=taxonomy)
     if as_json:
         console.as_json(found.as_dict())
     else:
         for check in found.checks:
             console.labelled("ok" if check.passed else "FAILED", f"{check.name}: {check.detail}")
+        for what in found.not_checked:
+            console.labelled("unchecked", what)
     failed = [check.name for check in found.checks if not check.passed]
     if failed:
         raise qv.CheckFailed(

@@ -1,8 +1,9 @@
-"""Check a release on its own, as its reader would: without the log, and without the code that wrote it.
+"""Check a release on its own, as its reader would: without the log.
 
-Only the schema of a release folder (queryveil.folder) is shared with the writer. Digests, thresholds and the
-guarantee are computed anew, so that an error of the writer's is caught and not repeated. A release that
-passes is what its manifest says; whether the noise was drawn as stated cannot be seen from one release.
+Digests, thresholds, figures and the guarantee are computed anew, by code that shares only the schema of a release
+folder (queryveil.folder) with the writer, so that an error of the writer's is caught and not repeated. Sentences and
+documents have no second computation: they are written again by the writer's own code (planned, rebuilt) and compared.
+Every field of every file is so either computed, or on the short list of what cannot be checked (unchecked).
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from queryveil.verification import (
     folder_checks,
     k_session,
     manifest,
+    rebuilt,
     semantic,
     tables,
     transactions,
+    unchecked,
     zealous,
 )
 from queryveil.verification.outcome import Check, Verification, judge, quoted
@@ -42,8 +45,11 @@ _METHODS = {
 """For each method the checks of its own figures and tables; the others get the general ones only."""
 
 
-def verify(path: str | Path) -> Verification:
-    """Check a release folder. Whatever is wrong with it is a failed check; InputError if it is no release."""
+def verify(path: str | Path, *, taxonomy: str | Path | None = None) -> Verification:
+    """Check a release folder. Whatever is wrong with it is a failed check; InputError if it is no release.
+
+    `taxonomy` is the file that a release was made with, where it is not WordNet: with it, its figures are computed too.
+    """
     release = Path(path)
     read = manifest.load(release)
     opened, broken = tables.read(release, read)
@@ -59,4 +65,6 @@ def verify(path: str | Path) -> Verification:
     made.append(judge("method", f"{method} is a known method", lambda: [] if of_method else [unknown]))
     if of_method:
         made += of_method(read, opened)
-    return Verification(release, tuple(made))
+    made += rebuilt.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
+    not_checked = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)
+    return Verification(release, tuple(made), tuple(not_checked))

@@ -30,6 +30,8 @@ class Verification:
 
     path: Path
     checks: tuple[Check, ...]
+    not_checked: tuple[str, ...] = ()
+    """What no check can see, and why: a name, a colon and a sentence."""
 
     @property
     def passed(self) -> bool:
@@ -44,6 +46,7 @@ class Verification:
             "release": str(self.path),
             "passes": self.passed,
             "checks": [check.as_dict() for check in self.checks],
+            "not_checked": list(self.not_checked),
         }
 
 

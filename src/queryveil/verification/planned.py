@@ -1,0 +1,112 @@
+"""What the mechanism itself says for the parameters that a manifest states: every sentence and every figure.
+
+The checks of each method compute its numbers a second time, with code of their own. Sentences cannot be computed a
+second time without writing them a second time; so here the writer's own are taken, and must be the manifest's to the
+letter. Nothing is left then that a sentence could carry away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import QueryveilError
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
+from queryveil.parameters import Parameter, parameters
+from queryveil.taxonomy import Taxonomy
+
+_TAXONOMY = "taxonomy"
+_FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")
+_FILLED_IN = ("domain", "max_clicks", "max_reformulations")
+"""Parameters that a plan shows also where they were left out."""
+_OF_TAXONOMY = ("taxonomy", "concepts", "max_sim", "min_sim", "sensitivity", "certificate")
+"""Figures of a calibration that only the taxonomy itself gives."""
+
+
+def foreign(content: Mapping[str, Any]) -> str | None:
+    """The taxonomy that a manifest names, if it is a file and not WordNet."""
+    found = _FOREIGN.search(str(content.get("how")))
+    return found[0] if found else None
+
+
+def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
+    """The plans that can have given a manifest: files that were read leave no name in it, so there may be several.
+
+    Without its file, the figures of a taxonomy are taken as they are stated.
+    """
+    cls = MECHANISMS[content["method"]]
+    given = dict(content["parameters"])
+    declared = {one.name: one for one in parameters(cls)}
+    users = None if "users" in declared else given.pop("users", None)
+    if users is not None and type(users) is not int:
+        raise TypeError("users")
+    named = foreign(content) if _TAXONOMY in declared else None
+    with tempfile.TemporaryDirectory(prefix="queryveil-") as place:
+        known = taxonomy if named else None
+        for chosen in _variants(given, declared):
+            filled = dict(chosen)
+            if named:
+                filled[_TAXONOMY] = str(known or _stand_in(Path(place), given, chosen))
+            try:
+                made: Mechanism = cls(**filled)
+                plan = made.plan(users=users)
+            except QueryveilError:
+                continue
+            yield _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+
+
+def _variants(given: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Iterator[dict[str, Any]]:
+    """Parameters with and without lists that were read from files, and without what a plan fills in."""
+    lists = [name for name, one in declared.items() if one.declaration.path and name != _TAXONOMY]
+    left_out = [name for name in _FILLED_IN if name in declared and name in given]
+    for read, without in itertools.product(_subsets(lists), _subsets(left_out)):
+        kept = {name: value for name, value in given.items() if name not in without}
+        yield kept | dict.fromkeys(read, "lists")
+
+
+def _subsets(names: list[str]) -> list[tuple[str, ...]]:
+    return [some for size in range(len(names) + 1) for some in itertools.combinations(names, size)]
+
+
+# -- taxonomies that are not here ----------------------------------------------------------------------------
+
+
+def _stand_in(place: Path, given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Path:
+    """A small taxonomy with the names that the parameters have; what is said of its size is not looked at."""
+    domain, topics = given.get("domain"), [str(one) for one in given.get("topics") or ()]
+    top = str(domain) if domain not in (None, "per-topic") else "top"
+    edges = [(topic, top) for topic in topics] or [("below", top)]
+    edges += [(f"{topic} below", topic) for topic in topics]
+    if "domain" in chosen and top != "top":
+        edges += [(top, "above"), ("beside", "above")]
+    if any("\t" in name or "\n" in name for edge in edges for name in edge):
+        raise ValueError("a concept has a name that no file can have")
+    file = place / f"{len(list(place.iterdir()))}.tsv"
+    file.write_text("".join(f"{child}\t{parent}\n" for child, parent in edges), encoding="utf-8")
+    return file
+
+
+def _as_stated(plan: Plan, content: Mapping[str, Any], file: str, named: str) -> Plan:
+    """A plan with the identity of the taxonomy, and its figures, as the manifest has them."""
+    made = Taxonomy.from_file(Path(file)).identity
+    return dataclasses.replace(
+        plan,
+        how=plan.how.replace(made, named),
+        calibration=_taken_over(plan.calibration, content["calibration"]) if plan.calibration else {},
+    )
+
+
+def _taken_over(made: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: stated[name]
+        if name in _OF_TAXONOMY
+        else _taken_over(value, stated[name])
+        if isinstance(value, Mapping)
+        else value
+        for name, value in made.items()
+    }

@@ -1,0 +1,206 @@
+"""The release written again from its parameters and tables, and compared with what is there, byte for byte.
+
+This is the one place of the verifier that uses the writer's code, and for words only: numbers are computed anew by
+code that shares no line with it. Only the version that wrote a release can write it again.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from queryveil import folder
+from queryveil.errors import QueryveilError
+from queryveil.mechanisms import Plan
+from queryveil.release import Release
+from queryveil.report import documents
+from queryveil.taxonomy import Taxonomy
+from queryveil.verification import planned
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge, quoted
+from queryveil.verification.tables import Opened
+
+_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){2}")
+_MOST_NAMED = 5
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)"
+_FIGURES = {
+    "epsilon": re.compile(rf"\bepsilon {_NUMBER}"),
+    "delta": re.compile(rf"\bdelta {_NUMBER}"),
+    "k": re.compile(rf"\bk = {_NUMBER}"),
+}
+
+
+@dataclass(frozen=True)
+class Software:
+    """Which queryveil wrote a release, as its manifest says, and which is here."""
+
+    name: Any
+    stated: Any
+    here: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Software:
+        software = manifest.section("software")
+        return cls(software.get("name"), software.get("version"), metadata.version("queryveil"))
+
+    @property
+    def same(self) -> bool:
+        return bool(self.stated == self.here)
+
+    def problems(self) -> Iterator[str]:
+        """Anyone can state any version: one that this queryveil cannot know is no excuse for not being checked."""
+        if self.name != "queryveil":
+            yield "the software is not queryveil"
+        if not isinstance(self.stated, str) or not _VERSION.fullmatch(self.stated):
+            yield "the version of the software is not of the form 1.2.3"
+        elif not self.same and _numbers(self.stated) >= _numbers(self.here):
+            yield f"it was written by queryveil {self.stated}, and here is {self.here}: update queryveil to check it"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(one) for one in re.findall(r"\d+", version)[:3])
+
+
+def checks(
+    release: Path, manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None
+) -> list[Check]:
+    software = Software.of(manifest)
+    made = [judge("software", f"written by queryveil {software.stated}", software.problems)]
+    if taxonomy is not None:
+        made.append(
+            judge("taxonomy", "the taxonomy is the one given", lambda: _taxonomy(manifest.content, taxonomy))
+        )
+    if not software.same:
+        figures = "where documents name epsilon, delta or k first, they are those of the manifest"
+        return [*made, judge("figures", figures, lambda: _figures(release, manifest))]
+    if set(opened) != set(manifest.section("tables")):
+        return made
+    return [
+        *made,
+        judge(
+            "sentences",
+            "every sentence and figure of the manifest is what parameters and tables give, letter by letter",
+            lambda: _sentences(release, manifest, opened, taxonomy),
+        ),
+        judge(
+            "written-again",
+            f"{', '.join(documents.NAMES)} are what manifest and tables give, byte by byte",
+            lambda: _documents(release, manifest, opened),
+        ),
+    ]
+
+
+# -- the manifest --------------------------------------------------------------------------------------------
+
+
+def _sentences(
+    release: Path, manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None
+) -> Iterator[str]:
+    content = manifest.content
+    closest: list[str] | None = None
+    for plan in planned.plans(content, taxonomy):
+        different = list(_different(content, _expected(plan, content, opened), ""))
+        if closest is None or len(different) < len(closest):
+            closest = different
+        if not different:
+            break
+    if closest is None:
+        yield "the method does not take these parameters"
+        return
+    yield from (f"{quoted(place)} is not what parameters and tables give" for place in closest[:_MOST_NAMED])
+    if not closest and _text(release) != folder.as_json(content):
+        yield "the manifest is not written as queryveil writes it"
+
+
+def _expected(plan: Plan, content: Mapping[str, Any], opened: Mapping[str, Opened]) -> dict[str, Any]:
+    tables = {name: opened[name].table for name in content["tables"]}
+    made = Release(plan=plan, tables=tables).manifest()
+    again: dict[str, Any] = json.loads(folder.as_json(made))
+    return again | {"created": content["created"], "files": _files(content["files"])}
+
+
+def _files(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Digests are compared with the files elsewhere; here, that each entry has its form."""
+    return {
+        name: {key: entry[key] for key in ("sha256", "bytes", "rows") if key in entry}
+        for name, entry in stated.items()
+    }
+
+
+def _different(found: Any, again: Any, at: str) -> Iterator[str]:
+    """Places of the manifest that are not as they should be; 1 and 1.0 and true are three things."""
+    if isinstance(found, dict) and isinstance(again, dict):
+        if list(found) != list(again):
+            names = [name for name in {**found, **again} if name not in found or name not in again]
+            yield from [_below(at, name) for name in names] or [at or "the order of the keys"]
+            return
+        for name in found:
+            yield from _different(found[name], again[name], _below(at, name))
+    elif isinstance(found, list) and isinstance(again, list) and len(found) == len(again):
+        for number, (one, other) in enumerate(zip(found, again, strict=True)):
+            yield from _different(one, other, _below(at, str(number)))
+    elif type(found) is not type(again) or found != again:
+        yield at
+
+
+def _below(at: str, name: str) -> str:
+    return f"{at}.{name}" if at else name
+
+
+def _text(release: Path) -> str:
+    file = folder.file_inside(release, folder.MANIFEST)
+    return file.read_bytes().decode() if file is not None else ""
+
+
+def _taxonomy(content: Mapping[str, Any], file: Path) -> Iterator[str]:
+    named = planned.foreign(content)
+    if named is None:
+        yield "the release names no taxonomy of a file"
+        return
+    try:
+        identity = Taxonomy.from_file(file).identity
+    except QueryveilError:
+        yield "the taxonomy that was given cannot be read"
+        return
+    if identity != named:
+        yield "the release was made with another taxonomy than the one given"
+
+
+# -- documents -----------------------------------------------------------------------------------------------
+
+
+def _figures(release: Path, manifest: Manifest) -> Iterator[str]:
+    """Of a version that is not here: the least that its documents must agree on with the manifest."""
+    guarantee = manifest.section("guarantee")
+    for name in documents.NAMES:
+        file = folder.file_inside(release, name)
+        text = file.read_text(encoding="utf-8", errors="replace") if file is not None else ""
+        for figure, pattern in _FIGURES.items():
+            found = pattern.search(text)
+            stated = guarantee.get(figure)
+            if found and not (isinstance(stated, int | float) and _rounded(float(found[1]), stated)):
+                yield f"{name} names another {figure} than the manifest"
+
+
+def _rounded(shown: float, stated: float) -> bool:
+    """Documents show three digits or more, rounded up."""
+    return stated * (1 - 1e-9) <= shown <= stated * 1.01
+
+
+def _documents(release: Path, manifest: Manifest, opened: Mapping[str, Opened]) -> Iterator[str]:
+    content = copy.deepcopy(dict(manifest.content))
+    tables = {name: opened[name].table for name in content["tables"]}
+    stated = content["files"]
+    content["files"] = {name: stated[name] for name in stated if name not in documents.NAMES}
+    for name, text in documents.written(content, tables):
+        file = folder.file_inside(release, name)
+        if file is None or file.read_bytes() != text:
+            yield f"{name} is not what manifest and tables give"
+    if list(content["files"]) != list(stated):
+        yield "the files are not listed in the order in which they are written"

@@ -1,0 +1,51 @@
+"""What no check can see: a short list that is printed at the end, so that nobody takes silence for a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from queryveil import folder
+from queryveil.verification import planned
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.rebuilt import Software
+
+TRACELESS: dict[str, tuple[str, ...]] = {
+    "zealous": ("keep",),
+    "clump": ("r", "criterion", "order", "lcg", "distinct"),
+    "ad-hoc": ("regions",),
+}
+"""Parameters that nothing else in a release follows from."""
+
+_NOISY = {"zealous", "click-graph", "semantic", "profile-histogram"}
+_WORDS = "what, how, assessment, assumptions and caveats"
+
+
+def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -> Iterator[str]:
+    """One line for each thing: its name, a colon, and why it cannot be checked."""
+    method, content = manifest.content.get("method"), manifest.content
+    if not software.same:
+        yield (
+            f"{folder.DATASHEET}, {folder.REPORT}, {folder.CROISSANT}, and in {folder.MANIFEST} {_WORDS}: their "
+            f"sentences are those of queryveil {software.stated}, which is not here ({software.here} is); do not rely "
+            "on what they say beyond the figures"
+        )
+    yield "created: the day is the publisher's word"
+    yield (
+        "parameters: that the release was made with them is the publisher's word; what follows from them was computed "
+        "anew" + _traceless(method, content.get("parameters"))
+    )
+    yield "tables: that their rows come from a log, and from which one, cannot be seen"
+    if str(method) in _NOISY:
+        yield "noise: that it was drawn as stated cannot be seen from one release"
+    if planned.foreign(content) is not None and not taxonomy_given:
+        figures = "concepts and sensitivities, and " if content.get("calibration") else ""
+        yield (
+            f"taxonomy: {figures}whether labels belong to it; it is a file that is not here, to be named with "
+            "--taxonomy FILE"
+        )
+
+
+def _traceless(method: Any, given: Any) -> str:
+    names = [name for name in TRACELESS.get(str(method), ()) if isinstance(given, dict) and name in given]
+    return f", and nothing follows from {', '.join(names)}" if names else ""
