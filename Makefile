@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
-.PHONY: setup setup-dev java chromium demo test lint bench figures evidence docs clean
+.PHONY: setup setup-dev java chromium ssh demo test lint bench figures evidence docs clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -13,7 +13,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-setup-dev: $(VENV)/.dev java chromium
+setup-dev: $(VENV)/.dev java chromium ssh
 $(VENV)/.dev: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -26,6 +26,10 @@ java:
 # Reports are looked at in a real browser.
 chromium:
 	@command -v chromium >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq chromium; }
+
+# Signatures of releases are compared with those of OpenSSH.
+ssh:
+	@command -v ssh-keygen >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq openssh-client; }
 
 demo: setup
 	rm -rf demo

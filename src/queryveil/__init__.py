@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         write_report,
     )
     from queryveil.secret_sharing import QuerySharing, open_shared_queries
+    from queryveil.signing import sign
     from queryveil.spotting import Entity, spot
     from queryveil.studies import STUDIES, Comparison, Study, compare, find_study
     from queryveil.synthesis import Synthesized, synthesize
@@ -137,6 +138,7 @@ _HOME = {
     "private_folder": "reporting",
     "export_csv": "reporting",
     "verify": "verification",
+    "sign": "signing",
     "Verification": "verification",
     "ATTACKS": "attacks",
     "PURPOSES": "advice",
@@ -305,6 +307,7 @@ __all__ = [
     "rank_pattern",
     "read",
     "scrub",
+    "sign",
     "similar_queries",
     "spot",
     "suggestions",

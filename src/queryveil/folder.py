@@ -1,6 +1,7 @@
 """The shape of a release folder: names, schema, digests and how files are written.
 
-DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html
+DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html, and, if it is
+                    signed, manifest.json.sig
 DIR.private/        what the curator alone may see, mode 0700
 """
 
@@ -20,6 +21,8 @@ FORMAT = "queryveil-release"
 FORMAT_VERSION = 1
 
 MANIFEST = "manifest.json"
+SIGNATURE = "manifest.json.sig"
+"""The one file that the manifest does not name, since it is made of the manifest."""
 CROISSANT = "croissant.json"
 DATASHEET = "DATASHEET.md"
 REPORT = "report.html"

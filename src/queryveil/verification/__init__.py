@@ -20,6 +20,7 @@ from queryveil.verification import (
     manifest,
     rebuilt,
     semantic,
+    signature,
     tables,
     transactions,
     unchecked,
@@ -45,12 +46,16 @@ _METHODS = {
 """For each method the checks of its own figures and tables; the others get the general ones only."""
 
 
-def verify(path: str | Path, *, taxonomy: str | Path | None = None) -> Verification:
+def verify(
+    path: str | Path, *, key: str | Path | None = None, taxonomy: str | Path | None = None
+) -> Verification:
     """Check a release folder. Whatever is wrong with it is a failed check; InputError if it is no release.
 
+    `key` is a file with the publisher's public key: then the release must be signed by it.
     `taxonomy` is the file that a release was made with, where it is not WordNet: with it, its figures are computed too.
     """
     release = Path(path)
+    signed = signature.Signed.of(release, None if key is None else Path(key))
     read = manifest.load(release)
     opened, broken = tables.read(release, read)
     made = [
@@ -66,5 +71,6 @@ def verify(path: str | Path, *, taxonomy: str | Path | None = None) -> Verificat
     if of_method:
         made += of_method(read, opened)
     made += rebuilt.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
-    not_checked = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)
-    return Verification(release, tuple(made), tuple(not_checked))
+    made += signed.checks()
+    others = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)
+    return Verification(release, tuple(made), (*signed.unchecked(), *others))

@@ -72,7 +72,7 @@ def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
             yield f"{quoted(entry.name)} is a link"
         elif not entry.is_file():
             yield f"{quoted(entry.name)} is not a file"
-        elif entry.name != folder.MANIFEST and entry.name not in files:
+        elif entry.name not in {folder.MANIFEST, folder.SIGNATURE, *files}:
             yield f"{quoted(entry.name)} is not named by the manifest"
 
 

@@ -28,7 +28,7 @@ _SECTIONS: dict[str, type] = {
 }
 _SENTENCES = {"how", "what"}
 _LISTS = {"assessment"}
-"""What a manifest may say in words; a signature is the only other thing it may have besides."""
+"""What a manifest may say in words."""
 _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
     "tables": ({"file", "rows", "columns"}, set()),
@@ -189,7 +189,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
         listed = content.get(name, [])
         if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
             yield f"'{name}' is not a list of sentences"
-    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | {"signature"})
+    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
             where = f"{section} entry {quoted(name)}"
