@@ -22,7 +22,7 @@ COMMANDS = {
     "compare": "Run a study on a log: a tidy table, figures, and whether the expected shapes are there.",
     "attack": "Attack a release or a log, beside a control.",
     "advise": "Recommend a method and parameters for a purpose, from a pilot on some of a log's users.",
-    "release": "Check releases.",
+    "release": "Check and sign releases.",
     "report": "Write the report of a release: one page that needs no network. The folder itself is never changed.",
     "synthesize": "Draw a search log from a released click graph: the same shape as a real one, and nobody's.",
     "ledger": "The privacy budget of source logs.",
