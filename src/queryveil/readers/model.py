@@ -19,6 +19,9 @@ SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
 NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 """What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""
 
+LONGEST_TEXT = 1024 * 1024
+"""Bytes that a user, query, url or session may have; a longer one is a bad row."""
+
 Progress = Callable[[int, int], None]
 """Called with bytes read so far and bytes in all, both as they lie on disk."""
 

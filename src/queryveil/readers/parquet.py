@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError
 from queryveil.readers.columns import as_number, by_alias, find, listed
-from queryveil.readers.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.readers.staging import CHUNK_ROWS, Stager, conform_sql, connect, no_user_sql
+from queryveil.readers.footers import damaged, disagrees, read_schema, require_one_each, rows_stated
+from queryveil.readers.model import LONGEST_TEXT, Head, Progress, ReadOptions, Source, Staged
+from queryveil.readers.staging import (
+    CHUNK_ROWS,
+    KEPT_OF_LONG_TEXT,
+    TEXT_TOO_LONG,
+    Stager,
+    conform_sql,
+    connect,
+    no_user_sql,
+    too_long_sql,
+)
 from queryveil.readers.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
 _MOST_RANK = 999_999_999
-_ROW_PLACE = {"file_index", "file_row_number"}  # columns that DuckDB adds to say where a row is
+_MUCH_TEXT = 2**30
+_MOST_PER_ROW = 16 * 1024
+"""Beyond so much text, this is the most that a row may have on average."""
+
 
 # Kinds that need no conversion, and kinds that can be converted, per standard column.
 _DIRECT = {
@@ -49,16 +61,24 @@ class Parquet:
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         names, kinds = _schema(source, options)
-        relation = _relation(source, names)
+        texts = [name for name, kind in kinds.items() if kind == "text"]
         with connect(into, options) as connection, Stager(into, list(names), source) as stager:
             try:
+                chosen = set(names.values())
+                rows = sum(rows_stated(connection, one, _escaped(one.path), chosen) for one in source.files)
+                long = _measure(connection, _relation(source, names), texts, rows, source)
+                relation = _relation(source, names, texts if long else ())
                 # By the schema alone: rows have no say in how they are read.
                 if all(kinds[name] in _DIRECT[name] for name in names):
-                    staged = _direct(connection, relation, names, source, stager)
+                    staged = _direct(connection, relation, names, source, stager, long)
                 else:
                     staged = _convert(connection, relation, kinds, options.time_format, stager)
+            except duckdb.OutOfMemoryException:
+                raise  # said by the connection, which knows the limit
             except duckdb.Error:
-                raise _damaged(_culprit(connection, source)) from None
+                raise damaged(_culprit(connection, source, names)) from None
+        if staged.rows + staged.rejected != rows:
+            raise disagrees(source.files[0].label)
         if progress is not None:
             progress(source.size, source.size)
         return staged
@@ -71,19 +91,14 @@ def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[
     types: dict[str, str] = {}
     kinds: dict[str, str] = {}
     for file in source.files:
-        schema = _read_schema(file.path, file.label, file.compression)
-        if shadowing := _ROW_PLACE & {name.lower() for name in schema.names}:
-            raise InputError(
-                f"{file.label!r} has a column {min(shadowing)!r}, which hides the number of the row",
-                "rename this column",
-            )
+        schema = read_schema(file)
         if not names:
             names = _names(schema.names, options, repr(label))
+        require_one_each(names, schema.names, file.label)
         for standard, name in names.items():
-            if schema.names.count(name) != 1:
-                how_many = "more than one" if name in schema.names else "no"
+            if name not in schema.names:
                 raise InputError(
-                    f"{file.label!r} has {how_many} column {name!r}",
+                    f"{file.label!r} has no column {name!r}",
                     "all files must have the same columns: read them one at a time",
                 )
             kind, exact = _kind(schema.field(name).type)
@@ -101,24 +116,6 @@ def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[
     return names, kinds
 
 
-def _read_schema(path: Path, label: str, compression: str | None) -> Any:
-    if compression is not None:
-        raise InputError(
-            f"{label!r} is Parquet inside {compression}, which cannot be read in place", "decompress it first"
-        )
-    try:
-        return pq.read_schema(path)
-    except (pa.ArrowException, OSError):
-        raise _damaged(label) from None
-
-
-def _damaged(label: str) -> InputError:
-    return InputError(
-        f"{label!r} is damaged, cut short or not Parquet",
-        "copy it again from where it came, or name its --format",
-    )
-
-
 def _names(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
     if options.columns is None:
         return _by_alias(available, where)
@@ -128,6 +125,7 @@ def _names(available: list[str], options: ReadOptions, where: str) -> dict[str, 
         if name is None and as_number(at) is not None:
             raise UsageError("Parquet columns have names", "give names, as in --columns user=user_id")
         if name is None:
+            require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
                 f"{where} has no column {str(at)!r}; it has {listed(available)}", "correct --columns"
             )
@@ -170,15 +168,44 @@ def _escaped(path: Path) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
-def _relation(source: Source, names: Mapping[str, str]) -> str:
-    """SQL for the rows with file number, line and problem, and the standard columns under standard names."""
+def _relation(source: Source, names: Mapping[str, str], cut: Sequence[str] = ()) -> str:
+    """SQL for the rows with file number, line and problem, and the standard columns under standard names.
+
+    Of the columns `cut`, a text that is too long is a problem, and nothing but its beginning goes any further.
+    """
     paths = ", ".join(literal(_escaped(file.path)) for file in source.files)
-    columns = ", ".join(f'{_quoted(name)} AS "{standard}"' for standard, name in names.items())
+    columns = []
+    for standard, name in names.items():
+        whole = _quoted(name)
+        short = f"CASE WHEN {too_long_sql(whole)} THEN left({whole}, {KEPT_OF_LONG_TEXT}) ELSE {whole} END"
+        columns.append(f'{short if standard in cut else whole} AS "{standard}"')
+    long = " OR ".join(too_long_sql(_quoted(names[standard])) for standard in cut) or "false"
     return (
         "(SELECT CAST(file_index AS INTEGER) AS file, file_row_number + 1 AS line, "  # noqa: S608 (names are quoted)
-        f"CAST(NULL AS VARCHAR) AS problem, {columns} "
+        f"CASE WHEN {long} THEN '{TEXT_TOO_LONG}' END AS problem, {', '.join(columns)} "
         f"FROM read_parquet([{paths}], hive_partitioning = false))"
     )
+
+
+def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, source: Source) -> bool:
+    """Whether a text is too long, found without making any of them: a dictionary may repeat one without end.
+
+    Every text is looked at, so a page that cannot be read shows here and not in the middle of counting.
+    """
+    lengths = [f'coalesce(strlen("{name}"), 0)' for name in texts] or ["0"]
+    found, longest, total = connection.execute(
+        f"SELECT count(*), coalesce(max(greatest({', '.join(lengths)})), 0), coalesce(sum({' + '.join(lengths)}), 0) "  # noqa: S608
+        f"FROM {relation}"
+    ).fetchone()
+    if found != rows:
+        raise disagrees(source.files[0].label)
+    if total > _MUCH_TEXT and total > _MOST_PER_ROW * rows:
+        size = f"{total / 2**30:,.1f} GiB of text, {total / rows / 2**10:,.0f} KiB in a row on average"
+        raise InputError(
+            f"{source.files[0].label!r} would be {size}: that is no search log",
+            "check where it comes from, or leave out the long texts",
+        )
+    return bool(longest > LONGEST_TEXT)
 
 
 def _text(names: Mapping[str, str]) -> str:
@@ -187,7 +214,7 @@ def _text(names: Mapping[str, str]) -> str:
 
 
 def _direct(
-    connection: Any, relation: str, names: Mapping[str, str], source: Source, stager: Stager
+    connection: Any, relation: str, names: Mapping[str, str], source: Source, stager: Stager, long: bool
 ) -> Staged:
     """The files as they are if every row is good; otherwise the good rows copied, with values as they are.
 
@@ -208,14 +235,14 @@ def _direct(
         checks.append(f'coalesce(min("rank") >= 0 AND max("rank") <= {_MOST_RANK}, true)')
     (sound,) = connection.execute(f"SELECT {' AND '.join(checks)} FROM {relation}").fetchone()  # noqa: S608
     stager.rows = int(total or 0)
-    if sound and not userless:
+    if sound and not userless and not long:
         return stager.finish_direct(Parquet.name, source, names)
     reasons = [f"WHEN {no_user_sql(user)} THEN 'no user'"]
     if "time" in names:
         reasons.append(f"""WHEN {impossible_sql('"time"')} THEN 'bad time'""")
     if "rank" in names:
         reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {_MOST_RANK} THEN 'bad rank'""")
-    judged = f"(SELECT *, CASE {' '.join(reasons)} END AS reason FROM {relation})"  # noqa: S608
+    judged = f"(SELECT *, coalesce(problem, CASE {' '.join(reasons)} END) AS reason FROM {relation})"  # noqa: S608
     bad = connection.execute(
         f"SELECT file, line, reason, {_text(names)} AS text FROM {judged} WHERE reason IS NOT NULL"  # noqa: S608
     )
@@ -248,12 +275,15 @@ def _convert(
     return stager.finish(Parquet.name)
 
 
-def _culprit(connection: Any, source: Source) -> str:
+def _culprit(connection: Any, source: Source, names: Mapping[str, str]) -> str:
     """Which file it was that could not be read to its end."""
+    columns = ", ".join(_quoted(name) for name in names.values())
     for file in source.files:
         try:
-            pq.ParquetFile(file.path).read(columns=[])
-            connection.execute("SELECT * FROM read_parquet([?])", [_escaped(file.path)]).fetchall()
-        except (pa.ArrowException, OSError, duckdb.Error):
+            connection.execute(
+                f"SELECT sum(hash({columns}) % 2) FROM read_parquet([?], hive_partitioning = false)",  # noqa: S608
+                [_escaped(file.path)],
+            ).fetchall()
+        except duckdb.Error:
             return file.label
     return source.files[0].label

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from queryveil.errors import InputError, OutputError
 from queryveil.readers.model import (
     COLUMNS,
+    LONGEST_TEXT,
     NO_VALUE,
     SPELLED_NULL,
     ReadOptions,
@@ -31,6 +32,8 @@ MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
 CHUNK_BYTES = 32 * 1024 * 1024
 EXAMPLES = 20
+KEPT_OF_LONG_TEXT = 1000
+TEXT_TOO_LONG = "text too long"
 
 TYPES = {
     "user": pa.string(),
@@ -52,6 +55,11 @@ def blank_sql(text: str) -> str:
     return (
         f"({text} IS NULL OR ({text} < '!' OR {text} >= chr(127)) AND regexp_full_match({text}, '{_BLANK}'))"
     )
+
+
+def too_long_sql(text: str) -> str:
+    """SQL: the text is longer than a text may be."""
+    return f"coalesce(strlen({text}) > {LONGEST_TEXT}, false)"
 
 
 def no_user_sql(text: str) -> str:
@@ -83,7 +91,12 @@ def conform_sql(
     them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
-    typed, checks = [], [f"WHEN {no_user_sql('raw_user')} THEN 'no user'"]
+    texts = [f"raw_{name}" for name in raw if name != "time" or not typed_time]
+    long = " OR ".join(map(too_long_sql, texts))
+    typed, checks = (
+        [],
+        [f"WHEN {long} THEN '{TEXT_TOO_LONG}'", f"WHEN {no_user_sql('raw_user')} THEN 'no user'"],
+    )
     if "time" in raw:
         expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
         typed.append(f"{expression} AS typed_time")
@@ -106,7 +119,8 @@ def conform_sql(
         f"WITH raws AS (SELECT *, {raws} FROM {relation}), "  # noqa: S608 (only our own expressions and quoted names)
         f"typed AS (SELECT {', '.join(['*', *typed])} FROM raws), "
         f"judged AS (SELECT *, coalesce(problem, CASE {' '.join(checks)} END) AS reason FROM typed) "
-        f"SELECT file, line, reason, CASE WHEN reason IS NOT NULL THEN {text} END AS text, "
+        f"SELECT file, line, reason, CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
+        f"WHEN reason IS NOT NULL THEN {text} END AS text, "
         f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {columns} FROM judged"
     )
 
@@ -127,6 +141,11 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             connection.execute("SET TimeZone = 'UTC'")
             check_time_format(connection, options.time_format)
             yield connection
+    except duckdb.OutOfMemoryException:
+        raise InputError(
+            f"reading the log needs more than {MEMORY_LIMIT} of memory at once: a part of it is too large",
+            "write it anew in smaller parts (Parquet: smaller pages and row groups), or as text",
+        ) from None
     except duckdb.Error as error:
         # DuckDB quotes the offending value, so only the kind of error is told.
         raise InputError(
