@@ -151,8 +151,8 @@ def read(
         workspace.mkdir(mode=0o700)
         if isinstance(log, (str, Path)) or (isinstance(log, Sequence) and not isinstance(log, pa.Table)):
             staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
-            runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
-            source = runs_on.read_parquet(staged.files)
+            runs_on = _engine(engine, workspace, staged.files)
+            source = runs_on.read_parquet(staged.files, list(staged.names.values()))
             table = _standard(source, staged.names, runs_on, clean=True)
         else:
             staged = None
@@ -174,6 +174,11 @@ def read(
     return made
 
 
+def _engine(given: str | Engine, workspace: Path, files: Sequence[Path] = ()) -> Engine:
+    """An engine that was given, or one of that name for this log alone."""
+    return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=files)
+
+
 def _same(found: Sequence[str]) -> dict[str, str]:
     return {name: name for name in COLUMNS if name in found}
 
@@ -186,7 +191,7 @@ def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table,
     if isinstance(given, pa.Table):
         file = workspace / "given.parquet"
         pq.write_table(given, file)
-        runs_on = engine if isinstance(engine, Engine) else engines.connect(engine, spill=workspace)
+        runs_on = _engine(engine, workspace)
         return runs_on.read_parquet([file]), runs_on
     if hasattr(given, "sparkSession"):
         spark = engines.Spark(ibis.pyspark.connect(given.sparkSession))

@@ -6,6 +6,7 @@ One Ibis expression serves every engine. The few things that engines name or do 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,21 @@ from queryveil.errors import UsageError
 __all__ = ["DuckDB", "Engine", "Spark", "connect", "of_backend"]
 
 
-def connect(url: str = "duckdb", *, spill: Path | None = None, share: int = 1) -> Engine:
+def connect(
+    url: str = "duckdb",
+    *,
+    spill: Path | None = None,
+    share: int = 1,
+    threads: int | None = None,
+    reads: Sequence[Path] | None = None,
+) -> Engine:
     """An engine by name or URL: `duckdb`, `spark`, `spark://host:port`, or any URL that Ibis knows.
 
-    `share` processes on one machine divide DuckDB's memory between them.
+    `share` processes on one machine divide DuckDB's memory between them, and each uses so many `threads`. With `reads`
+    DuckDB opens these files and folders alone.
     """
     if url == "duckdb":
-        return duckdb.start(spill, share)
+        return duckdb.start(spill, share, threads, reads)
     if url == "spark" or url.startswith(("spark://", "local")):
         return spark.start(url)
     try:

@@ -36,8 +36,10 @@ class Engine:
 
     # -- tables ------------------------------------------------------------------------------------------
 
-    def read_parquet(self, files: Sequence[Path]) -> ir.Table:
-        return self.con.read_parquet([str(file) for file in files])
+    def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
+        """Parquet files as one table: these columns, or all of files that were written here."""
+        table = self.con.read_parquet([str(file) for file in files])
+        return table.select(*dict.fromkeys(columns)) if columns else table
 
     def register(self, table: pa.Table) -> ir.Table:
         """A small Arrow table as a table of this engine."""

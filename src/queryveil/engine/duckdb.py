@@ -13,13 +13,20 @@ import ibis
 import pyarrow as pa
 
 from queryveil.engine.base import Engine, loose_default, temporary_name
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 DUCKDB_MEMORY = "3GB"
 """Default ceiling of DuckDB's own memory; beyond it work spills to the temporary directory."""
+
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})([KMGT]B)", re.IGNORECASE | re.ASCII)
+_MOST_MEMORY = 10**15
+"""More than any machine has; DuckDB takes no number of bytes beyond 64 bits."""
+
+_NO_MEMORY = ("out of memory", "bad_alloc", "failed to allocate", "could not allocate", "cannot allocate")
+"""What DuckDB says where the machine itself refuses memory, in errors of several kinds."""
 
 _REPEATS = 3
 """How many rows per item DuckDB looks at before it makes a user's rows distinct."""
@@ -28,6 +35,16 @@ _MOST_IN_AGGREGATE = 1_000_000
 """DuckDB's min(x, n) takes no larger n."""
 
 _BATCH_ROWS = 250_000
+
+_NO_FOREIGN_CODE: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    # Where an extension would be fetched from if somebody asked for one: from nowhere, and not from the network.
+    "custom_extension_repository": "/nowhere",
+}
+"""What runs is what was installed with DuckDB itself, whatever a file says."""
 
 _BINARY = {"", "binary", "c", "posix"}
 """Collations that compare bytes."""
@@ -74,16 +91,26 @@ class DuckDB(Engine):
 
         try:
             yield
-        except duckdb.OutOfMemoryException:
-            raise InputError(
-                f"the work does not fit into the engine's memory limit of {self.memory}",
-                "raise QUERYVEIL_MEMORY, or free the disk that it spills to",
-            ) from None
         except duckdb.Error as error:
-            raise InputError(
-                f"the engine could not read or process the log ({type(error).__name__})",
-                "check that the files are complete; QUERYVEIL_DEBUG=1 shows the engine's own words",
-            ) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+            raise self._ours(error) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+
+    def _ours(self, error: Exception) -> QueryveilError:
+        import duckdb
+
+        said = str(error).lower()
+        if "no space left" in said or "max_temp_directory_size" in said:
+            return OutputError(
+                "the disk is full that the engine spills to", "free some space, or name another TMPDIR"
+            )
+        if isinstance(error, duckdb.OutOfMemoryException) or any(one in said for one in _NO_MEMORY):
+            return CannotBeMet(
+                f"the work does not fit into the engine's memory limit of {self.memory}",
+                "raise QUERYVEIL_MEMORY, or free some memory and the disk that it spills to",
+            )
+        return InputError(
+            f"the engine could not read or process the log ({type(error).__name__})",
+            "check that the files are complete; QUERYVEIL_DEBUG=1 shows the engine's own words",
+        )
 
     def register(self, table: pa.Table) -> ir.Table:
         name = temporary_name()
@@ -109,11 +136,17 @@ class DuckDB(Engine):
     def drop(self, kept: ir.Table) -> None:
         self.con.raw_sql(f'DROP TABLE "{kept.op().name}"')
 
-    def read_parquet(self, files: Sequence[Path]) -> ir.Table:
-        # A file may be named like a glob; brackets make each such character stand for itself.
-        exact = [re.sub(r"([*?\[])", r"[\1]", str(file)) for file in files]
-        # Folder names are no columns: 'user=7/' must not become the user of its rows.
-        return self.con.read_parquet(exact, hive_partitioning=False)
+    def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
+        name, paths = temporary_name(), ", ".join(_quoted(_exact(file)) for file in files)
+        # Of other columns not even the type is asked for: Ibis would fetch an extension for some.
+        wanted = ", ".join('"' + one.replace('"', '""') + '"' for one in dict.fromkeys(columns or ())) or "*"
+        with self.errors():
+            # Folder names are no columns: 'user=7/' must not become the user of its rows.
+            self.con.raw_sql(
+                f'CREATE TEMP VIEW "{name}" AS SELECT {wanted} '  # noqa: S608 (names are quoted)
+                f"FROM read_parquet([{paths}], hive_partitioning = false)"
+            )
+            return self.con.table(name)
 
     def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
         # A column of a foreign table may have a collation; also as text, an enumeration is in an order of its own.
@@ -218,24 +251,56 @@ def _packed(columns: Sequence[str]) -> str:
     return "struct_pack(" + ", ".join(f'"{column}" := "{column}"' for column in columns) + ")"
 
 
-def start(spill: Path | None, share: int = 1) -> DuckDB:
-    """DuckDB with our settings; what does not fit into memory goes to `spill`. `share` of them use it together."""
+def start(
+    spill: Path | None, share: int = 1, threads: int | None = None, reads: Sequence[Path] | None = None
+) -> DuckDB:
+    """DuckDB with our settings, which nobody can change after; what does not fit into memory goes to `spill`.
+
+    `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
+    """
     memory = os.environ.get("QUERYVEIL_MEMORY", DUCKDB_MEMORY)
     size = _bytes(memory)
     if share > 1:
         memory = f"{max(1, size // share // 10**6)}MB"
-    con = ibis.duckdb.connect()
+    con = ibis.duckdb.connect(**_NO_FOREIGN_CODE)
     settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
+    # A file whose metadata speak of shapes is read as the bytes that it holds.
+    settings["enable_geoparquet_conversion"] = "false"
     if spill is not None:
         settings["temp_directory"] = str(spill)
-    for name, value in settings.items():
-        con.raw_sql(f"SET {name} = '{value.replace(chr(39), chr(39) * 2)}'")
-    return DuckDB(con, memory)
+    if threads is not None:
+        settings["threads"] = str(threads)
+    made = DuckDB(con, memory)
+    with made.errors():
+        for name, value in settings.items():
+            con.raw_sql(f"SET {name} = {_quoted(value)}")
+        if reads is not None:
+            _open_only(con, [*reads, *([] if spill is None else [spill])])
+        con.raw_sql("SET lock_configuration = true")
+    return made
+
+
+def _open_only(con: Any, places: Sequence[Path]) -> None:
+    folders = [f"{one}{os.sep}" for one in places if one.is_dir()]
+    files = [form for one in places if not one.is_dir() for form in dict.fromkeys((str(one), _exact(one)))]
+    for name, paths in (("allowed_directories", folders), ("allowed_paths", files)):
+        con.raw_sql(f"SET {name} = [{', '.join(map(_quoted, paths))}]")
+    con.raw_sql("SET enable_external_access = false")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _exact(file: Path) -> str:
+    """A file may be named like a glob; brackets make each such character stand for itself."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
 
 
 def _bytes(size: str) -> int:
     units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-    number, unit = size[:-2], size[-2:].upper()
-    if unit not in units or not number.replace(".", "", 1).isdigit():
-        raise UsageError(f"QUERYVEIL_MEMORY '{size}' is not a size", "write it like 3GB or 500MB")
-    return int(float(number) * units[unit])
+    written = _SIZE.fullmatch(size)
+    number = float(written[1]) * units[written[2].upper()] if written else 0
+    if not 1 <= number <= _MOST_MEMORY:
+        raise UsageError(f"QUERYVEIL_MEMORY '{size[:40]}' is not a size", "write it like 3GB or 500MB")
+    return int(number)

@@ -37,13 +37,15 @@ class Spark(Engine):
     name = "spark"
     fast_hash_name = "xxhash64"
 
-    def read_parquet(self, files: Sequence[Path]) -> ir.Table:
+    def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
         session = self.con._session
         # Hadoop takes names for globs too; a backslash makes a character stand for itself.
         exact = [re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file)) for file in files]
         # Folder names are no columns: looking files up recursively turns partition discovery off.
         frame = session.read.option("recursiveFileLookup", "true").parquet(*exact)
-        return self.table(frame)
+        # Names between backticks: a dot in a name must not mean a field.
+        wanted = (f"`{one.replace('`', '``')}`" for one in dict.fromkeys(columns or ()))
+        return self.table(frame.select(*wanted) if columns else frame)
 
     def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
         # Columns have collations from a catalogue, a DataFrame, or the metadata of a Parquet file that Spark wrote.

@@ -133,12 +133,16 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
 
     config = {
         "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "custom_extension_repository": "/nowhere",
         "memory_limit": MEMORY_LIMIT,
         "temp_directory": str(into / "spill"),
     }
     try:
         with duckdb.connect(config=config) as connection:
             connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_geoparquet_conversion = false")
+            connection.execute("SET lock_configuration = true")
             check_time_format(connection, options.time_format)
             yield connection
     except duckdb.OutOfMemoryException:

@@ -132,8 +132,7 @@ def _start(sent: bytes, folder: Path, file: Path | None, gap: int, threads: int,
             # One of its own: engines that spill to one folder overwrite each other's pages.
             spill = folder / f"spill-{os.getpid()}"
             spill.mkdir()
-            runs_on = engine.connect("duckdb", spill=spill, share=workers)
-            runs_on.con.raw_sql(f"SET threads = {threads}")
+            runs_on = engine.connect("duckdb", spill=spill, share=workers, threads=threads, reads=[folder])
             given = dataclasses.replace(given, log=read(file, engine=runs_on, session_gap_minutes=gap))
     except Exception as error:  # noqa: BLE001 (the pool would print it, and it may quote the log)
         _here["failed"] = error
