@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import ibis
 
 from queryveil.engine import Engine
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, instead
 from queryveil.items import ItemKind
 from queryveil.log import SearchLog
 
@@ -38,9 +38,9 @@ class Bound:
 
     def __post_init__(self) -> None:
         if self.keep not in KEEP:
-            raise UsageError(f"there is no rule '{self.keep}' to keep items", f"use {', '.join(KEEP)}")
+            raise UsageError(f"there is no rule '{self.keep}' to keep items", instead(self.keep, KEEP))
         if self.order_key not in ORDER_KEYS:
-            raise UsageError(f"there is no order key '{self.order_key}'", f"use {', '.join(ORDER_KEYS)}")
+            raise UsageError(f"there is no order key '{self.order_key}'", instead(self.order_key, ORDER_KEYS))
 
 
 def bounded(log: SearchLog, kind: ItemKind, bound: Bound) -> ir.Table:

@@ -5,6 +5,8 @@ Command line and browser render the same fields, so nothing is said twice. No me
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -72,3 +74,10 @@ class OutputError(QueryveilError):
 
     kind = "output"
     exit_code = 6
+
+
+def instead(given: object, known: Iterable[str], more: str = "", *, most: int = 1) -> str:
+    """The way out of a name that does not exist: the nearest that do, `most` of them, or else all names."""
+    names = list(known)
+    near = difflib.get_close_matches(str(given).strip().lower(), names, n=most)
+    return f"did you mean {' or '.join(near)}" if near else f"use one of {', '.join(names)}{more}"

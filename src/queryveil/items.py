@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import ibis
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 from queryveil.log import SearchLog
 from queryveil.text import ASCII_PUNCTUATION_END, ASCII_WORD
 
@@ -96,5 +96,5 @@ KINDS: dict[str, ItemKind] = {kind.name: kind for kind in _KINDS}
 def kind(name: str) -> ItemKind:
     """The item kind of that name."""
     if name not in KINDS:
-        raise UsageError(f"there is no item kind '{name}'", f"use one of {', '.join(KINDS)}")
+        raise UsageError(f"there is no item kind '{name}'", instead(name, KINDS))
     return KINDS[name]

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 
 _MISSING = dataclasses.MISSING
 _KEY = "queryveil"
@@ -139,7 +139,9 @@ def _wrong(parameter: Parameter, value: object) -> UsageError:
     shown = repr(value) if len(repr(value)) <= 40 else repr(value)[:37] + "..."
     return UsageError(
         f"parameter '{parameter.name}' must be {noun}{' ' + limits if limits else ''}; got {shown}",
-        f"pass {parameter.flag} within these limits",
+        instead(value, parameter.declaration.choices)
+        if parameter.declaration.choices
+        else f"pass {parameter.flag} within these limits",
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-
 from queryveil.advice.frame import Advice, Progress, Purpose, Wanted
 from queryveil.advice.pilot import Pilot
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 from queryveil.log import SearchLog
 
 MOST_USERS = 100_000
@@ -55,9 +53,5 @@ def find_purpose(name: str | Purpose) -> Purpose:
     if not isinstance(name, str):
         return name
     if name not in PURPOSES:
-        near = difflib.get_close_matches(name, PURPOSES, n=1)
-        raise UsageError(
-            f"there is no purpose '{name}'",
-            f"did you mean {near[0]}" if near else f"use one of {', '.join(PURPOSES)}",
-        )
+        raise UsageError(f"there is no purpose '{name}'", instead(name, PURPOSES))
     return PURPOSES[name]

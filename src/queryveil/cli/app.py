@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from queryveil import interruptions
-from queryveil.cli import commands, console
+from queryveil.cli import commands, console, usage
 from queryveil.errors import QueryveilError
 
 INTERRUPTED = 130
@@ -137,11 +137,8 @@ def _tolerate_any_locale() -> None:
 def _last_resort(error: BaseException, charged: str) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
-    shown = getattr(error, "format_message", None)
-    if exit_code is not None and callable(shown):
-        cause, _, more = str(shown()).rstrip(".?").partition(". ")
-        hint = f"{more[0].lower()}{more[1:]}, or see --help" if more else "see --help"
-        console.fail_with("usage", cause or "no command was given", hint)
+    if exit_code is not None and hasattr(error, "format_message"):
+        console.fail_with("usage", *usage.told(error))
         return int(exit_code)
     if isinstance(error, UnicodeEncodeError):
         # Text of a log is checked when it is read; names come from the file system as they are.

@@ -11,6 +11,7 @@ import typer
 
 import queryveil as qv
 from queryveil.cli import console, options
+from queryveil.errors import instead
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,7 +51,7 @@ def generate(
     from queryveil.generator import write_results
 
     if setting is not None and setting not in qv.SETTINGS:
-        raise qv.UsageError(f"there is no setting '{setting}'", f"use one of {', '.join(qv.SETTINGS)}")
+        raise qv.UsageError(f"there is no setting '{setting}'", instead(setting, qv.SETTINGS))
     changes: dict[str, Any] = {
         name: value
         for name, value in (

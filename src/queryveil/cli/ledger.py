@@ -8,6 +8,7 @@ import typer
 
 import queryveil as qv
 from queryveil.cli import console, options
+from queryveil.errors import instead
 
 File = Annotated[str, typer.Argument(metavar="LEDGER", help="A SQLite file, or an SQLAlchemy URL.")]
 
@@ -30,7 +31,7 @@ def open_budget(
     """Give a source log a budget."""
     known = {"replace": "replace-one-user", "add-remove": "add-remove-one-user"}
     if neighbours not in known:
-        raise qv.UsageError(f"there is no neighbour relation '{neighbours}'", "use replace or add-remove")
+        raise qv.UsageError(f"there is no neighbour relation '{neighbours}'", instead(neighbours, known))
     book = qv.Ledger(ledger)
     book.open(source, epsilon=epsilon, delta=delta, neighbours=known[neighbours])
     if as_json:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from queryveil import output
+from queryveil.cli.usage import shortened
 from queryveil.errors import UsageError
 from queryveil.parameters import Parameter, parameters
 
@@ -174,7 +175,8 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
                 value = tuple(one.type(part.strip()) for part in str(value).split(","))
             except ValueError:
                 raise UsageError(
-                    f"parameter '{one.name}' must be a list of numbers separated by commas", f"see {one.flag}"
+                    f"{one.flag} must be a list of numbers separated by commas; got {shortened(value)}",
+                    "see --help",
                 ) from None
         if one.declaration.writes:
             output.new_file(Path(str(value)), one.flag)  # before a long log is read

@@ -11,6 +11,7 @@ import typer
 import queryveil as qv
 from queryveil import output
 from queryveil.cli import console, options, plan
+from queryveil.errors import instead
 
 Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
 Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)]
@@ -56,7 +57,7 @@ def publish(**given: Any) -> None:
     own = {name: given.pop(name) for name, _, _ in _OWN}
     cls = qv.MECHANISMS.get(own["method"])
     if cls is None:
-        raise qv.UsageError(f"there is no method '{own['method']}'", f"use one of {', '.join(qv.MECHANISMS)}")
+        raise qv.UsageError(f"there is no method '{own['method']}'", instead(own["method"], qv.MECHANISMS))
     strangers = options.foreign(cls, qv.MECHANISMS.values(), given)
     if strangers:
         raise qv.UsageError(

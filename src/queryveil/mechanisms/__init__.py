@@ -7,7 +7,7 @@ and docs follow from the declaration.
 
 from __future__ import annotations
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 from queryveil.mechanisms.ad_hoc import AdHoc
 from queryveil.mechanisms.click_graph import ClickGraph
 from queryveil.mechanisms.clump import Clump
@@ -61,5 +61,5 @@ __all__ = [
 def mechanism(name: str) -> type[Mechanism]:
     """The mechanism of that name."""
     if name not in MECHANISMS:
-        raise UsageError(f"there is no method '{name}'", f"use one of {', '.join(MECHANISMS)}")
+        raise UsageError(f"there is no method '{name}'", instead(name, MECHANISMS))
     return MECHANISMS[name]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from queryveil.errors import InputError, OutputError, UsageError
+from queryveil.errors import InputError, OutputError, UsageError, instead
 from queryveil.readers.aol import Aol
 from queryveil.readers.columns import as_number
 from queryveil.readers.csv import Csv
@@ -77,7 +77,7 @@ def stage(
 ) -> Staged:
     """Read a log (file, folder, glob or several of them) into Parquet under `into`."""
     if options.format is not None and options.format not in READERS:
-        raise UsageError(f"there is no format {options.format!r}", f"use one of {', '.join(READERS)}")
+        raise UsageError(f"there is no format {options.format!r}", instead(options.format, READERS))
     source, reader = _open(expand(log), options)
     if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
         raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")

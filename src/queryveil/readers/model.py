@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 from queryveil.readers.pinning import Pin
 
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
@@ -55,7 +55,7 @@ class ReadOptions:
 def _check_columns(columns: Mapping[str, str | int]) -> None:
     for name, at in columns.items():
         if name not in COLUMNS:
-            raise UsageError(f"there is no column {name!r} in a search log", f"use {', '.join(COLUMNS)}")
+            raise UsageError(f"there is no column {name!r} in a search log", instead(name, COLUMNS))
         if (isinstance(at, int) and at < 1) or at in {"", "0"}:
             raise UsageError(f"column {name!r} needs a name or a number from 1", "columns are counted from 1")
     for name in ("user", "query"):

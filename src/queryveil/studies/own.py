@@ -14,7 +14,6 @@ expect:
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, instead
 from queryveil.items import KINDS
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import Parameter, parameters
@@ -166,11 +165,7 @@ class _Reading:
         allowed = list(names)
         for one in given:
             if one not in allowed:
-                near = difflib.get_close_matches(str(one), allowed, n=1)
-                raise self.wrong(
-                    f"{what} has something that is not known",
-                    f"did you mean {near[0]}" if near else f"use {', '.join(allowed)}",
-                )
+                raise self.wrong(f"{what} has something that is not known", instead(one, allowed))
 
 
 def _entry(about: _Reading, said: Any) -> Entry:
@@ -295,9 +290,5 @@ def _figure(about: _Reading, said: str, chosen: list[Measure]) -> str:
     if not meant or not all(part in {*meant[0].parts, *KINDS} for part in parts):
         taken = [str(one) for one in chosen]
         taken += [f"{one}/{part}" for one in chosen for part in one.parts]
-        near = difflib.get_close_matches(said, taken, n=1)
-        raise about.wrong(
-            "an entry of expect names a figure that is not measured",
-            f"did you mean {near[0]}" if near else f"use one of {', '.join(taken)}",
-        )
+        raise about.wrong("an entry of expect names a figure that is not measured", instead(said, taken))
     return figures[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil import appearing, output
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, instead
 from queryveil.log import SearchLog
 from queryveil.report import figures
 from queryveil.studies import processes, writing
@@ -128,11 +127,7 @@ def find_study(name: str | Path | Study) -> Study:
         return STUDIES[str(name)]
     if Path(name).suffix in (".yaml", ".yml") or Path(name).is_file():
         return read_study(name)
-    near = difflib.get_close_matches(str(name), STUDIES, n=1)
-    raise UsageError(
-        f"there is no study '{name}'",
-        f"did you mean {near[0]}" if near else f"use one of {', '.join(STUDIES)}, or a YAML file",
-    )
+    raise UsageError(f"there is no study '{name}'", instead(name, STUDIES, ", or a YAML file"))
 
 
 def _check_repeats(repeats: int | None) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, instead
 from queryveil.graph import missing_table
 from queryveil.log import SearchLog
 from queryveil.mechanisms.texts import LABELS
@@ -156,11 +155,7 @@ def _declared(options: dict[str, Any]) -> dict[str, Any]:
     known = {one.name for cls in MEASURES.values() for one in parameters(cls)}
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            raise UsageError(
-                f"no measure takes an option '{name}'",
-                f"did you mean {near[0]}" if near else f"use some of {', '.join(sorted(known))}",
-            )
+            raise UsageError(f"no measure takes an option '{name}'", instead(name, sorted(known)))
     chosen = {name: value for name, value in options.items() if value is not None}
     return {name: str(value) if isinstance(value, Path) else value for name, value in chosen.items()}
 
@@ -219,11 +214,7 @@ def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[
         return [name]
     word, sign, number = name.strip().partition("@")
     if word not in MEASURES:
-        near = difflib.get_close_matches(word, MEASURES, n=2, cutoff=0.5)
-        raise UsageError(
-            f"there is no measure '{word}'",
-            f"did you mean {' or '.join(near)}" if near else f"use one of {', '.join(MEASURES)}",
-        )
+        raise UsageError(f"there is no measure '{word}'", instead(word, MEASURES, most=2))
     cls = MEASURES[word]
     if cls.option is not None and cls.option not in given:
         raise UsageError(f"measure '{word}' needs --{cls.option}", _EXAMPLES[cls.option])
