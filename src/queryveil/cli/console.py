@@ -13,10 +13,14 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.status import Status
 
 from queryveil.errors import QueryveilError
 
 _LABEL = 12
+
+_signs: list[Status | Progress] = []
+"""The sign of life that is on the terminal just now."""
 
 
 def as_json(document: Any) -> None:
@@ -27,11 +31,32 @@ def as_json(document: Any) -> None:
 def line(text: str = "") -> None:
     """One line on standard output. A reader that went away (`| head`) does not stop the work."""
     try:
-        typer.echo(printable(text))
+        _echo(printable(text))
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def _echo(text: str, *, err: bool = False) -> None:
+    """Print a line where no sign of life stands: it is taken away before and comes back below."""
+    for sign in _signs:
+        sign.stop()
+    try:
+        typer.echo(text, err=err)
+    finally:
+        for sign in _signs:
+            sign.start()
+
+
+@contextlib.contextmanager
+def _alive(sign: Status | Progress) -> Iterator[None]:
+    _signs.append(sign)
+    try:
+        with sign:
+            yield
+    finally:
+        _signs.remove(sign)
 
 
 def printable(text: str) -> str:
@@ -79,9 +104,9 @@ def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> No
 def warn(message: str, hint: str) -> None:
     """One sentence, or one JSON document, on standard error; the work goes on."""
     if "--json" in sys.argv:
-        typer.echo(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
+        _echo(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
     else:
-        typer.echo(printable(f"Warning: {message}; {hint}."), err=True)
+        _echo(printable(f"Warning: {message}; {hint}."), err=True)
 
 
 def fail(error: QueryveilError) -> None:
@@ -104,7 +129,8 @@ def progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     columns = (TextColumn("  {task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    with _alive(bar):
         task = bar.add_task(what, total=None)
 
         def step(done: int, total: int) -> None:
@@ -119,5 +145,5 @@ def waiting(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with Console(stderr=True).status(what):
+    with _alive(Console(stderr=True).status(what)):
         yield
