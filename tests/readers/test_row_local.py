@@ -40,7 +40,11 @@ def outcome(data: bytes, **options: Any) -> tuple[dict[int, Any], list[Any]]:
     with tempfile.TemporaryDirectory() as folder:
         log = write(Path(folder, "x"), data)
         staged = read(log, Path(folder, "into"), columns=COLUMNS, header=False, max_rejected=1, **options)
-        rejected = {row["line"]: (row["reason"], row["text"]) for row in rejected_rows(staged)}
+        rejected = {
+            line: (row["reason"], row["text"])
+            for row in rejected_rows(staged)
+            for line in range(row["line"], row["line"] + row["lines"])
+        }
         assert staged.rows + staged.rejected == len(rejected) + len(rows_of(staged, "user"))
         return rejected, rows_of(staged, "user", "query", "time")
 

@@ -190,7 +190,7 @@ def stage_fields(
         batches = map(prepare, batches)
         fields = f"coalesce(fields, {fields})"
     relation = (
-        "(SELECT file, line, text, coalesce(problem, "  # noqa: S608 (literals are quoted)
+        "(SELECT file, line, lines, text, coalesce(problem, "  # noqa: S608 (literals are quoted)
         f"{layout.problem_sql()}) AS problem, f "
         f"FROM (SELECT *, {fields} AS f FROM chunk))"
     )

@@ -100,7 +100,7 @@ def _sql(pointers: Pointers, time_format: str | None) -> str:
     )
     asked = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
     relation = (
-        "(SELECT file, line, text, CASE "  # noqa: S608 (literals are quoted)
+        "(SELECT file, line, lines, text, CASE "  # noqa: S608 (literals are quoted)
         "WHEN problem IS NOT NULL THEN problem "
         "WHEN text = '' THEN 'blank line' "
         # What is valid and starts with a brace is an object; asking for its type would parse it once more.

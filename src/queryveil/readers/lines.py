@@ -1,6 +1,7 @@
 """Text files as Arrow batches of numbered lines, block by block and whatever the size of file or line.
 
-A line ends at `\\n`; one `\\r` before it is taken off. How the blocks fall has no influence on the lines.
+A line ends at `\\n`; one `\\r` before it is taken off. How the blocks fall has no influence on the lines. Blank
+lines that follow each other are one row that says how many they are: a small compressed file can hold a billion.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ BINARY = "binary data"
 TOO_LONG = "line too long"
 
 SCHEMA = pa.schema(
-    [("file", pa.int32()), ("line", pa.int64()), ("text", pa.string()), ("problem", pa.string())]
+    [
+        ("file", pa.int32()),
+        ("line", pa.int64()),
+        ("text", pa.string()),
+        ("problem", pa.string()),
+        ("lines", pa.int64()),
+    ]
 )
 
 
@@ -38,7 +45,7 @@ def read_lines(source: Source, header: str | None, progress: Progress | None) ->
                 progress(before + done, source.size)
 
         batches = _lines_of(file, number, report)
-        yield from _without_last_blank(_without_header(batches, header))
+        yield from _joined_blanks(_without_header(batches, header))
         before += source.pins[number].size
 
 
@@ -59,9 +66,9 @@ def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> I
             end = -1
         cut = block.rfind(b"\n") + 1
         if cut > end + 1:
-            batch = _split(bytes(carry) + block[end + 1 : cut], number, line)
-            yield batch
-            line += batch.num_rows
+            whole = bytes(carry) + block[end + 1 : cut]
+            yield _split(whole, number, line)
+            line += whole.count(b"\n")
             carry = bytearray()
         carry += block[cut:]
         # One more than the limit, as the last byte may be a `\r` that does not count.
@@ -74,7 +81,8 @@ def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> I
 
 
 def _long_line(number: int, line: int, beginning: bytes) -> pa.RecordBatch:
-    return _batch(number, line, pa.array([_readable(beginning)], pa.string()), [TOO_LONG])
+    at, lines = np.array([line]), np.array([1])
+    return _batch(number, at, lines, pa.array([_readable(beginning)], pa.string()), [TOO_LONG])
 
 
 def _split(data: bytes, number: int, line: int) -> pa.RecordBatch:
@@ -90,11 +98,21 @@ def _split(data: bytes, number: int, line: int) -> pa.RecordBatch:
     offsets = np.zeros(len(ends) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     content = buffer[keep]
-    texts = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(content))
+    rows = _first_of_blanks(lengths)
+    # What is left out is blank, so each row still ends where the next one starts.
+    offsets = np.append(offsets[rows], offsets[-1])
+    lines = np.diff(np.append(rows, len(ends)))
+    texts = pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(content))
     problems = _problems(texts, content, offsets)
-    if problems is None:
-        return _batch(number, line, texts, None)
-    return _batch(number, line, _readable_texts(content, offsets, problems), problems)
+    if problems is not None:
+        texts = _readable_texts(content, offsets, problems)
+    return _batch(number, line + rows, lines, texts, problems)
+
+
+def _first_of_blanks(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The lines that are a row: all but the blank ones that follow a blank one."""
+    blank = lengths == 0
+    return np.flatnonzero(~(blank & np.concatenate(([False], blank[:-1]))))
 
 
 def _problems(
@@ -142,14 +160,21 @@ def _readable(text: bytes) -> str:
     return text.decode("utf-8", "backslashreplace")
 
 
-def _batch(number: int, line: int, texts: Any, problems: list[str | None] | None) -> pa.RecordBatch:
+def _batch(
+    number: int,
+    at: npt.NDArray[np.int64],
+    lines: npt.NDArray[np.int64],
+    texts: Any,
+    problems: list[str | None] | None,
+) -> pa.RecordBatch:
     rows = len(texts)
     return pa.record_batch(
         [
             pa.array(np.full(rows, number, np.int32)),
-            pa.array(np.arange(line, line + rows, dtype=np.int64)),
+            pa.array(at, pa.int64()),
             texts,
             pa.nulls(rows, pa.string()) if problems is None else pa.array(problems, pa.string()),
+            pa.array(lines, pa.int64()),
         ],
         schema=SCHEMA,
     )
@@ -176,18 +201,41 @@ def _without_header(batches: Iterator[pa.RecordBatch], header: str | None) -> It
             yield batch
 
 
-def _without_last_blank(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Leave out one blank line at the end of a file: editors and exports add it, and it says nothing."""
-    held = None
+def _joined_blanks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Put blank lines together that fell into two blocks, and leave out the last line of a file if it is blank.
+
+    Editors and exports add that one, and it says nothing.
+    """
+    held: pa.RecordBatch | None = None
     for batch in batches:
-        if not batch.num_rows:
+        rest = batch
+        if held is not None and rest.num_rows and _follows(held, rest):
+            held = _longer(held, _at(rest, "lines", 0))
+            rest = rest.slice(1)
+        if not rest.num_rows:
             continue
         if held is not None:
             yield held
             held = None
-        last = batch.num_rows - 1
-        if batch.column("text")[last].as_py() == "":
-            held = batch.slice(last)
-            batch = batch.slice(0, last)  # noqa: PLW2901 (the rest of the same batch)
-        if batch.num_rows:
-            yield batch
+        last = rest.num_rows - 1
+        if _at(rest, "text", last) == "":
+            held, rest = rest.slice(last), rest.slice(0, last)
+        if rest.num_rows:
+            yield rest
+    if held is not None and _at(held, "lines", 0) > 1:
+        yield _longer(held, -1)
+
+
+def _at(batch: pa.RecordBatch, column: str, row: int) -> Any:
+    return batch.column(column)[row].as_py()
+
+
+def _follows(blank: pa.RecordBatch, batch: pa.RecordBatch) -> bool:
+    """Whether the batch starts with the next blank lines."""
+    end = _at(blank, "line", 0) + _at(blank, "lines", 0)
+    return bool(_at(batch, "text", 0) == "" and _at(batch, "line", 0) == end)
+
+
+def _longer(blank: pa.RecordBatch, lines: int) -> pa.RecordBatch:
+    more = pa.array([_at(blank, "lines", 0) + lines], pa.int64())
+    return blank.set_column(blank.schema.get_field_index("lines"), "lines", more)

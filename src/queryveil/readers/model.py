@@ -88,7 +88,10 @@ class Staged:
     reasons: Mapping[str, int]
     examples: tuple[Rejection, ...]
     rejected_file: Path | None
-    """All rejected rows with file, line, reason and text: for the curator only."""
+    """All rejected rows with file, line, reason and text: for the curator only.
+
+    A row may stand for several `lines`: blank ones, and, beyond the first million, those of one reason without text.
+    """
     format: str
     ways_out: Mapping[str, str] = field(default_factory=dict)
     """Reason -> what to do about it, where the reader knows more than the reason says."""

@@ -181,7 +181,7 @@ def _relation(source: Source, names: Mapping[str, str], cut: Sequence[str] = ())
         columns.append(f'{short if standard in cut else whole} AS "{standard}"')
     long = " OR ".join(too_long_sql(_quoted(names[standard])) for standard in cut) or "false"
     return (
-        "(SELECT CAST(file_index AS INTEGER) AS file, file_row_number + 1 AS line, "  # noqa: S608 (names are quoted)
+        "(SELECT CAST(file_index AS INTEGER) AS file, file_row_number + 1 AS line, 1 AS lines, "  # noqa: S608 (names are quoted)
         f"CASE WHEN {long} THEN '{TEXT_TOO_LONG}' END AS problem, {', '.join(columns)} "
         f"FROM read_parquet([{paths}], hive_partitioning = false))"
     )
@@ -244,7 +244,7 @@ def _direct(
         reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {_MOST_RANK} THEN 'bad rank'""")
     judged = f"(SELECT *, coalesce(problem, CASE {' '.join(reasons)} END) AS reason FROM {relation})"  # noqa: S608
     bad = connection.execute(
-        f"SELECT file, line, reason, {_text(names)} AS text FROM {judged} WHERE reason IS NOT NULL"  # noqa: S608
+        f"SELECT file, line, lines, reason, {_text(names)} AS text FROM {judged} WHERE reason IS NOT NULL"  # noqa: S608
     )
     for batch in bad.to_arrow_reader(CHUNK_ROWS):
         if batch.num_rows:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -32,6 +33,8 @@ MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
 CHUNK_BYTES = 32 * 1024 * 1024
 EXAMPLES = 20
+KEPT_ASIDE = 1_000_000
+"""Rejected rows that are kept with their text; beyond them only files, lines and reasons are."""
 KEPT_OF_LONG_TEXT = 1000
 TEXT_TOO_LONG = "text too long"
 
@@ -44,7 +47,13 @@ TYPES = {
     "session": pa.string(),
 }
 _REJECTED = pa.schema(
-    [("file", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
+    [
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("lines", pa.int64()),
+        ("reason", pa.string()),
+        ("text", pa.string()),
+    ]
 )
 # What Unicode calls white space; RE2's \s knows only a part of it.
 _BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
@@ -87,7 +96,7 @@ def conform_sql(
 ) -> str:
     """SQL that types and judges the rows of `relation`.
 
-    `relation` has file, line and problem; `raw` gives for each standard column an expression over it, all of
+    `relation` has file, line, lines and problem; `raw` gives for each standard column an expression over it, all of
     them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
@@ -119,7 +128,8 @@ def conform_sql(
         f"WITH raws AS (SELECT *, {raws} FROM {relation}), "  # noqa: S608 (only our own expressions and quoted names)
         f"typed AS (SELECT {', '.join(['*', *typed])} FROM raws), "
         f"judged AS (SELECT *, coalesce(problem, CASE {' '.join(checks)} END) AS reason FROM typed) "
-        f"SELECT file, line, reason, CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
+        "SELECT file, line, lines, reason, "
+        f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
         f"WHEN reason IS NOT NULL THEN {text} END AS text, "
         f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {columns} FROM judged"
     )
@@ -180,6 +190,7 @@ class Stager:
         self.reasons: Counter[str] = Counter()
         self.filled: set[str] = set()
         """Columns in which some accepted row has a value."""
+        self._kept = 0
         self._examples: list[Rejection] = []
         self._labels = pa.array([file.label for file in source.files], pa.string())
         self._schema = pa.schema([(name, TYPES[name]) for name in COLUMNS if name in columns])
@@ -214,9 +225,14 @@ class Stager:
     def reject(self, rejected: pa.Table) -> None:
         """Keep rows aside, with the file by its label."""
         files = pc.take(self._labels, rejected.column("file"))
-        table = pa.table([files, *(rejected.column(name) for name in _REJECTED.names[1:])], schema=_REJECTED)
-        for value in pc.value_counts(table.column("reason").combine_chunks()).to_pylist():
-            self.reasons[value["values"]] += value["counts"]
+        others = (rejected.column(name).cast(_REJECTED.field(name).type) for name in _REJECTED.names[1:])
+        table = pa.table([files, *others], schema=_REJECTED)
+        for value in table.group_by("reason").aggregate([("lines", "sum")]).to_pylist():
+            self.reasons[value["reason"]] += value["lines_sum"]
+        room = max(0, KEPT_ASIDE - self._kept)
+        self._kept += table.num_rows
+        if table.num_rows > room:
+            table = pa.concat_tables([table.slice(0, room), _in_runs(table.slice(room))])
         for row in (
             table.select(["file", "line", "reason"]).slice(0, EXAMPLES - len(self._examples)).to_pylist()
         ):
@@ -264,6 +280,25 @@ class Stager:
             writer.write_table(table)
         except OSError as error:
             raise _not_writable(self._into, error) from None
+
+
+def _in_runs(rejected: pa.Table) -> pa.Table:
+    """Rejected rows without their texts: lines that follow each other and have one reason are one row."""
+    columns = {name: rejected.column(name).combine_chunks() for name in ("file", "line", "lines", "reason")}
+    ends = pc.add(columns["line"], columns["lines"])
+
+    def same(before: Any, after: Any) -> Any:
+        return pc.equal(before.slice(0, len(before) - 1), after.slice(1)).to_numpy(zero_copy_only=False)
+
+    goes_on = same(columns["file"], columns["file"]) & same(columns["reason"], columns["reason"])
+    goes_on &= same(ends, columns["line"])
+    first = np.flatnonzero(np.append([True], ~goes_on))
+    last = np.append(first[1:], rejected.num_rows) - 1
+    runs = rejected.take(pa.array(first))
+    lines = pc.subtract(ends.take(pa.array(last)), runs.column("line").combine_chunks())
+    runs = runs.set_column(_REJECTED.get_field_index("lines"), "lines", lines)
+    texts = pa.nulls(runs.num_rows, pa.string())
+    return runs.set_column(_REJECTED.get_field_index("text"), "text", texts)
 
 
 def _not_writable(into: Path, error: OSError) -> OutputError:
