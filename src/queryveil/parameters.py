@@ -108,6 +108,19 @@ def validate(instance: Any) -> None:
             object.__setattr__(instance, parameter.name, _checked(parameter, value))
 
 
+def fits(parameter: Parameter, value: Any) -> bool:
+    """Whether a value is one that the parameter may have."""
+    parts = value if parameter.declaration.many else [value]
+    if isinstance(parts, str) or not isinstance(parts, Sequence) or not parts:
+        return False
+    try:
+        for one in parts:
+            _checked(parameter, one)
+    except (UsageError, OverflowError):
+        return False
+    return True
+
+
 def _checked(parameter: Parameter, value: Any) -> Any:
     if parameter.declaration.function and callable(value):
         return value

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import appearing, folder, interruptions, output
+from queryveil import appearing, folder, interruptions, loading, output
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.guarantee import NONE, Guarantee
 from queryveil.ledger import Ledger
@@ -196,19 +196,22 @@ def load(path: str | Path) -> Release:
             "name a folder that `publish --out` wrote",
         )
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-        if not all(isinstance(manifest[part], dict) for part in ("parameters", "calibration", "tables")):
-            raise TypeError
+        manifest = loading.manifest(json.loads(file.read_text(encoding="utf-8")))
         plan = Plan(
             method=manifest["method"],
             parameters=manifest["parameters"],
             calibration=manifest["calibration"],
             guarantee=Guarantee.from_dict(manifest["guarantee"]),
-            how=manifest.get("how", ""),
-            what=manifest.get("what", ""),
+            how=manifest["how"],
+            what=manifest["what"],
             assessment=tuple(manifest.get("assessment", ())),
         )
-        tables = {name: _read_table(release, name) for name in manifest["tables"]}
+        tables = {name: loading.table(release, name, manifest) for name in manifest["tables"]}
+    except loading.Malformed as error:
+        raise InputError(
+            f"the release in '{release}' was changed, or is not one: {error}",
+            "see what is wrong with queryveil release verify, or fetch it again",
+        ) from None
     except (
         OSError,
         ValueError,
@@ -223,18 +226,6 @@ def load(path: str | Path) -> Release:
             "see what is wrong with queryveil release verify, or fetch it again",
         ) from None
     return Release(plan=plan, tables=tables, path=release)
-
-
-def _read_table(release: Path, name: str) -> pa.Table:
-    """A table of a folder that anyone may have written: its name must not lead to a file elsewhere."""
-    file = folder.file_inside(release, folder.table_file(name))
-    if file is None:
-        raise InputError(
-            f"the release in '{release}' names a table that is missing, or that is not a file of its own folder",
-            "see what is wrong with queryveil release verify, or fetch it again",
-        )
-    with pq.ParquetFile(file) as content:
-        return content.read()
 
 
 def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:

@@ -1,0 +1,115 @@
+"""Commands on releases that someone changed end with a sentence and the right exit code, whatever was changed."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+from tests import mutations
+from tests.command import command
+
+COMMANDS = (
+    "report changed --out page.html",
+    "report changed --curator --log log.parquet",
+    "evaluate log.parquet changed",
+    "release export changed --csv csv",
+    "release verify changed",
+    "attack exposure changed",
+    "attack linkage log.parquet changed",
+    "attack homogeneity changed --query tennis --size 10",
+    "synthesize changed --out made.tsv --rows 50",
+)
+VALUES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 2**70, 1e308, -1.5, "", "x", "x" * 1000, "\0", "../x", "none", "\ud800"),
+    *([], [[]], {}, {"x": 1}, ["x", 1, None]),
+)
+TEXTS = (["tennis lessons"] * 60, ["cheap measles cure"] * 60, ["tennis"] * 60)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("made")
+    users = [f"u{number}" for number in range(60)]
+    log = {"user": users * 3, "query": [text for texts in TEXTS for text in texts]}
+    pq.write_table(pa.table(log), place / "log.parquet")
+    mutations.published(place)
+    return place
+
+
+def change_manifest(content: dict[str, Any], rng: random.Random) -> None:
+    """Another value, or none, somewhere."""
+    at = rng.choice(list(mutations.leaves(content)))
+    at = at[: rng.randint(1, len(at))]
+    inner: Any = content
+    for name in at[:-1]:
+        inner = inner[name]
+    last: Any = at[-1]
+    if rng.random() < 0.25:
+        del inner[last]
+    else:
+        inner[last] = rng.choice(VALUES)
+
+
+def change_table(file: Path, rng: random.Random) -> None:
+    """A column less, more, renamed, empty, or of another type."""
+    table = pq.read_table(file)
+    names = table.column_names
+    one = rng.choice(names)
+    at, rows = names.index(one), table.num_rows
+    others = [
+        pa.array([rng.choice([None, "", "x"]) for _ in range(rows)], pa.string()),
+        pa.array([rng.choice([None, 0, -(2**63)]) for _ in range(rows)], pa.int64()),
+        pa.array([rng.choice([float("nan"), 0.5]) for _ in range(rows)], pa.float64()),
+        pa.array([rng.choice([b"\xff", b""]) for _ in range(rows)], pa.binary()),
+        pa.array([rng.choice([[1], [], None]) for _ in range(rows)], pa.list_(pa.int64())),
+        pa.nulls(rows),
+    ]
+    ways = [
+        lambda: table.drop_columns([one]),
+        lambda: table.rename_columns([name if name != one else "x" for name in names]),
+        lambda: table.slice(0, 0),
+        lambda: table.append_column(one, table[one]),
+        *((lambda other=other: table.set_column(at, one, other)) for other in others),
+    ]
+    pq.write_table(rng.choice(ways)(), file)
+
+
+@pytest.mark.parametrize("method", mutations.METHODS)
+def test_no_change_of_a_release_is_a_fault_of_ours(
+    method: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeded, so that the same changes are made each time; thousands more were tried once."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(made / "log.parquet", "log.parquet")
+    rng = random.Random(f"changed {method}")
+    for number in range(10):
+        release = mutations.copied(made / method, tmp_path / "changed")
+        content = mutations.manifest_of(release)
+        if number % 2:
+            change_manifest(content, rng)
+        else:
+            change_table(rng.choice(sorted(release.glob("*.parquet"))), rng)
+        (release / "manifest.json").write_text(json.dumps(content))
+        for asked in rng.sample(COMMANDS, 2):
+            for left in ("page.html", "made.tsv", "csv", "changed.private"):
+                shutil.rmtree(left) if Path(left).is_dir() else Path(left).unlink(missing_ok=True)
+            done = command(*asked.split())
+            assert done.code in {0, 1, 2, 3, 5}, (number, asked, done.err)
+
+
+@pytest.mark.parametrize("parameter", ["k", "x"])
+def test_a_malformed_release_is_refused_with_a_sentence(parameter: str, made: Path, tmp_path: Path) -> None:
+    release = mutations.copied(made / "k-query", tmp_path / "changed")
+    content = mutations.manifest_of(release)
+    content["parameters"] = {parameter: "many"}
+    (release / "manifest.json").write_text(json.dumps(content))
+    with pytest.raises(qv.InputError, match="parameter 'k' is"):
+        qv.load(release)
