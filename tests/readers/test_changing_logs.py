@@ -94,10 +94,11 @@ def test_a_log_that_changes_after_the_charge_is_not_published(
 ) -> None:
     log, ledger = qv.read(file), ledger_of(tmp_path)
     noise = Meanwhile(lambda: CHANGES[change][0](file))
-    with pytest.raises(InputError, match=CHANGES[change][1]):
+    with pytest.raises(InputError, match=CHANGES[change][1]) as caught:
         qv.publish(
             log, METHOD, items="queries", out=tmp_path / "out", ledger=ledger, source="log", noise=noise
         )
+    assert "charge" in caught.value.message and "stands" in caught.value.message
     assert len(ledger.budget("log").events) == 1
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.private").exists()
 
