@@ -343,9 +343,9 @@ def test_what_cannot_be_done_is_refused(method: type[qv.Mechanism], food: str, t
         published(table, make(k=4))
     with pytest.raises(qv.CannotBeMet, match="only 1 have a transaction with items"):
         published(table, make())
-    with pytest.raises(qv.CannotBeMet, match="the taxonomy has a concept for no word of this log"):
+    with pytest.raises(qv.CannotBeMet, match="the taxonomy has a concept for none of this log"):
         published(table.slice(1), make())
-    with pytest.raises(qv.CannotBeMet, match="the taxonomy has a concept for no word of this log"):
+    with pytest.raises(qv.CannotBeMet, match="the taxonomy has a concept for none of this log"):
         published(log_of(("a", ""), ("b", "?")), make())
     bad = tmp_path / "bad.tsv"
     bad.write_text("a\tb\nb\ta\n")

@@ -88,12 +88,29 @@ def test_exposure_says_that_it_cannot_read(language: str, tmp_path: Path) -> Non
     done = command("attack", "exposure", path)
     assert done.code == 0
     said = " ".join(done.out.split())
-    assert "of the words of log are English words" in said and "says nothing about how many" in said
+    assert "Language Too few words are English words" in said and "% of log." in said
+    assert "says nothing about how many" in said
     (one,) = command("attack", "exposure", path, "--json").document["subjects"]
     assert one["readable"] is False and one["words_known"] < spotting.LEAST_KNOWN
 
 
 def test_exposure_of_english_has_no_such_warning() -> None:
     result = qv.ExposureAttack().run([qv.read(rows(ENGLISH))])
-    assert not any(label == "Warning" for label, _ in result.words)
+    assert not any(label == "Language" for label, _ in result.words)
     assert json.loads(json.dumps(result.as_dict()))["subjects"][0]["readable"] is True
+
+
+def test_profiles_of_another_language_are_not_advised_on(tmp_path: Path) -> None:
+    done = command("advise", saved(CHINESE, tmp_path), "--purpose", "profiling")
+    assert done.code == 5 and "has concepts for hardly any word of this log" in done.err
+    assert "--method semantic and a --taxonomy" in done.err
+
+
+def test_wordnet_is_not_proposed_in_the_place_of_wordnet(tmp_path: Path) -> None:
+    path = saved(CHINESE, tmp_path)
+    given = ["publish", path, "--method", "clump", "--k", "2", "--out", str(tmp_path / "out")]
+    done = command(*given)
+    assert done.code == 5 and "knows its words with --taxonomy." in done.err
+    (tmp_path / "own.tsv").write_text("apple\tfruit\n")
+    done = command(*given, "--taxonomy", str(tmp_path / "own.tsv"))
+    assert done.code == 5 and "or leave it out for WordNet" in done.err

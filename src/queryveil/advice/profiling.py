@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from queryveil.advice.frame import Advice, Option, Progress, Wanted
 from queryveil.advice.pilot import Pilot
-from queryveil.mechanisms import Semantic
-from queryveil.release import publish
+from queryveil.errors import CannotBeMet
+from queryveil.mechanisms import Mechanism, Semantic
+from queryveil.release import Release, publish
 from queryveil.utility.evaluation import evaluate
 from queryveil.utility.profiles import TOPICS
 
@@ -80,12 +81,22 @@ class ProfilingPurpose:
         done = []
         for number, option in enumerate(tried, 1):
             # Every user is perturbed alone, so that a sample's loss is the log's.
-            release = publish(pilot.log, option.mechanism, i_understand=True, noise=pilot.noise)
+            release = self._published(pilot, option.mechanism)
             found = evaluate(pilot.log, release, [_MEASURE]).measures
             done.append(option.found({"loss": found[_MEASURE], "finer": found[f"{_MEASURE}/sub-topics"]}))
             if progress:
                 progress(number, len(tried))
         return done
+
+    @staticmethod
+    def _published(pilot: Pilot, method: Mechanism) -> Release:
+        try:
+            return publish(pilot.log, method, i_understand=True, noise=pilot.noise)
+        except CannotBeMet:
+            raise CannotBeMet(
+                "WordNet, by which profiles are judged, has concepts for hardly any word of this log",
+                "publish with --method semantic and a --taxonomy that knows its words",
+            ) from None
 
     def remarks(self, advice: Advice) -> Sequence[str]:
         loss = advice.score_of(advice.best) if advice.best is not None else None

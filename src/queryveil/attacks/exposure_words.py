@@ -120,14 +120,14 @@ def said(
         )
         + ".",
     )
-    for one in found:
-        if not is_readable(one.words_known):
-            yield (
-                "Warning",
-                f"Only {one.words_known:.0%} of the words of {one.name} are {KNOWN_IS}, the only ones that are looked "
-                f"for: it seems to be in another language. That few persons, places, companies and terms are found in "
-                "it says nothing about how many there are.",
-            )
+    unread = [one for one in found if not is_readable(one.words_known)]
+    if unread:
+        shares = ", ".join(f"{one.words_known:.0%} of {one.name}" for one in unread)
+        yield (
+            "Language",
+            f"Too few words are {KNOWN_IS}, the only ones that are looked for: {shares}. It seems to be another "
+            "language. That few persons, places, companies and terms are found says nothing about how many there are.",
+        )
     counted = f"in {reference}" if reference else "in each release itself, for want of a raw log"
     yield (
         "Star",

@@ -181,8 +181,9 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     concepts = np.where(skipped, np.int32(-1), concepts)
     if not (concepts >= 0).any():
         raise CannotBeMet(
-            "the taxonomy has a concept for no word of this log",
-            "give one that knows its words with --taxonomy, or leave it out for WordNet",
+            f"the taxonomy has a concept for none of this log's {vocabulary.noun}",
+            f"give one that knows its {vocabulary.noun} with --taxonomy"
+            + ("" if vocabulary.skipped else ", or leave it out for WordNet"),
         )
     lengths = (starts[1:] - starts[:-1])[texts]
     words = flat[ranges(starts[:-1][texts], lengths)]
