@@ -46,7 +46,7 @@ def publish(log: Path, max_items: int) -> dict[str, float]:
     out = Path(tempfile.mkdtemp())
     start = time.perf_counter()
     method = qv.Zealous(epsilon=2, delta=1e-3, max_items=max_items)
-    release = qv.publish(qv.read(log), method, items="queries", out=out / "release")
+    release = qv.publish(qv.read(log), method, items="queries", out=out / "release", i_understand=True)
     seconds = time.perf_counter() - start
     shutil.rmtree(out)
     return {"seconds": seconds, "released": release.released["items"], **release.seconds}

@@ -81,8 +81,8 @@ def graph(
     return made
 
 
-def part(kind: str, epsilon: float, delta: float, *assumed: str) -> dict[str, Any]:
-    return promised(kind, epsilon, delta, ADD_REMOVE, *assumed)
+def part(kind: str, epsilon: float, delta: float, *assumed: str, of: str = "") -> dict[str, Any]:
+    return promised(kind, epsilon, delta, ADD_REMOVE, *assumed) | ({"of": of} if of else {})
 
 
 def queries() -> Draft:
@@ -114,8 +114,11 @@ def public() -> Draft:
     epsilons = (1.0, 0.5, 2.0, 0.25)
     guarantee = part("approximate-dp", 3.75, 1e-6, LISTS, SESSIONS, SUGGESTIONS)
     guarantee["parts"] = [
-        part("approximate-dp", 1.0, 1e-6),
-        *(part("pure-dp", one, 0.0, LISTS, SESSIONS, SUGGESTIONS) for one in epsilons[1:]),
+        part("approximate-dp", 1.0, 1e-6, of="queries"),
+        *(
+            part("pure-dp", one, 0.0, LISTS, SESSIONS, SUGGESTIONS, of=of)
+            for one, of in zip(epsilons[1:], ("counts of queries", "clicks", "reformulations"), strict=True)
+        ),
     ]
     calibration = above(4, 4.0, 59) | {"counts_noise_scale": 8.0}
     calibration |= {"clicks": listed(10, 5.0), "reformulations": listed(3, 12.0)}
@@ -145,9 +148,9 @@ def private() -> Draft:
     clicks, pairs = above(3, 3.0, 37), above(2, 4.0, 47)
     guarantee = part("approximate-dp", 2.5, 2.1e-5, SESSIONS)
     guarantee["parts"] = [
-        part("approximate-dp", 1.0, 1e-6),
-        part("approximate-dp", 1.0, 1e-5),
-        part("approximate-dp", 0.5, 1e-5, SESSIONS),
+        part("approximate-dp", 1.0, 1e-6, of="queries"),
+        part("approximate-dp", 1.0, 1e-5, of="clicks"),
+        part("approximate-dp", 0.5, 1e-5, SESSIONS, of="reformulations"),
     ]
     return graph(
         {
@@ -190,8 +193,8 @@ def chosen() -> Draft:
     figures = above(4, 1.0, 15, once=True)
     guarantee = part("approximate-dp", figures["epsilon"] + 2.0, figures["delta"], LISTS)
     guarantee["parts"] = [
-        part("approximate-dp", figures["epsilon"], figures["delta"]),
-        part("pure-dp", 2.0, 0.0, LISTS),
+        part("approximate-dp", figures["epsilon"], figures["delta"], of="queries"),
+        part("pure-dp", 2.0, 0.0, LISTS, of="clicks"),
     ]
     return graph(
         {"noise_scale": 1.0, "threshold": 15.5, "max_queries": 4, "count": "users", "non_negative": True}

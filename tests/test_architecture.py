@@ -17,7 +17,7 @@ BASE = {"errors", "parameters", "text"}
 WRITE = {"folder", "output", "appearing", "interruptions"}
 READ = BASE | {"readers", "engine"}
 COUNT = READ | {"log", "items", "contribution"}
-PROTECT = COUNT | {"guarantee", "noise", "calibration", "results"}
+PROTECT = COUNT | {"guarantee", "strength", "noise", "calibration", "results"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "parameters": {"errors"},
@@ -27,7 +27,8 @@ ALLOWED: dict[str, set[str]] = {
     "log": READ | {"interruptions"},
     "items": READ | {"log"},
     "contribution": READ | {"log", "items"},
-    "guarantee": {"errors"},
+    "strength": set(),
+    "guarantee": {"errors", "strength"},
     "noise": {"errors"},
     "calibration": set(),
     "results": COUNT,
@@ -41,9 +42,10 @@ ALLOWED: dict[str, set[str]] = {
     "output": {"errors", "folder", "appearing"},
     "ledger_store": {"errors", "output"},
     "ledger": {"errors", "guarantee", "ledger_store"},
-    "report": {"errors", "guarantee", "folder"},
+    "report": {"errors", "guarantee", "strength", "folder"},
     "loading": {"folder", "guarantee", "mechanisms", "parameters"},
-    "release": PROTECT | WRITE | {"loading", "mechanisms", "ledger", "report"},
+    "understanding": {"errors", "guarantee", "strength", "mechanisms", "noise"},
+    "release": PROTECT | WRITE | {"loading", "mechanisms", "understanding", "ledger", "report"},
     "graph": COUNT | {"release"},
     "utility": COUNT | {"release", "graph", "guarantee", "folder", "mechanisms", "taxonomy"},
     "spotting": BASE | {"data", "taxonomy", "identifiers"},

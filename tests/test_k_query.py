@@ -143,8 +143,8 @@ def test_spark_publishes_the_same(spark: object) -> None:
     noise = [Noise(SeededBits(3)) for _ in range(2)]
     table = pa.concat_tables([SMALL, log_of(("d", 0, "Ünïcode 🐈"), ("e", 5, "ünïcode  🐈"))])
     method = qv.KQuery(k=2)
-    here = qv.publish(qv.read(table), method, noise=noise[0]).tables["log"]
-    there = qv.publish(qv.read(table, engine=spark), method, noise=noise[1]).tables["log"]  # type: ignore[arg-type]
+    here = qv.publish(qv.read(table), method, noise=noise[0], i_understand=True).tables["log"]
+    there = qv.publish(qv.read(table, engine=spark), method, noise=noise[1], i_understand=True).tables["log"]  # type: ignore[arg-type]
     assert here.equals(there)
 
 

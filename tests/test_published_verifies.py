@@ -85,7 +85,7 @@ def accepted(log: qv.SearchLog, method: qv.Mechanism, out: Path, *, users: int |
 @pytest.mark.parametrize("users", [None, 1_000])
 @pytest.mark.parametrize("given", ZEALOUS.values(), ids=ZEALOUS)
 def test_histograms(given: dict[str, Any], users: int | None, log: qv.SearchLog, tmp_path: Path) -> None:
-    assert accepted(log, qv.Zealous(epsilon=50.0, delta=1e-3, **given), tmp_path / "out", users=users)
+    assert accepted(log, qv.Zealous(epsilon=50.0, delta=5e-4, **given), tmp_path / "out", users=users)
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
@@ -93,7 +93,7 @@ def test_histograms_then_clicks(neighbours: str, log: qv.SearchLog, tmp_path: Pa
     lists = tmp_path / "results.tsv"
     lists.write_text("query\turl\ntennis\thttp://tennis.example\ntennis\thttp://other.example\n")
     given: dict[str, Any] = {"then_clicks": True, "results": str(lists), "max_clicks": 2}
-    method = qv.Zealous(epsilon=50.0, delta=1e-3, promise="approximate", neighbours=neighbours, **given)
+    method = qv.Zealous(epsilon=50.0, delta=5e-4, promise="approximate", neighbours=neighbours, **given)
     assert accepted(log, method, tmp_path / "out")
 
 
@@ -106,7 +106,7 @@ def test_click_graphs(given: dict[str, Any], log: qv.SearchLog, tmp_path: Path) 
         clicks["results"] = str(lists)
     if given["urls"] == "private":
         clicks["delta_clicks"] = 1e-3
-    method = qv.ClickGraph(epsilon=50.0, delta=1e-3, max_queries=4, **given, **clicks)
+    method = qv.ClickGraph(epsilon=50.0, delta=5e-4, max_queries=4, **given, **clicks)
     assert accepted(log, method, tmp_path / "out")
 
 

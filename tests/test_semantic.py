@@ -67,7 +67,7 @@ def test_users_queries_and_phrases_keep_their_numbers(food_file: Path) -> None:
 def test_a_large_epsilon_gives_the_concepts_back_and_users_stay_hidden(food_file: Path) -> None:
     method = qv.Semantic(epsilon=1e6, criterion="nsqc", taxonomy=str(food_file))
     log = qv.read(history(**{f"u{n}": ["apple", "tea and coffee"] for n in range(40)}))
-    release = qv.publish(log, method, noise=Noise(SeededBits(1)))
+    release = qv.publish(log, method, noise=Noise(SeededBits(1)), i_understand=True)
     assert {row["query"] for row in rows(release) if row["number"] == 1} == {"tea, coffee"}
     two = qv.read(history(a=["apple"], b=["veal"]))
     orders = {
@@ -142,7 +142,7 @@ def test_kept_words_come_back_and_unmapped_ones_do_not(food_file: Path) -> None:
         method = qv.Semantic(
             epsilon=1e6, epsilon_per="query", criterion="nsqc", taxonomy=str(food_file), keep_words=choice
         )
-        release = qv.publish(log, method, noise=Noise(SeededBits(1)))
+        release = qv.publish(log, method, noise=Noise(SeededBits(1)), i_understand=True)
         kept[choice] = {row["query"] for row in rows(release)}
         assert ("words" in str(release.guarantee.neighbours)) == (choice != "none")
         assert any("no protection" in one for one in release.guarantee.caveats) == (choice != "none")
@@ -275,9 +275,9 @@ def test_drawn_concepts_stay_inside_their_topic() -> None:
 def test_several_windows_give_the_same_as_one(food_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people = {f"u{n}": ["tea", "apple and coffee"] * (n % 4 + 1) for n in range(30)}
     method = qv.Semantic(epsilon=1e6, epsilon_per="query", criterion="nsqc", taxonomy=str(food_file))
-    whole = qv.publish(qv.read(history(**people)), method, noise=Noise(SeededBits(1)))
+    whole = qv.publish(qv.read(history(**people)), method, noise=Noise(SeededBits(1)), i_understand=True)
     monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 7)
-    parts = qv.publish(qv.read(history(**people)), method, noise=Noise(SeededBits(2)))
+    parts = qv.publish(qv.read(history(**people)), method, noise=Noise(SeededBits(2)), i_understand=True)
 
     def shapes(release: qv.Release) -> list[list[str]]:
         by_user = itertools.groupby(rows(release), key=lambda row: row["user"])
@@ -322,7 +322,7 @@ def test_the_same_draws_for_each_user_on_spark(food_file: Path, spark: Any, meth
     people = {f"u{n}": ["tea", "cheap apple and coffee", "zzyzx"] * (n % 3 + 1) for n in range(40)}
     method = dataclasses.replace(method, taxonomy=str(food_file))
     made = [
-        qv.publish(qv.read(history(**people), engine=engine), method, noise=NoiseOfUsers(seed))
+        qv.publish(qv.read(history(**people), engine=engine), method, noise=NoiseOfUsers(seed), i_understand=True)
         for engine, seed in (("duckdb", 4), (spark, 4), ("duckdb", 5))
     ]
     here, there, other = map(by_original, made)
@@ -343,16 +343,16 @@ def test_a_bit_source_with_a_state_is_not_sent_to_workers(food_file: Path, spark
     """The defect that must not be: copies of one generator in all workers, which would all draw the same."""
     log = qv.read(history(ann=["tea"]), engine=spark)
     with pytest.raises(Exception, match="two copies of a bit source"):
-        qv.publish(log, qv.Semantic(epsilon=1, taxonomy=str(food_file)), noise=Noise(SeededBits(1)))
+        qv.publish(log, qv.Semantic(epsilon=1, taxonomy=str(food_file)), noise=Noise(SeededBits(1)), i_understand=True)
 
 
 def test_draws_of_a_user_do_not_depend_on_windows(food_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people = {f"u{n}": ["tea", "apple and coffee"] * (n % 4 + 1) for n in range(30)}
     method = qv.Semantic(epsilon=5, taxonomy=str(food_file))
-    whole = by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4)))
+    whole = by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True))
     monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 7)
     monkeypatch.setattr(semantic_table, "_PILE_ROWS", 9)
-    assert by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4))) == whole
+    assert by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True)) == whole
 
 
 @pytest.mark.parametrize("noise", [Noise(), NoiseOfUsers(1)], ids=["together", "each alone"])
@@ -372,7 +372,7 @@ def test_users_are_padded_some_at_a_time(
     monkeypatch.setattr(semantic_map, "_MOST_SLOTS", 30)
     method = qv.Semantic(epsilon=1, max_phrases=7, pad=True, taxonomy=str(food_file))
     release = qv.publish(
-        qv.read(history(**{name: own or [""] for name, own in users.items()})), method, noise=noise
+        qv.read(history(**{name: own or [""] for name, own in users.items()})), method, noise=noise, i_understand=True
     )
     assert max(together) <= 4 and sum(together) == 20
     assert release.tables["log"]["user"].value_counts().field("counts").to_pylist() == [7] * 20

@@ -126,6 +126,14 @@ def promised(kind: str, epsilon: float, delta: float, neighbours: str, *assumed:
     }
 
 
+def too_large(guarantee: dict[str, Any]) -> dict[str, Any]:
+    """The paper's delta is not below one in the number of users, and a release has to say so."""
+    said = (
+        f"delta {guarantee['delta']:.3g} is too large: publishing the whole log would keep this promise too"
+    )
+    return guarantee | {"delta_too_large": True, "caveats": [*guarantee["caveats"], said]}
+
+
 def implied(epsilon: float, delta: float) -> dict[str, Any]:
     return {
         "kind": "approximate-dp",
@@ -138,7 +146,8 @@ def implied(epsilon: float, delta: float) -> dict[str, Any]:
 
 def single() -> Draft:
     """m = 5, epsilon 2, delta 1e-3, 500,000 users: the specification's worked example at tau = 5."""
-    guarantee = promised("probabilistic-dp", 2.0, 1e-3, REPLACE, USERS) | {"implies": implied(2.0, 8.5e-9)}
+    guarantee = too_large(promised("probabilistic-dp", 2.0, 1e-3, REPLACE, USERS))
+    guarantee |= {"implies": implied(2.0, 8.5e-9)}
     calibration = {
         "noise_scale": 5.0,
         "threshold": 5,
@@ -173,8 +182,9 @@ def several() -> Draft:
     part = promised("probabilistic-dp", 2.0, delta, REPLACE, USERS, SESSIONS) | {
         "implies": implied(2.0, loose)
     }
-    guarantee = promised("probabilistic-dp", 4.0, 2 * delta, REPLACE, USERS, SESSIONS)
-    guarantee |= {"implies": implied(4.0, 2 * loose), "parts": [copy.deepcopy(part), copy.deepcopy(part)]}
+    guarantee = too_large(promised("probabilistic-dp", 4.0, 2 * delta, REPLACE, USERS, SESSIONS))
+    parts = [copy.deepcopy(part) | {"of": of} for of in ("keywords", "query-pairs")]
+    guarantee |= {"implies": implied(4.0, 2 * loose), "parts": parts}
     calibration = {
         "noise_scale": 5.0,
         "threshold": 1,
@@ -203,8 +213,8 @@ def with_clicks() -> Draft:
     """Approximate, one user added or removed, queries and then clicks at a bound of their own."""
     guarantee = promised("approximate-dp", 2.0, 1e-6, ADD_REMOVE, LISTS)
     guarantee["parts"] = [
-        promised("approximate-dp", 1.0, 1e-6, ADD_REMOVE, LISTS),
-        promised("pure-dp", 1.0, 0.0, ADD_REMOVE, LISTS),
+        promised("approximate-dp", 1.0, 1e-6, ADD_REMOVE, LISTS) | {"of": "queries"},
+        promised("pure-dp", 1.0, 0.0, ADD_REMOVE, LISTS) | {"of": "clicks"},
     ]
     calibration = {"noise_scale": 2.0, "threshold": 1, "second_threshold": 29, "clicks_noise_scale": 3.0}
     # 2 + 2 ln(2 / 2e-6), the paper's threshold without any number of users.
@@ -314,7 +324,7 @@ HIGH_PROBABILITY = both(  # p = 0.31, so that one of five new items is published
     put("parameters", "noise_scale", value=10.0),
     put("parameters", "second_threshold", value=5.0),
     put("calibration", value={"noise_scale": 10.0, "threshold": 1, "second_threshold": 5, "paper": {}}),
-    put("guarantee", value=promised("approximate-dp", 1.0, 0.8, REPLACE)),
+    put("guarantee", value=too_large(promised("approximate-dp", 1.0, 0.8, REPLACE))),
 )
 
 CONSISTENT = {
@@ -397,6 +407,23 @@ CONSISTENT = {
     "likely leak": (single, HIGH_PROBABILITY, {"guarantee"}),
     "part too strong": (several, put("guarantee", "parts", 1, "epsilon", value=1.9), {"guarantee"}),
     "sum too small": (several, put("guarantee", "epsilon", value=3.9), {"guarantee"}),
+    "part without what it is for": (
+        several,
+        lambda made: made.manifest["guarantee"]["parts"][1].pop("of"),
+        {"guarantee"},
+    ),
+    "part for another table": (several, put("guarantee", "parts", 1, "of", value="clicks"), {"guarantee"}),
+    "large delta without a caveat": (single, put("guarantee", "caveats", value=["noisy"]), {"delta"}),
+    "large delta without a mark": (
+        single,
+        lambda made: made.manifest["guarantee"].pop("delta_too_large"),
+        {"delta"},
+    ),
+    "large delta without either": (
+        single,
+        lambda made: made.manifest["guarantee"].update(delta_too_large=False, caveats=["noisy"]),
+        {"delta"},
+    ),
     "part missing": (several, lambda made: made.manifest["guarantee"]["parts"].pop(), {"guarantee"}),
     "scale of one kind": (
         several,

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from queryveil.taxonomy import Taxonomy
     from queryveil.text import keywords, normalise
     from queryveil.transactions import Bags, Tree, ggd, lcg, lm, ncp
+    from queryveil.understanding import refuse_unless_understood
     from queryveil.utility import MEASURES, Figure, Measure
     from queryveil.utility.document_frequencies import DocumentFrequencies
     from queryveil.utility.evaluation import Evaluation, evaluate, measures
@@ -130,6 +131,7 @@ _HOME = {
     "Guarantee": "guarantee",
     "Noise": "noise",
     "publish": "release",
+    "refuse_unless_understood": "understanding",
     "Release": "release",
     "load": "release",
     "write_report": "reporting",
@@ -306,6 +308,7 @@ __all__ = [
     "query_substitutions",
     "rank_pattern",
     "read",
+    "refuse_unless_understood",
     "scrub",
     "sign",
     "similar_queries",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
+from queryveil import strength
 from queryveil.errors import CannotCompose
 
 PROBABILISTIC = "probabilistic-dp"
@@ -77,6 +78,10 @@ class Guarantee:
     """An approximate guarantee with a smaller delta, which holds too and survives further processing."""
     parts: tuple[Guarantee, ...] = ()
     """What a composed guarantee was added up from."""
+    of: str = ""
+    """As a part: what of the release it is for, such as 'keywords'."""
+    delta_too_large: bool = False
+    """Delta is not below one in the number of users; `among` finds out, and a caveat says so."""
 
     def __post_init__(self) -> None:
         if self.kind not in KIND_IN_WORDS:
@@ -150,9 +155,39 @@ class Guarantee:
             neighbours=self.neighbours,
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             caveats=tuple(dict.fromkeys(self.caveats + other.caveats)),
+            delta_too_large=self.delta_too_large or other.delta_too_large,
             implies=self.approximate() + other.approximate() if kind == PROBABILISTIC else None,
             parts=(self.parts or (self,)) + (other.parts or (other,)),
         )
+
+    def among(self, users: int | None, *, told: bool) -> Guarantee:
+        """The same promise for a log of so many users, with the caveat that a delta too large for them calls for.
+
+        Pass None where the number of users is not public; `told`: whether readers of the release are told it.
+        """
+        delta = float(self.delta or 0)
+        if not self.private or self.delta_too_large or delta < strength.delta_limit(users, told=told):
+            return self
+        found = dataclasses.replace(self, delta_too_large=True)
+        caveat = found.of_delta(users if told else None)
+        return dataclasses.replace(found, caveats=(*self.caveats, caveat))
+
+    def of_delta(self, users: int | None = None) -> str:
+        """What a delta that is too large permits, as a phrase."""
+        delta = rounded_up(self.delta)
+        if self.kind == PROBABILISTIC:
+            allowed = "publishing the whole log with that probability would keep this promise too"
+        else:
+            allowed = "publishing all searches of each user with that probability would keep this promise too"
+            if users and users * float(self.delta or 0) >= 1:
+                exposed = min(users, math.ceil(float(self.delta or 0) * users))
+                allowed += f", those of about {exposed:,} of {users:,} users"
+        return f"delta {delta} is too large: {allowed}"
+
+    @property
+    def exposing(self) -> bool:
+        """Whether delta alone permits so much that epsilon says nothing."""
+        return self.private and (self.delta_too_large or strength.voids(self.delta))
 
     def approximate(self) -> Guarantee:
         """The approximate guarantee that this one implies; it survives any further processing."""
@@ -165,6 +200,13 @@ class Guarantee:
         if self.kind == PROBABILISTIC:
             return dataclasses.replace(self, kind=APPROXIMATE, parts=())
         return self
+
+    def between_histories(self) -> tuple[float, float]:
+        """Epsilon and delta between two histories of one person, both in the log: add/remove counts twice."""
+        epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
+        if self.replaces or self.unit != "user":
+            return epsilon, delta
+        return 2 * epsilon, _doubled_delta(epsilon, delta)
 
     def against(self, neighbours: str) -> Guarantee:
         """The same release under another neighbour relation, where a proof allows the conversion."""
@@ -188,14 +230,23 @@ class Guarantee:
 
     @property
     def headline(self) -> str:
-        """One line: numbers, unit and kind."""
+        """One line: numbers, what is compared, and kind. An epsilon means another thing for other neighbours."""
         if self.kind == NONE:
             return "no guarantee"
         if self.kind == K_ANONYMITY:
             return f"k = {self.k} (k-anonymity)"
         delta = f", delta {rounded_up(self.delta)}" if self.delta else ""
         among = f", given, for each user, {listed(self.disclosed)}" if self.disclosed else ""
-        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, per {self.unit} ({KIND_IN_WORDS[self.kind]}{among})"
+        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, {self.compared} ({KIND_IN_WORDS[self.kind]}{among})"
+
+    @property
+    def compared(self) -> str:
+        """Which change of the log the numbers are about: 'if one user's history is replaced'."""
+        if self.unit != "user":
+            return f"if one {self.unit} of one user is replaced"
+        if self.neighbours is None:
+            return "per user"
+        return "if one user's history is replaced" if self.replaces else "if one user is added or removed"
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
@@ -220,54 +271,45 @@ class Guarantee:
             if self.disclosed
             else ""
         )
+        learnt = strength.amount(*self.between_histories(), too_large=self.exposing)
+        besides = f" But {self.of_delta()}." if self.exposing else ""
         if self.unit != "user":
             return (
-                f"Whoever reads this release learns {self._amount()} about any single {self.unit} of one person's "
+                f"Whoever reads this release learns {learnt} about any single {self.unit} of one person's "
                 f"searches{beyond}: {self._example()} Epsilon counts once for every {self.unit}: a person with a "
                 f"hundred of them is protected by epsilon {rounded_up(100 * float(self.epsilon or 0))} only, which for "
-                "most purposes is not at all."
+                f"most purposes is not at all.{besides}"
             )
         return (
-            f"Whoever reads this release learns {self._amount()} about one person's searches{beyond}: "
-            f"{self._example()} It does not hide what many people share, or what that says of each of them."
+            f"Whoever reads this release learns {learnt} about one person's searches{beyond}: "
+            f"{self._example()}{besides} It does not hide what many people share, or what that says of each of them."
         )
-
-    def _amount(self) -> str:
-        """How strong the bound is between two histories of one person, in words."""
-        epsilon = float(self.epsilon or 0) * (1 if self.replaces else 2)
-        # Guessing right which of two histories it was: up to 55, 75 and 90 times in 100.
-        for most, words in ((0.2, "almost nothing"), (1.1, "little"), (2.2, "a limited amount")):
-            if epsilon <= most:
-                return words
-        return "possibly much (this is a weak guarantee)"
 
     def after_processing(self) -> str:
         """What remains however the release is processed further."""
         kept = self.approximate()
         return (
             f"However this release is processed further, epsilon {rounded_up(kept.epsilon, 6)} and delta "
-            f"{rounded_up(kept.delta)} of approximate differential privacy remain."
+            f"{rounded_up(kept.delta)} of approximate differential privacy remain, {kept.compared}."
         )
 
     def _example(self) -> str:
-        """The bound as an example; between two histories, both in the log, add/remove counts twice."""
-        epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
-        if not self.replaces:
-            epsilon, delta = 2 * epsilon, _doubled_delta(epsilon, delta)
+        """The bound as an example, between two histories of one person."""
+        epsilon, delta = self.between_histories()
         if self.kind == APPROXIMATE:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
-            right = 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
+            right = strength.guessed_right(epsilon, delta)
             if right >= PRACTICALLY_CERTAIN:
                 return f"{SO_WEAK}, once they know what everyone else searched for."
             return (
                 f"{_KNOWS}, and that a person's searches were one of two equally likely histories, guesses right from "
-                f"the release at most {_of_hundred(right)} times in 100."
+                f"the release at most {strength.of_hundred(right)} times in 100."
             )
         after = before_to_after(1 / 100, epsilon)
         what, knows = "that person's searches", _KNOWS
         if self.unit != "user":
             what, knows = f"that {self.unit}", f"someone who knows every other {self.unit} in the log"
-        most = "practical certainty" if after >= PRACTICALLY_CERTAIN else f"at most {odds(after)}"
+        most = "practical certainty" if after >= PRACTICALLY_CERTAIN else f"at most {strength.odds(after)}"
         rise = f"a suspicion of 1 in 100 about {what}, of {knows}, can rise to {most}."
         if self.kind == PROBABILISTIC:
             return f"except with probability {rounded_up(delta)} over the noise, {rise}"
@@ -276,6 +318,10 @@ class Guarantee:
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""
         out: dict[str, Any] = {"kind": self.kind}
+        if self.of:
+            out["of"] = self.of
+        if self.delta_too_large:
+            out["delta_too_large"] = True
         for name in ("epsilon", "delta", "k"):
             if getattr(self, name) is not None:
                 out[name] = getattr(self, name)
@@ -328,25 +374,6 @@ def before_to_after(prior: float, epsilon: float) -> float:
     return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))
 
 
-def odds(probability: float) -> str:
-    """A probability as people say it, never rounded down: 1 in 37, 74 in 100, or near certainty."""
-    if probability > 0.99:
-        return "near certainty"
-    if probability > 0.2:
-        return f"{math.ceil(100 * probability)} in 100"
-    return f"1 in {math.floor(1 / probability)}"
-
-
-def _of_hundred(probability: float) -> str:
-    """A percentage, never rounded down; near 100 with as many digits as it needs not to look certain."""
-    exact = Decimal(min(1.0, probability)) * 100
-    for digits in range(6):
-        shown = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
-        if shown < 100:
-            break
-    return f"{shown.normalize():f}"
-
-
 def rounded_up(number: float | None, digits: int = 3) -> str:
     """A promised number in few digits, never below what it is."""
     value = Decimal(repr(float(number or 0)))
@@ -354,5 +381,7 @@ def rounded_up(number: float | None, digits: int = 3) -> str:
         return "0"
     step = Decimal(1).scaleb(value.adjusted() - digits + 1)
     with localcontext(prec=50):
-        shown = float((value / step).to_integral_value(ROUND_CEILING) * step)
-    return f"{shown:.{digits}g}" if digits < 6 else f"{shown:g}"
+        shown = (value / step).to_integral_value(ROUND_CEILING) * step
+    if 1000 <= shown < 10**15:
+        return f"{shown:,.0f}" if shown == shown.to_integral_value() else f"{shown.normalize():,f}"
+    return f"{float(shown):.{digits}g}"

@@ -225,6 +225,14 @@ class Noise:
     def __init__(self, bits: Bits | None = None) -> None:
         self._bits: Bits = SystemBits() if bits is None else bits
 
+    @property
+    def secret(self) -> bool:
+        """Whether nobody can draw it again: it comes from the system's generator, by this class and no other.
+
+        Whatever overrides a draw, or has bits of its own, may be known to somebody, and then hides nothing.
+        """
+        return type(self) is Noise and type(self._bits) is SystemBits
+
     def __reduce__(self) -> tuple[type[Noise], tuple[()]]:
         """Noise may be sent to other processes, each of which then asks its own system; a state may not be copied."""
         if not isinstance(self._bits, SystemBits):

@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 
 from queryveil import appearing, folder, interruptions, loading, output
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
-from queryveil.guarantee import NONE, Guarantee
+from queryveil.guarantee import Guarantee
 from queryveil.ledger import Ledger
 from queryveil.log import SearchLog
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.noise import Noise
 from queryveil.report import documents
+from queryveil.understanding import agree, counts_users, judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,8 @@ def publish(
 
     `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded. A release that
-    promises nothing needs `i_understand`.
+    promises nothing, or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that
+    is not the system's may be known to somebody: with it, nothing is promised.
     """
     if items is not None:
         kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
@@ -124,10 +126,10 @@ def publish(
         with run.stage("read") as say:
             run.users = _public_users(log, mechanism, users)
             say(_read_sentence(log))
-        plan = mechanism.plan(users=run.users)
+        plan = judged(mechanism.plan(users=run.users), run.users, run.noise)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
         plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
-        _understood(plan.guarantee, i_understand)
+        agree(plan, run.users, i_understand)
         mechanism.check(log)
         stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
         charge(plan)
@@ -135,9 +137,7 @@ def publish(
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
                 "nothing is frequent enough to be published under these parameters",
-                "raise epsilon or delta, lower max-items, use a longer log, or pass --allow-empty"
-                if plan.guarantee.private
-                else "lower k if there is one, use a longer log, or pass --allow-empty",
+                f"{_less_strict(mechanism, plan)}, use a log of more users, or pass --allow-empty",
             )
         release = Release(
             plan=plan,
@@ -175,12 +175,13 @@ def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[P
         raise
 
 
-def _understood(guarantee: Guarantee, said: bool) -> None:
-    if guarantee.kind == NONE and not said:
-        raise UsageError(
-            "this release has no guarantee: people in the log can be recognised in it",
-            "pass --i-understand if it is meant for a study or an attack, or choose a method that promises something",
-        )
+def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
+    """Which parameters keep most back; delta is not one that should be raised."""
+    if not plan.guarantee.private:
+        return "lower k if there is one"
+    names = ("max_items", "max_queries", "max_phrases")
+    bounds = [name.replace("_", "-") for name in names if (getattr(mechanism, name, None) or 0) > 1]
+    return "raise epsilon" + "".join(f", lower {name}" for name in bounds)
 
 
 def load(path: str | Path) -> Release:
@@ -239,7 +240,7 @@ def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> in
         raise CannotBeMet("the log has no accepted row", "check the file and --columns")
     if bound is not None:
         return bound
-    return log.users if mechanism.needs_users else None
+    return log.users if mechanism.needs_users and counts_users(mechanism) else None
 
 
 def _read_sentence(log: SearchLog) -> str:

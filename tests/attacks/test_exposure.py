@@ -386,7 +386,7 @@ def test_the_beginning_of_words_is_no_word() -> None:
 
 
 def test_query_pairs_are_linked(crowd: qv.SearchLog) -> None:
-    method = qv.Zealous(epsilon=20, delta=1e-2, max_items=3, items=("queries", "query-pairs"))
+    method = qv.Zealous(epsilon=20, delta=1e-3, max_items=3, items=("queries", "query-pairs"))
     (one,) = found([qv.publish(crowd, method)], qv.read(SMALL))["subjects"]
     assert one["linked_by"] == "pairs of queries" and one["units"] == 2
     assert one["counts"]["sessions"]["non-star+place"] == 1

@@ -47,9 +47,9 @@ def hostile_log() -> pa.Table:
 
 
 METHODS: dict[str, qv.Mechanism] = {
-    "probabilistic": qv.Zealous(epsilon=20, delta=1e-2, max_items=20),
+    "probabilistic": qv.Zealous(epsilon=20, delta=1e-3, max_items=20),
     "approximate": qv.ClickGraph(
-        epsilon=20, delta=1e-2, max_queries=20, epsilon_clicks=20, delta_clicks=1e-2, urls="private"
+        epsilon=20, delta=4e-4, max_queries=20, epsilon_clicks=20, delta_clicks=4e-4, urls="private"
     ),
     "crowd": qv.KSession(k=3),
     "rows": qv.KQuery(k=3),

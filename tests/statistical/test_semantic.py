@@ -166,7 +166,7 @@ def test_draws_with_different_epsilons_do_not_mix(food_file: Path) -> None:
 def published(method: qv.Semantic, users: int, queries: list[str], seed: int) -> list[str]:
     """The concepts drawn for users who all posed the same queries."""
     log = qv.read(history(**{f"u{user}": queries for user in range(users)}))
-    release = qv.publish(log, method, noise=Noise(SeededBits(seed)))
+    release = qv.publish(log, method, noise=Noise(SeededBits(seed)), i_understand=True)
     return [label for text in release.tables["log"]["query"].to_pylist() for label in text.split(", ")]
 
 
@@ -196,7 +196,7 @@ def test_epsilon_is_spread_over_phrases_and_not_over_queries(food_file: Path) ->
 def test_padding_is_uniform(food_file: Path) -> None:
     method = qv.Semantic(epsilon=20, max_phrases=2, pad=True, taxonomy=str(food_file), criterion="nsqc")
     log = qv.read(history(**{f"u{user}": ["veal"] for user in range(20_000)}))
-    table = qv.publish(log, method, noise=Noise(SeededBits(8))).tables["log"].to_pandas()
+    table = qv.publish(log, method, noise=Noise(SeededBits(8)), i_understand=True).tables["log"].to_pandas()
     food = qv.Taxonomy.from_file(food_file)
     names = food.labels(range(len(food)))
     second = table[table["number"] == 1]["query"].map(names.index).to_numpy()

@@ -98,7 +98,7 @@ def test_a_one_user_query_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def hits() -> int:
         noise = qv.Noise(SeededBits(3))
-        return qv.publish(log, method, noise=noise, allow_empty=True).released["items"]
+        return qv.publish(log, method, noise=noise, allow_empty=True, i_understand=True).released["items"]
 
     assert at_most(delta, hits(), trials)
     setting = theory.approximate(1, 1, delta, tau=None, replace=True, paper=False)

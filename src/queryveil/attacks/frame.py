@@ -132,7 +132,7 @@ def simulate(table: pa.Table, method: Mechanism, noise: Noise | None = None) -> 
     from queryveil.log import read
     from queryveil.release import publish
 
-    return publish(read(table), method, noise=noise, allow_empty=True)
+    return publish(read(table), method, noise=noise, allow_empty=True, i_understand=True)
 
 
 def origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:

@@ -21,7 +21,7 @@ LedgerFile = Annotated[
 Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
 IUnderstand = Annotated[
-    bool, typer.Option("--i-understand", help="Publish although the method promises nothing.")
+    bool, typer.Option("--i-understand", help="Publish although nothing is promised, or delta is too large.")
 ]
 OrderKey = Annotated[
     Literal["engine", "portable"],
@@ -65,7 +65,7 @@ def publish(**given: Any) -> None:
         )
     method = cls(**options.given(cls, given))
     how = options.reading(given)
-    _refuse_early(own)
+    _refuse_early(own, method)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     told = None if own["as_json"] else console.labelled
@@ -96,8 +96,9 @@ def publish(**given: Any) -> None:
     show(release)
 
 
-def _refuse_early(own: dict[str, Any]) -> None:
+def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
     """What would be refused after the log is read is refused before."""
+    qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
     output.new_release(own["out"])
     if (own["ledger"] is None) != (own["source"] is None):
         raise qv.UsageError(

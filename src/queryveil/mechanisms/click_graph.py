@@ -7,6 +7,7 @@ thresholds of docs/proofs/click-graph.md.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,14 @@ from queryveil.log import SearchLog
 from queryveil.mechanisms import click_graph_theory as theory
 from queryveil.mechanisms import click_graph_words as words
 from queryveil.mechanisms.click_graph_tables import Edges, Tables
-from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.frame import (
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    public_parameters,
+    warnings_of,
+)
 from queryveil.parameters import param, validate
 
 _MAX_SCALE = 2.0**40
@@ -227,7 +235,7 @@ class ClickGraph:
                 "pass --users N, a public upper bound on the number of users",
             )
         clicks, reformulations = self._clicks(), self._reformulations()
-        total = self._guarantee(clicks, reformulations)
+        total = self._guarantee(clicks, reformulations).among(users, told=False)
         shown = public_parameters(self)
         shown |= {"max_clicks": clicks.d} if clicks else {}
         shown |= {"max_reformulations": reformulations.d} if reformulations else {}
@@ -238,7 +246,7 @@ class ClickGraph:
             guarantee=total,
             what=words.what(clicks, reformulations),
             how=words.how(self, clicks, reformulations),
-            warnings=self._warnings(total, users),
+            warnings=warnings_of(total, users) + self._warnings(),
             labels=words.LABELS,
             assessment=words.assessment(self),
             counts="users" if self.once else "times",
@@ -261,14 +269,8 @@ class ClickGraph:
         shown["paper"] = theory.theorem1(self.max_queries, setting.scale, threshold, more=more)
         return shown
 
-    def _warnings(self, total: Guarantee, users: int | None) -> tuple[str, ...]:
+    def _warnings(self) -> tuple[str, ...]:
         found = []
-        delta = total.delta or 0.0
-        if users is not None and delta >= 1 / users:
-            found.append(
-                f"delta {delta:.2g} is not below 1/users = {1 / users:.2g}: a method that publishes one random "
-                "user's history would meet it too"
-            )
         if self.max_clicks is not None and not self.clicks_bought:
             found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
         if self.max_reformulations is not None and self.epsilon_reformulations is None:
@@ -283,6 +285,7 @@ class ClickGraph:
         setting = self.selection()
         parts = [
             self._part(
+                "queries",
                 APPROXIMATE,
                 self.epsilon if self.epsilon is not None else setting.epsilon,
                 self.delta if self.delta is not None else setting.delta,
@@ -292,12 +295,16 @@ class ClickGraph:
         fresh = self._counts_scale()
         if fresh is not None:
             cost = self.epsilon_counts or theory.Setting(self.max_queries, fresh, 0).epsilon
-            parts.append(self._part(PURE, cost, 0.0))
+            parts.append(self._part("counts of queries", PURE, cost, 0.0))
         if clicks is not None and self.urls != "clicked":
             lists = ("the result lists are public: a function of the query alone",)
             parts.append(
                 self._edges_part(
-                    clicks, self.epsilon_clicks, self.delta_clicks, lists if self.urls == "public" else ()
+                    "clicks",
+                    clicks,
+                    self.epsilon_clicks,
+                    self.delta_clicks,
+                    lists if self.urls == "public" else (),
                 )
             )
         if reformulations is not None:
@@ -306,10 +313,14 @@ class ClickGraph:
                 assumed.append("the suggestion lists are public: a function of the query alone")
             parts.append(
                 self._edges_part(
-                    reformulations, self.epsilon_reformulations, self.delta_reformulations, tuple(assumed)
+                    "reformulations",
+                    reformulations,
+                    self.epsilon_reformulations,
+                    self.delta_reformulations,
+                    tuple(assumed),
                 )
             )
-        total = parts[0]
+        total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
         for one in parts[1:]:
             total = total + one
         if clicks is not None and self.urls == "clicked":
@@ -317,13 +328,19 @@ class ClickGraph:
         return total
 
     def _edges_part(
-        self, edges: Edges, epsilon: float | None, delta: float | None, assumptions: tuple[str, ...]
+        self,
+        of: str,
+        edges: Edges,
+        epsilon: float | None,
+        delta: float | None,
+        assumptions: tuple[str, ...],
     ) -> Guarantee:
         kind = PURE if edges.setting is None else APPROXIMATE
-        return self._part(kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
+        return self._part(of, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
 
     def _part(
         self,
+        of: str,
         kind: str,
         epsilon: float,
         delta: float,
@@ -333,6 +350,7 @@ class ClickGraph:
     ) -> Guarantee:
         return Guarantee(
             kind=kind,
+            of=of,
             epsilon=epsilon,
             delta=delta,
             neighbours=ADD_REMOVE,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from queryveil import strength
 from queryveil.errors import CannotBeMet
 from queryveil.guarantee import Guarantee
 from queryveil.log import SearchLog
@@ -112,6 +113,14 @@ class Mechanism(Protocol):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+
+def warnings_of(guarantee: Guarantee, users: int | None) -> tuple[str, ...]:
+    """What a curator is warned of, who may know the number of users where readers may not."""
+    if not guarantee.delta_too_large:
+        return ()
+    limit = f"1/users = {1 / users:.2g}" if users else f"{strength.MOST_DELTA:g}"
+    return (f"{guarantee.of_delta(users)}; choose a delta well below {limit}",)
 
 
 def need_users(log: SearchLog, k: int) -> None:

@@ -25,7 +25,14 @@ from queryveil.items import ItemKind
 from queryveil.log import SearchLog
 from queryveil.mechanisms import zealous_theory as theory
 from queryveil.mechanisms import zealous_words as words
-from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.frame import (
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    public_parameters,
+    warnings_of,
+)
 from queryveil.parameters import param, validate
 
 _MAX_USERS = 10**12
@@ -133,7 +140,7 @@ class Zealous:
                 "pass --users N, a public upper bound on it, or use --guarantee approximate",
             )
         settings = {part.items[0]: part._thresholds(users) for part in self._parts()}
-        promises = [self._promise(setting, users) for setting in settings.values()]
+        promises = [self._promise(kind, setting, users) for kind, setting in settings.items()]
         if self.then_clicks:
             promises.append(self._clicks_promise())
         total = promises[0]
@@ -142,14 +149,9 @@ class Zealous:
         if len(settings) > 1 and self.epsilon is not None and self.delta is not None:
             # The shares add up to what was asked for; their rounded floats may not.
             total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta)
-        warnings = []
-        if users is not None and (total.approximate().delta or 0) >= 1 / users:
-            warnings.append(
-                f"delta {total.approximate().delta:.2g} is not below 1/users = {1 / users:.2g}: "
-                "a method that publishes one random user's history would meet it too"
-            )
         # What does not depend on the number of users must not tell it.
         told = users if self._users_matter else None
+        total = total.among(users, told=told is not None)
         shown = {kind: self._calibration(setting, told) for kind, setting in settings.items()}
         parameters = public_parameters(self) | ({"users": told} if told else {})
         return Plan(
@@ -159,7 +161,7 @@ class Zealous:
             guarantee=total,
             what=words.what(self),
             how=words.how(self, max(setting.tau for setting in settings.values())),
-            warnings=tuple(warnings),
+            warnings=warnings_of(total, users),
             labels=words.LABELS,
         )
 
@@ -199,11 +201,13 @@ class Zealous:
             m, self.epsilon, self.delta, users, tau=self.tau, paper=self.analysis == "paper"
         )
 
-    def _promise(self, setting: theory.Setting, users: int | None) -> Guarantee:
+    def _promise(self, of: str, setting: theory.Setting, users: int | None) -> Guarantee:
         single = len(self.items) == 1
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": self._assumptions(users)}
+        if not single or self.then_clicks:
+            common["of"] = of
         caveats = (words.OF_COUNTS,)
         approximate = Guarantee(
             kind=APPROXIMATE,
@@ -239,6 +243,7 @@ class Zealous:
     def _clicks_promise(self) -> Guarantee:
         return Guarantee(
             kind=PURE,
+            of="clicks",
             epsilon=self._epsilon_clicks(),
             delta=0.0,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,

@@ -87,7 +87,7 @@ def scale_for(moves: int, epsilon: float) -> float:
     if needed > _MAX_SCALE:
         raise UsageError(
             f"epsilon {epsilon:.3g} would need noise of more than a million million users",
-            "raise epsilon or lower max-items",
+            "raise epsilon" + (" or lower max-items" if moves > 2 else ""),
         )
     return calibration.scale_at_least(needed)
 
@@ -159,7 +159,7 @@ def _checked(setting: Setting) -> Setting:
     if setting.top >= _MAX_THRESHOLD:
         raise UsageError(
             f"with these parameters only items of more than {setting.top:.3g} users would be published",
-            "raise epsilon or lower max-items",
+            "raise epsilon" + (" or lower max-items" if setting.m > 1 else ""),
         )
     return setting
 

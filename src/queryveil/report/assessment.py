@@ -63,7 +63,9 @@ def _by_guarantee(guarantee: Guarantee) -> list[tuple[str, str]]:
     bound = f"epsilon {rounded_up(guarantee.epsilon, 6)}"
     bound += f" and delta {rounded_up(guarantee.delta)}" if guarantee.delta else ""
     alone = f"Limited. What appears could appear without any one person's searches too, within {bound}."
-    if guarantee.delta:
+    if guarantee.exposing:
+        alone = f"Not excluded. D{guarantee.of_delta()[1:]}."
+    elif guarantee.delta:
         alone = (
             f"No, except with a probability of at most {delta} for each user{words.which_delta(guarantee)}: so "
             "probable it is that anything appears which that user alone has in the log. Over many users such cases add "

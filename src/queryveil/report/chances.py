@@ -11,14 +11,13 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
+from queryveil import strength
 from queryveil.guarantee import (
-    ADD_REMOVE,
     APPROXIMATE,
     K_ANONYMITY,
     NONE,
     PRACTICALLY_CERTAIN,
     PROBABILISTIC,
-    REPLACE,
     SO_WEAK,
     Guarantee,
     before_to_after,
@@ -59,18 +58,8 @@ def chances(guarantee: Guarantee) -> Chances:
         )
     if guarantee.kind == K_ANONYMITY:
         return _of_crowds(guarantee)
-    between = _between_histories(guarantee)
+    between = guarantee.between_histories()
     return _of_tests(guarantee, between) if guarantee.kind == APPROXIMATE else _of_beliefs(guarantee, between)
-
-
-def _between_histories(guarantee: Guarantee) -> tuple[float, float]:
-    """Epsilon and delta between two histories of one person, both in the log."""
-    if guarantee.neighbours == ADD_REMOVE and guarantee.kind != PROBABILISTIC:
-        guarantee = guarantee.against(REPLACE)
-    epsilon = float(guarantee.epsilon or 0)
-    if not guarantee.replaces:
-        epsilon *= 2
-    return epsilon, float(guarantee.delta or 0)
 
 
 def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
@@ -93,7 +82,12 @@ def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
 def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     epsilon, delta = between
     power = math.exp(min(epsilon, 700))
-    rows = [("guess which of two equally likely histories it is", f"{_percent(_coin(between))} of the time")]
+    rows = [
+        (
+            "guess which of two equally likely histories it is",
+            f"{_percent(strength.guessed_right(*between))} of the time",
+        )
+    ]
     for wrong in _WRONG:
         right = min(1.0, power * wrong + delta, 1 - (1 - wrong - delta) / power)
         rows.append(
@@ -137,32 +131,26 @@ def _knowing(guarantee: Guarantee) -> str:
     return f" who knows, for each user, {listed(guarantee.disclosed)},"
 
 
-def _coin(between: tuple[float, float]) -> float:
-    """How often a guess between two equally likely histories is right, at most."""
-    epsilon, delta = between
-    return 0.5 + (math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
-
-
 def is_weak(guarantee: Guarantee) -> bool:
-    """Whether a reader who holds two histories for equally likely may become practically certain of one."""
+    """Whether a reader may become practically certain: by epsilon, or because delta alone permits it."""
     if not guarantee.private:
         return False
-    between = _between_histories(guarantee)
-    most = _coin(between) if guarantee.kind == APPROXIMATE else before_to_after(0.5, between[0])
-    return most >= PRACTICALLY_CERTAIN
+    return guarantee.exposing or strength.guessed_right(*guarantee.between_histories()) >= PRACTICALLY_CERTAIN
 
 
 def evenly(guarantee: Guarantee) -> str:
     """What an even chance can become, in a sentence."""
+    if guarantee.exposing:
+        return f"{_SO_WEAK} D{guarantee.of_delta()[1:]}."
     if is_weak(guarantee):
         return _SO_WEAK
-    between = _between_histories(guarantee)
+    between = guarantee.between_histories()
     every = "what everyone else searched for" if guarantee.unit == "user" else f"every other {guarantee.unit}"
     known = f" and, for each user, {listed(guarantee.disclosed)}" if guarantee.disclosed else ""
     if guarantee.kind == APPROXIMATE:
         return (
             f"Someone who knows {every}{known}, and holds two histories of a person for equally likely, guesses the "
-            f"right one at most {_percent(_coin(between))} of the time."
+            f"right one at most {_percent(strength.guessed_right(*between))} of the time."
         )
     after = _percent(before_to_after(0.5, between[0]))
     but = (

@@ -155,7 +155,7 @@ def withheld(manifest: Mapping[str, Any]) -> list[str]:
         f"{who}{what}, beyond {beyond}: also for someone who knows what everyone else searched for, and has any other "
         "data and any computer."
     ]
-    if guarantee.delta:
+    if guarantee.delta and not guarantee.exposing:
         found.append(
             "What only that person searched for: anything that can be in the release because of one person alone is "
             f"there with a probability of at most {promised_delta(guarantee)}{which_delta(guarantee)}."

@@ -68,7 +68,10 @@ def verify(
     of_method = _METHODS.get(method) if isinstance(method, str) else None
     unknown = f"this version cannot check the guarantee of {quoted(method)}, only the folder"
     made.append(judge("method", f"{method} is a known method", lambda: [] if of_method else [unknown]))
-    if of_method:
+    if manifest.known_noise(read):
+        # Somebody may know the noise, so that no figure of the method says anything: nothing may be promised.
+        made.append(judge("promise", "nothing is promised", lambda: manifest.promises(read)))
+    elif of_method:
         made += of_method(read, opened)
     made += rebuilt.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()

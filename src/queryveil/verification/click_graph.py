@@ -20,6 +20,13 @@ _SAME = 1e-12
 """What floats of the same figure may differ by, relative to it."""
 _CLOSE = 1e-9
 """The same for figures that the writer computes in floats throughout."""
+_PART_OF = {
+    "selection": "queries",
+    "fresh counts": "counts of queries",
+    "clicks": "clicks",
+    "reformulations": "reformulations",
+}
+"""What the part of the guarantee for a draw of noise says that it is for."""
 _NUMBER_OF_USERS = re.compile(r"\d[.,_' ]*(?:users|people|persons|accounts)\b", re.IGNORECASE)
 
 
@@ -112,18 +119,20 @@ def _guarantee(guarantee: Mapping[str, Any], stated: Stated) -> Iterator[str]:
     worths = [step.worth() for step in steps]
     listed = parts or [guarantee]
     for part, step, worth in zip(listed, steps, worths, strict=True):
-        yield from _part(part, step, worth)
+        yield from _part(part, step, worth, alone=not several)
     if several:
         yield from _total(guarantee, parts, graph_worth.total(worths))
 
 
-def _part(part: Mapping[str, Any], step: Step, worth: Worth) -> Iterator[str]:
+def _part(part: Mapping[str, Any], step: Step, worth: Worth, *, alone: bool) -> Iterator[str]:
     where = f"the guarantee of {step.name}"
     epsilon, delta = part.get("epsilon"), part.get("delta")
     if part.get("kind") != step.kind or not (positive(epsilon) and number(delta) and delta <= 1):
         yield f"{where} is not {step.kind} with its numbers"
         return
     yield from _too_strong(where, epsilon, delta, worth, is_sum=False)
+    if part.get("of") not in ({None} if alone else {_PART_OF[step.name]}):
+        yield f"{where} does not say what it is for"
     for name, value, asked in (("epsilon", epsilon, step.epsilon), ("delta", delta, step.delta)):
         if asked is not None and not math.isclose(value, asked, rel_tol=_SAME):
             yield f"{name} of {where} is not what the parameters ask for"

@@ -47,6 +47,8 @@ _GUARANTEE = {
     "caveats",
     "implies",
     "parts",
+    "of",
+    "delta_too_large",
 }
 _IMPLIES = {"kind", "epsilon", "delta", "unit", "neighbours"}
 _SOFTWARE = {"name", "version"}
@@ -94,6 +96,11 @@ _NEVER = frozenset(
     }
 )
 """Names that tell of the log, the machine or the randomness, wherever they stand."""
+
+_KNOWN_NOISE = "the noise did not come from the operating system's generator"
+_MOST_DELTA = 1e-3
+"""From here on delta is too large where the number of users is not told."""
+_TOO_LARGE = re.compile(r"delta [0-9.e+,-]+ is too large: ")
 
 _PATH_LIKE = re.compile(r"^[/~]|^\.\.?/|\\|://|^[A-Za-z]:/")
 
@@ -151,6 +158,21 @@ def load(release: Path) -> Manifest:
     return Manifest(content, tuple(repeated))
 
 
+def known_noise(manifest: Manifest) -> bool:
+    """Whether the release says that its noise was not the system's, and promises nothing for it."""
+    guarantee = manifest.section("guarantee")
+    return guarantee.get("kind") == "none" and any(
+        isinstance(one, str) and one.startswith(_KNOWN_NOISE) for one in guarantee.get("caveats") or ()
+    )
+
+
+def promises(manifest: Manifest) -> Iterator[str]:
+    """What a guarantee of nothing states all the same."""
+    for name in ("epsilon", "delta", "k", "implies", "parts"):
+        if name in manifest.section("guarantee"):
+            yield f"the guarantee is none, and states '{name}'"
+
+
 def checks(manifest: Manifest) -> list[Check]:
     return [
         judge(
@@ -163,6 +185,11 @@ def checks(manifest: Manifest) -> list[Check]:
             "no-leak",
             "the manifest names no salt, path, timing or raw count",
             lambda: _leaks(manifest.content, ()),
+        ),
+        judge(
+            "delta",
+            "delta is small enough for the promise to mean something, or the release says that it is not",
+            lambda: _delta(manifest.section("parameters"), manifest.section("guarantee")),
         ),
     ]
 
@@ -215,6 +242,20 @@ def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
         yield from _unknown("the implied guarantee", guarantee["implies"], _IMPLIES)
     for part in guarantee.get("parts") or ():
         yield from _guarantee_keys(part)
+
+
+def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
+    """A delta of one in the number of users would be met by publishing somebody's history as it is."""
+    delta, users = guarantee.get("delta") or 0, parameters.get("users")
+    if not isinstance(delta, (int, float)):
+        yield "delta of the guarantee is not a number"
+        return
+    flag = guarantee.get("delta_too_large", False)
+    said = any(_TOO_LARGE.match(one) for one in guarantee.get("caveats") or ())
+    if delta >= (1 / users if users else _MOST_DELTA) and not (flag is True and said):
+        yield f"delta is {delta:.3g}, which is too large, and the guarantee does not say so"
+    if flag is not said or not isinstance(flag, bool):
+        yield "the guarantee says that delta is too large in one place and not in the other"
 
 
 def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:

@@ -273,6 +273,9 @@ def _guarantee(parameters: Mapping[str, Any], guarantee: Mapping[str, Any], stat
         yield "the guarantee does not have one part for each table"
         return
     kinds = [_KINDS[parameters["promise"]]] * len(stated.settings) + ["pure-dp"] * bool(stated.clicks)
+    names = [*stated.kinds, "clicks"] if several else []
+    if [part.get("of") for part in parts] != names[: len(parts)]:
+        yield "the parts of the guarantee do not say what each is for"
     for number, (part, worth, kind) in enumerate(zip(parts, recomputed, kinds, strict=False), 1):
         if part.get("kind") != kind or not (_positive(part.get("epsilon")) and _number(part.get("delta"))):
             yield f"part {number} of the guarantee is not {kind} with its numbers"
