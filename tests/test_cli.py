@@ -160,7 +160,7 @@ def test_publish_in_words_tells_every_stage_the_guarantee_and_what_is_next() -> 
     said = done("publish", "log.tsv", *ZEALOUS, "--out", "out").out
     told = [line.split()[0] for line in said.splitlines() if line.startswith("  ") and line[2:3] != " "]
     assert told[:6] == ["read", "bound", "count", "protect", "write", "Guarantee"]
-    assert "epsilon 2, delta 0.001, per user" in said
+    assert "epsilon 2, delta 0.001, if one user's history is replaced" in " ".join(said.split())
     assert "queryveil release verify out" in said
 
 
@@ -235,7 +235,7 @@ def test_generate_in_words() -> None:
 
 def test_demo_in_words() -> None:
     said = done("demo", "--out", "shown", "--users", "5000").out
-    assert "Guarantee epsilon 2, delta 0.001, per user" in said
+    assert "Guarantee epsilon 2, delta 1e-06, if one user's history is replaced" in " ".join(said.split())
     assert re.search(r"4\. The \d+ most frequent of \d+ published queries", said)
     passed = re.search(r"5\. Verified: (\d+) of (\d+) checks passed", said)
     assert passed

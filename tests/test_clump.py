@@ -320,7 +320,9 @@ def test_spark_publishes_the_same(spark: Any, method: qv.Mechanism) -> None:
     nouns = ("dog", "Cat", "horse barn", "café", "train ride", "ＣＡＲ", "boat", "the river", "lake", "zzyzx")
     rows = [(user, nouns[(place * 3 + step) % 10]) for place, user in enumerate(users) for step in range(4)]
     here = qv.publish(qv.read(log_of(*rows)), method, noise=Noise(SeededBits(3)), i_understand=True)
-    there = qv.publish(qv.read(log_of(*rows), engine=spark), method, noise=Noise(SeededBits(3)), i_understand=True)
+    there = qv.publish(
+        qv.read(log_of(*rows), engine=spark), method, noise=Noise(SeededBits(3)), i_understand=True
+    )
     assert here.tables["transactions"].equals(there.tables["transactions"])
     for name in ("uncovered-words", "quality"):
         assert here.private[name].equals(there.private[name])

@@ -51,7 +51,11 @@ def test_noise_has_the_stated_scale(food_file: Path) -> None:
     method = qv.ProfileHistogram(epsilon=2, max_queries=1, taxonomy=str(food_file))
     users = 20_000
     log = qv.read(history(**{f"u{n}": ["veal"] for n in range(users)}))
-    labels = qv.publish(log, method, noise=Noise(SeededBits(3)), i_understand=True).tables["log"]["query"].to_pylist()
+    labels = (
+        qv.publish(log, method, noise=Noise(SeededBits(3)), i_understand=True)
+        .tables["log"]["query"]
+        .to_pylist()
+    )
     own = labels.count("veal")
     food = qv.Taxonomy.from_file(food_file)
 

@@ -131,7 +131,8 @@ def test_every_kind_on_every_engine(
 ) -> None:
     """The release changes with noise, but every item in it has at least tau users.
 
-    Of query pairs fewer than ten are published: the same ones twice has a chance of 0.004, with the same counts below 1e-6.
+    Of query pairs fewer than ten are published: the same ones twice has a chance of 0.004, with the same
+    counts below 1e-6.
     """
     runs_on = request.getfixturevalue("spark") if engine == "spark" else engine
     log = qv.read(generated, engine=runs_on)
@@ -142,9 +143,7 @@ def test_every_kind_on_every_engine(
     truth = {tuple(row[column] for column in columns): row["users"] for row in users.to_pylist()}
     releases = []
     for number in range(2):
-        release = qv.publish(
-            log, method, out=tmp_path / f"out{number}", allow_empty=True, i_understand=True
-        )
+        release = qv.publish(log, method, out=tmp_path / f"out{number}", allow_empty=True, i_understand=True)
         assert qv.verify(tmp_path / f"out{number}").passed, qv.verify(tmp_path / f"out{number}").failed
         rows = release.tables["items"].to_pylist()
         items = [tuple(row[column] for column in columns) for row in rows]

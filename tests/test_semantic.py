@@ -322,7 +322,9 @@ def test_the_same_draws_for_each_user_on_spark(food_file: Path, spark: Any, meth
     people = {f"u{n}": ["tea", "cheap apple and coffee", "zzyzx"] * (n % 3 + 1) for n in range(40)}
     method = dataclasses.replace(method, taxonomy=str(food_file))
     made = [
-        qv.publish(qv.read(history(**people), engine=engine), method, noise=NoiseOfUsers(seed), i_understand=True)
+        qv.publish(
+            qv.read(history(**people), engine=engine), method, noise=NoiseOfUsers(seed), i_understand=True
+        )
         for engine, seed in (("duckdb", 4), (spark, 4), ("duckdb", 5))
     ]
     here, there, other = map(by_original, made)
@@ -343,16 +345,26 @@ def test_a_bit_source_with_a_state_is_not_sent_to_workers(food_file: Path, spark
     """The defect that must not be: copies of one generator in all workers, which would all draw the same."""
     log = qv.read(history(ann=["tea"]), engine=spark)
     with pytest.raises(Exception, match="two copies of a bit source"):
-        qv.publish(log, qv.Semantic(epsilon=1, taxonomy=str(food_file)), noise=Noise(SeededBits(1)), i_understand=True)
+        qv.publish(
+            log,
+            qv.Semantic(epsilon=1, taxonomy=str(food_file)),
+            noise=Noise(SeededBits(1)),
+            i_understand=True,
+        )
 
 
 def test_draws_of_a_user_do_not_depend_on_windows(food_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people = {f"u{n}": ["tea", "apple and coffee"] * (n % 4 + 1) for n in range(30)}
     method = qv.Semantic(epsilon=5, taxonomy=str(food_file))
-    whole = by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True))
+    whole = by_original(
+        qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True)
+    )
     monkeypatch.setattr(semantic_rows, "_WINDOW_ROWS", 7)
     monkeypatch.setattr(semantic_table, "_PILE_ROWS", 9)
-    assert by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True)) == whole
+    assert (
+        by_original(qv.publish(qv.read(history(**people)), method, noise=NoiseOfUsers(4), i_understand=True))
+        == whole
+    )
 
 
 @pytest.mark.parametrize("noise", [Noise(), NoiseOfUsers(1)], ids=["together", "each alone"])
@@ -372,7 +384,10 @@ def test_users_are_padded_some_at_a_time(
     monkeypatch.setattr(semantic_map, "_MOST_SLOTS", 30)
     method = qv.Semantic(epsilon=1, max_phrases=7, pad=True, taxonomy=str(food_file))
     release = qv.publish(
-        qv.read(history(**{name: own or [""] for name, own in users.items()})), method, noise=noise, i_understand=True
+        qv.read(history(**{name: own or [""] for name, own in users.items()})),
+        method,
+        noise=noise,
+        i_understand=True,
     )
     assert max(together) <= 4 and sum(together) == 20
     assert release.tables["log"]["user"].value_counts().field("counts").to_pylist() == [7] * 20

@@ -21,7 +21,9 @@ SECRETS = pa.concat_tables([many(1, [f"secret {number}"], prefix=f"u{number}-") 
 SHARED = many(200, ["apples"])
 
 
-def made(kind: str = "approximate-dp", epsilon: float = 0.1, delta: float = 1e-6, **more: object) -> qv.Guarantee:
+def made(
+    kind: str = "approximate-dp", epsilon: float = 0.1, delta: float = 1e-6, **more: object
+) -> qv.Guarantee:
     return qv.Guarantee(kind=kind, epsilon=epsilon, delta=delta, **({"neighbours": REPLACE} | more))
 
 
@@ -56,7 +58,12 @@ def test_verdicts_do_not_limit_what_a_large_delta_allows() -> None:
     promise = made(delta=0.95)
     assert chances.is_weak(promise) and not chances.is_weak(made())
     plan = qv.Zealous(epsilon=0.1, delta=0.95, promise="approximate").plan(users=1000)
-    manifest = {**plan.as_dict(), "tables": {}, "software": {"name": "q", "version": "0"}, "created": "2026-01-01"}
+    manifest = {
+        **plan.as_dict(),
+        "tables": {},
+        "software": {"name": "q", "version": "0"},
+        "created": "2026-01-01",
+    }
     answers = assessment.answers(manifest)
     assert all(answer.startswith("Not excluded.") for _, answer in answers), answers
     said = " ".join([*words.promises(plan.guarantee), *words.withheld(manifest), *words.limits(manifest)])
@@ -181,7 +188,11 @@ def test_every_headline_says_what_is_compared() -> None:
     assert "if one user is added or removed" in made(neighbours=ADD_REMOVE).headline
     assert "if one phrase of one user is replaced" in made(unit="phrase").headline
     assert "if one user's history is replaced" in made("probabilistic-dp").after_processing()
-    for method in (qv.Zealous(epsilon=1, delta=1e-6), qv.ClickGraph(epsilon=1, delta=1e-6), qv.Semantic(epsilon=1)):
+    for method in (
+        qv.Zealous(epsilon=1, delta=1e-6),
+        qv.ClickGraph(epsilon=1, delta=1e-6),
+        qv.Semantic(epsilon=1),
+    ):
         assert "if one user" in method.plan(users=1000).guarantee.headline
 
 
@@ -189,12 +200,23 @@ def test_every_headline_says_what_is_compared() -> None:
     ("number", "shown"),
     [(1000, "1,000"), (1e3 + 0.4, "1,010"), (123456, "124,000"), (1e6, "1,000,000"), (0.0012345, "0.00124")],
 )
-def test_no_promised_number_is_written_with_an_exponent_where_people_would_not(number: float, shown: str) -> None:
+def test_no_promised_number_is_written_with_an_exponent_where_people_would_not(
+    number: float, shown: str
+) -> None:
     assert rounded_up(number) == shown and "e+" not in rounded_up(number, 6)
 
 
 def test_parts_say_what_they_are_for() -> None:
-    asked = ["--epsilon", "1", "--delta", "1e-6", "--items", "keywords,queries,clicks", "--guarantee", "approximate"]
+    asked = [
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--items",
+        "keywords,queries,clicks",
+        "--guarantee",
+        "approximate",
+    ]
     said = " ".join(command("plan", "zealous", *asked).out.split())
     for kind in ("keywords", "queries", "clicks"):
         assert f"- of which, for {kind}: epsilon 0.333334" in said

@@ -1,7 +1,7 @@
 """How much a pair of epsilon and delta lets a reader learn, in figures and in words.
 
-Epsilon alone says nothing: with a delta of 0.04, one user in 25 may be published as a whole at any epsilon. What is said
-here comes from both; docs/decisions/0013-delta.md has the reasons, docs/proofs/composition.md the bound.
+Epsilon alone says nothing: with a delta of 0.04, one user in 25 may be published as a whole at any epsilon. What is
+said here comes from both; docs/decisions/0013-delta.md has the reasons, docs/proofs/composition.md the bound.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ def log_of(rows: list[tuple[str, int, str, str | None]]) -> qv.SearchLog:
 
 def published(log: qv.SearchLog, seed: int = 5, **parameters: Any) -> dict[str, pa.Table]:
     method = qv.ClickGraph(**parameters)
-    return qv.publish(log, method, noise=qv.Noise(SeededBits(seed)), allow_empty=True, i_understand=True).tables
+    return qv.publish(
+        log, method, noise=qv.Noise(SeededBits(seed)), allow_empty=True, i_understand=True
+    ).tables
 
 
 def attained(d: int, epsilon: float = 1.0, *, once: bool = False) -> float:

@@ -67,10 +67,11 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     log = qv.read(made.path)
     found = qv.inspect(log)
     if not as_json:
-        inspect.show(found)
+        inspect.show(found, str(made.path))
     say()
     say("3. A private release   (queryveil publish)")
-    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=3)
+    delta = float(inspect.fitting_delta(made.users))
+    method = qv.Zealous(epsilon=2, delta=delta, max_items=1, promise="approximate")
     told = None if as_json else console.labelled
     release = qv.publish(log, method, items="queries", out=out / "release", told=told)
     if not as_json:

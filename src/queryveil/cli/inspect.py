@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect as signatures
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -24,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(**given: Any) -> None:
     """Count what a log holds and how few queries single a person out. Nothing is published."""
+    reading = options.reading_words(given)
     how = options.reading(given)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
@@ -32,10 +35,15 @@ def inspect(**given: Any) -> None:
     if given["as_json"]:
         console.as_json(found.as_dict())
     else:
-        show(found)
+        show(found, given["log"], reading)
 
 
-def show(found: qv.Inspection) -> None:
+def fitting_delta(users: int) -> str:
+    """A delta to begin with: a millionth, or a tenth of one in the number of users if that is less."""
+    return f"1e-{max(6, len(str(users)) + 1)}"
+
+
+def show(found: qv.Inspection, log: str, reading: Sequence[str] = ()) -> None:
     rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
     console.labelled(
         "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
@@ -66,9 +74,19 @@ def show(found: qv.Inspection) -> None:
     if found.exposure is not None:
         console.labelled("Exposure", _exposed(found.exposure))
     console.line()
-    console.labelled(
-        "Next", "queryveil plan zealous --epsilon 1 --delta 1e-6 --max-items 5 --guarantee approximate"
-    )
+    # One item per user publishes most, and words are shared by more people than whole queries are.
+    asked = [
+        "--method",
+        "zealous",
+        "--items",
+        "keywords",
+        "--epsilon",
+        "1",
+        "--delta",
+        fitting_delta(found.users),
+    ]
+    asked += ["--max-items", "1", "--guarantee", "approximate", "--out", "release"]
+    console.typed("Next", shlex.join(["queryveil", "publish", log, *reading, *asked]))
 
 
 def _exposed(found: dict[str, Any]) -> str:

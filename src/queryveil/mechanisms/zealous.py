@@ -48,7 +48,7 @@ class Zealous:
 
     epsilon: float | None = param("privacy loss per user", gt=0, default=None)
     delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
-    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=5)
+    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1)
     items: tuple[str, ...] = param(
         "what is counted and published", choices=tuple(items.KINDS), many=True, default=("queries",)
     )
