@@ -14,10 +14,12 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil import ledger_store
 from queryveil.errors import (
     BudgetError,
     CannotCompose,
@@ -37,6 +39,8 @@ from queryveil.guarantee import (
     Guarantee,
 )
 from queryveil.ledger import Account, Amount, Ledger
+from tests.command import command
+from tests.conftest import many
 
 SOURCE = "web-2006"
 DOCS = Path(__file__).parent.parent / "docs"
@@ -273,11 +277,14 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
         "spent": {"epsilon": 0.25, "delta": 1e-7},
         "left": {"epsilon": 0.75, "delta": 9e-7},
         "not_composable": 0,
+        "only_composable": False,
+        "sealed": True,
         "events": [
             {
                 "id": number,
                 "method": "zealous",
-                "headline": "epsilon 0.25, delta 1e-07, per user (probabilistic differential privacy)",
+                "headline": "epsilon 0.25, delta 1e-07, if one user's history is replaced "
+                "(probabilistic differential privacy)",
                 "kind": PROBABILISTIC,
                 "epsilon": 0.25,
                 "delta": 1e-7,
@@ -513,3 +520,187 @@ def test_an_address_must_be_one(address: str) -> None:
 def test_importing_the_ledger_does_not_import_the_database_library() -> None:
     script = "import sys, queryveil.ledger; sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+# -- what happens to a file ----------------------------------------------------------------------------------
+
+
+def changed(file: Path, *statements: str) -> None:
+    """As somebody with a database browser would, who takes the triggers away first."""
+    connection = sqlite3.connect(file)
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+@pytest.fixture
+def charged(ledger: Ledger) -> Ledger:
+    ledger.open("maps", epsilon=5, delta=0)
+    for method in ("zealous", "click-graph"):
+        ledger.charge(SOURCE, method, pure(0.25))
+        ledger.charge("maps", method, pure(0.5))
+    return ledger
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4096, 8192, -4096])
+def test_a_ledger_that_was_cut_off_gives_no_fresh_budget(charged: Ledger, file: Path, size: int) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:size])
+    again = Ledger(str(file))
+    for use in (
+        lambda: again.open(SOURCE, epsilon=100, delta=0.5),
+        lambda: again.open("new", epsilon=100, delta=0.5),
+        lambda: again.charge(SOURCE, "zealous", pure(0.25)),
+        again.show,
+    ):
+        with pytest.raises(InputError, match=r"empty|damaged|not a (queryveil )?ledger") as error:
+            use()
+        assert "backup" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DELETE FROM queryveil_events"],
+        ["DELETE FROM queryveil_events WHERE id = 4"],
+        ["DELETE FROM queryveil_events", "DELETE FROM queryveil_budgets"],
+        ["DELETE FROM queryveil_events", "DELETE FROM queryveil_budgets", "DELETE FROM queryveil_seals"],
+        ["DELETE FROM queryveil_budgets WHERE source = 'web-2006'"],
+        ["DELETE FROM queryveil_seals WHERE source = 'web-2006' AND number = 2"],
+        ["DELETE FROM queryveil_seals"],
+        ["DROP TABLE queryveil_seals"],
+        ["UPDATE queryveil_events SET epsilon = '0.05' WHERE id = 1"],
+        ["UPDATE queryveil_events SET epsilon = NULL, delta = NULL WHERE id = 1"],
+        ["UPDATE queryveil_events SET source = 'maps' WHERE id = 1"],
+        ["UPDATE queryveil_events SET headline = 'nothing' WHERE id = 3"],
+        ["UPDATE queryveil_events SET id = 40 WHERE id = 4"],
+        ["UPDATE queryveil_budgets SET epsilon = '9.0' WHERE source = 'web-2006'"],
+        ["UPDATE queryveil_seals SET terms = 'x' WHERE number = 0"],
+        ["UPDATE sqlite_sequence SET seq = 9"],
+    ],
+    ids=str,
+)
+def test_a_row_that_was_changed_or_lost_is_noticed(
+    charged: Ledger, file: Path, statements: list[str]
+) -> None:
+    changed(file, *statements)
+    for use in (charged.show, lambda: charged.charge("maps", "zealous", pure(0.1))):
+        with pytest.raises(InputError, match="damaged"):
+            use()
+    with pytest.raises(InputError, match="damaged"):
+        charged.open("new", epsilon=100, delta=0.5)
+
+
+def test_a_flipped_byte_is_noticed_or_changes_nothing(charged: Ledger, file: Path) -> None:
+    content, before = file.read_bytes(), charged.show()
+    rows = [at for word in (b"0.25", b"0.5", b"5.0", SOURCE.encode()) for at in places(content, word)]
+    assert len(rows) > 10
+    found = 0
+    for at in {*rows, *range(0, len(content), 97)}:
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        try:
+            assert charged.show() == before, at
+        except QueryveilError:
+            found += 1
+    assert found >= len(rows)
+
+
+def places(content: bytes, word: bytes) -> list[int]:
+    found, at = [], content.find(word)
+    while at >= 0:
+        found.append(at)
+        at = content.find(word, at + 1)
+    return found
+
+
+def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
+    charged: Ledger, file: Path
+) -> None:
+    changed(file, "DROP TABLE queryveil_seals", "PRAGMA user_version = 1")
+    old = Ledger(str(file))
+    assert not old.budget(SOURCE).sealed and old.budget(SOURCE).spent.epsilon == 0.5
+    old.charge(SOURCE, "zealous", pure(0.25))
+    assert old.budget(SOURCE).sealed and old.budget("maps").sealed
+    assert old.budget(SOURCE).spent.epsilon == 0.75
+    changed(file, "UPDATE queryveil_events SET epsilon = '0.05' WHERE id = 1")
+    with pytest.raises(InputError, match="damaged"):
+        old.show()
+
+
+def test_opening_that_is_killed_leaves_no_ledger_behind(file: Path) -> None:
+    script = f"""
+from queryveil import ledger_store
+ledger_store._appear = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+ledger.open('{SOURCE}', epsilon=1, delta=0)
+"""
+    process = start(script, file)
+    process.communicate(timeout=300)
+    assert process.returncode == -signal.SIGKILL and not file.exists()
+    Ledger(str(file)).open(SOURCE, epsilon=1, delta=0)
+
+
+def test_two_that_open_at_once_make_one_ledger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ledger_store._appear
+
+    def late(temporary: Path, path: Path) -> None:
+        monkeypatch.setattr(ledger_store, "_appear", real)
+        Ledger(str(file)).open("maps", epsilon=2, delta=0)
+        real(temporary, path)
+
+    monkeypatch.setattr(ledger_store, "_appear", late)
+    Ledger(str(file)).open(SOURCE, epsilon=1, delta=0)
+    assert [one.source for one in Ledger(str(file)).show()] == ["maps", SOURCE]
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+
+
+# -- what no budget limits -----------------------------------------------------------------------------------
+
+UNLIMITED = {
+    "given the shape": private(1, kind=PURE, neighbours=f"{REPLACE}-equal-shape"),
+    "k-anonymity": Guarantee(kind=K_ANONYMITY, k=5),
+    "nothing": Guarantee(kind=NONE),
+}
+
+
+@pytest.mark.parametrize("promise", UNLIMITED.values(), ids=list(UNLIMITED))
+def test_a_source_may_refuse_what_no_budget_limits(file: Path, promise: Guarantee) -> None:
+    ledger = Ledger(str(file))
+    ledger.open("strict", epsilon=1, delta=0, only_composable=True)
+    ledger.open("loose", epsilon=1, delta=0)
+    with pytest.raises(BudgetError, match=r"no budget limits .* 'strict' was opened"):
+        ledger.charge("strict", "semantic", promise)
+    assert ledger.budget("strict").events == () and ledger.budget("strict").only_composable
+    ledger.charge("strict", "zealous", pure(0.5))
+    ledger.charge("loose", "semantic", promise)
+    assert ledger.budget("loose").not_composable == 1 and not ledger.budget("loose").only_composable
+
+
+def test_the_command_shows_them_as_what_they_are(file: Path) -> None:
+    asked = ["--epsilon", "3", "--delta", "1e-6"]
+    assert command("ledger", "open", str(file), "--source", "strict", *asked, "--only-composable").code == 0
+    assert command("ledger", "open", str(file), "--source", "loose", *asked).code == 0
+    ledger = Ledger(str(file))
+    for promise in UNLIMITED.values():
+        ledger.charge("loose", "semantic", promise)
+    ledger.charge("loose", "click-graph", private(1, 1e-7, neighbours=ADD_REMOVE))
+    said = " ".join(command("ledger", "show", str(file)).out.split())
+    assert said.count("not limited by the budget: it has no sum with other releases") == 3
+    assert "how many queries have a phrase inside the domain" in said
+    assert "Warning 3 releases are not limited by this budget" in said
+    assert (
+        "if one user is added or removed (approximate differential privacy) - here epsilon 2 and delta"
+        in said
+    )
+    assert "strict (epsilon and delta if one user's history is replaced)" in said
+    assert "Note only releases that add up are taken" in said
+    table = many(30, ["measles"])
+    pq.write_table(table, file.with_name("log.parquet"))
+    refused = command(
+        *("publish", str(file.with_name("log.parquet")), "--method", "semantic", "--epsilon", "1"),
+        *("--ledger", str(file), "--source", "strict", "--out", str(file.with_name("out"))),
+    )
+    assert refused.code == 4 and "no budget limits" in refused.err
+    assert not file.with_name("out").exists() and ledger.budget("strict").events == ()

@@ -14,17 +14,20 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import BudgetError, CannotCompose, InputError, UsageError
+from queryveil import ledger_seals as seals
+from queryveil.errors import BudgetError, CannotCompose, UsageError
 from queryveil.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.ledger_store import Store, tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 __all__ = ["Account", "Amount", "Event", "Ledger"]
 
 _NEIGHBOURS = (REPLACE, ADD_REMOVE)
 _LONGEST_NAME = 200
+ONLY_COMPOSABLE = "only-composable"
+"""The terms of a source that refuses releases which no budget limits."""
 
 # Any sum of doubles, from 5e-324 to 1.8e308, has fewer digits than this; a sum that had more would raise.
 _EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
@@ -57,6 +60,13 @@ class Event:
     delta: float | None
     composable: bool
 
+    @property
+    def cost(self) -> Amount | None:
+        """What it took from the budget, under the ledger's neighbour relation; None if no budget limits it."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        return Amount(epsilon=self.epsilon, delta=self.delta)
+
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self) | {"time": _timestamp(self.time)}
 
@@ -69,6 +79,10 @@ class Account:
     neighbours: str
     budget: Amount
     events: tuple[Event, ...] = ()
+    only_composable: bool = False
+    """Releases that no budget limits are refused: k-anonymity, no guarantee, or one given the shape."""
+    sealed: bool = True
+    """Rows have digests, so that a changed one is noticed; an older ledger gets them with its next charge."""
 
     @property
     def spent(self) -> Amount:
@@ -85,6 +99,11 @@ class Account:
         return next((kind for kind in (APPROXIMATE, PROBABILISTIC, PURE) if kind in kinds), None)
 
     @property
+    def compared(self) -> str:
+        """Which change of the log the numbers are about, as in the headline of a guarantee."""
+        return Guarantee(kind=PURE, epsilon=0.0, delta=0.0, neighbours=self.neighbours).compared
+
+    @property
     def not_composable(self) -> int:
         """How many releases are listed that no total covers (k-anonymity, no guarantee, or one given the shape)."""
         return sum(not event.composable for event in self.events)
@@ -98,6 +117,8 @@ class Account:
             "spent": dataclasses.asdict(self.spent),
             "left": dataclasses.asdict(self.left),
             "not_composable": self.not_composable,
+            "only_composable": self.only_composable,
+            "sealed": self.sealed,
             "events": [event.as_dict() for event in self.events],
         }
 
@@ -133,8 +154,19 @@ class Ledger:
         """`wait`: how many seconds to wait for another process that is charging."""
         self._store = Store(str(url_or_path), wait)
 
-    def open(self, source: str, *, epsilon: float, delta: float, neighbours: str = REPLACE) -> None:
-        """Give a source log its budget, once and for all; the file is made if it is missing."""
+    def open(
+        self,
+        source: str,
+        *,
+        epsilon: float,
+        delta: float,
+        neighbours: str = REPLACE,
+        only_composable: bool = False,
+    ) -> None:
+        """Give a source log its budget, once and for all; the file is made if it is missing.
+
+        With `only_composable` every release that no budget limits is refused for this source.
+        """
         _check_name("the name of a source log", source)
         budget = Amount(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
         if not budget.epsilon > 0:
@@ -143,16 +175,21 @@ class Ledger:
             raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
-        self._store.create_file()
-        with self._store.transaction(write=True, create=True) as connection:
+        row = {"source": source, "neighbours": neighbours, "opened": _timestamp(_now())}
+        row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
+
+        def write(connection: Connection) -> None:
             if self._budget_rows(connection, source):
                 raise UsageError(
                     f"source '{source}' has a budget already in {self._store.name}",
                     "a budget is never changed: charge it, or choose another --source for new data",
                 )
-            row = {"source": source, "neighbours": neighbours, "opened": _timestamp(_now())}
-            row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
+            self._chains(connection)
             connection.execute(tables().budgets.insert().values(row))
+            terms = ONLY_COMPOSABLE if only_composable else ""
+            seals.add(connection, source, 0, seals.of_budget(row, terms), terms)
+
+        self._store.fill(write)
 
     def charge(self, source: str, method: str, guarantee: Guarantee) -> int:
         """Append the event of one release, or refuse; call this before any noise is drawn.
@@ -165,13 +202,23 @@ class Ledger:
             kind, cost = _price(guarantee, account.neighbours)
             if cost is not None:
                 account.refuse_unless_affordable(cost)
+            elif account.only_composable:
+                raise BudgetError(
+                    f"no budget limits a release with '{guarantee.headline}', and '{source}' was opened for releases "
+                    "that add up only",
+                    "choose a method whose guarantee adds up, such as zealous, or open another source for new data",
+                )
             row = {"source": source, "method": method, "headline": guarantee.headline, "kind": kind}
             if cost is not None:
                 row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
             row["time"] = _timestamp(_now())
+            chain = self._chains(connection)[source]
             added = connection.execute(tables().events.insert().values(row))
             key = added.inserted_primary_key
-        return int(key[0]) if key else 0
+            number = int(key[0]) if key else 0
+            digest = seals.of_event(chain[-1], {"id": number, "epsilon": None, "delta": None} | row)
+            seals.add(connection, source, len(chain), digest)
+        return number
 
     def show(self, source: str | None = None) -> list[Account]:
         """All accounts by name, or the one of a source."""
@@ -197,20 +244,63 @@ class Ledger:
 
     def _account(self, connection: Connection, source: str, *, lock: bool = False) -> Account:
         _check_name("the name of a source log", source)
+        sealed = self._store.sealed(connection)
+        if sealed:
+            # Of all sources: one that lost its budget must not look like one that never had any.
+            self._check_seals(connection)
         rows = self._budget_rows(connection, source, lock=lock)
         if not rows:
             raise UsageError(f"{self._store.name} has no source '{source}'", self._store.way_to_open(source))
-        events = tables().events
-        query = events.select().where(events.c.source == source).order_by(events.c.id)
+        found = connection.execute(seals.rows(source)).all() if sealed else []
         try:
             return Account(
                 source=source,
                 neighbours=rows[0].neighbours,
                 budget=Amount(epsilon=_stored(rows[0].epsilon), delta=_stored(rows[0].delta)),
-                events=tuple(_event(row) for row in connection.execute(query)),
+                events=tuple(_event(row) for row in connection.execute(_events_of(source))),
+                only_composable=bool(found) and found[0].terms == ONLY_COMPOSABLE,
+                sealed=sealed,
             )
         except (TypeError, ValueError):
-            raise InputError(f"{self._store.name} is damaged", "restore the ledger from its backup") from None
+            raise self._store.damaged("a row holds no number or time where one belongs") from None
+
+    def _check_seals(self, connection: Connection) -> None:
+        """Compute all digests anew: a row that was changed, added or taken away does not fit them."""
+        expected = {source: chain for source, chain in self._recomputed(connection).items() if chain}
+        found: dict[str, list[str]] = {}
+        for row in connection.execute(seals.rows()):
+            chain = found.setdefault(row.source, [])
+            chain.append(row.digest if row.number == len(chain) else "")
+        if expected != found:
+            raise self._store.damaged("a row is not as it was written")
+
+    def _recomputed(self, connection: Connection) -> dict[str, list[str]]:
+        """For each source the digests that its rows must have: that of its budget, and those of its events."""
+        terms = {}
+        if self._store.sealed(connection):
+            terms = {row.source: row.terms for row in connection.execute(seals.rows()) if row.number == 0}
+        chains = {
+            row.source: [seals.of_budget(row._asdict(), terms.get(row.source, ""))]
+            for row in self._budget_rows(connection, None)
+        }
+        for event in connection.execute(_events_of(None)):
+            if event.source not in chains:
+                raise self._store.damaged("an event has no budget that it belongs to")
+            chain = chains[event.source]
+            chain.append(seals.of_event(chain[-1], event._asdict()))
+        return chains
+
+    def _chains(self, connection: Connection) -> dict[str, list[str]]:
+        """The digests of all rows, checked; a ledger of the old format gets them now."""
+        if self._store.sealed(connection):
+            self._check_seals(connection)
+            return self._recomputed(connection)
+        self._store.add_seals(connection)
+        chains = self._recomputed(connection)
+        for source, chain in chains.items():
+            for number, digest in enumerate(chain):
+                seals.add(connection, source, number, digest)
+        return chains
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
@@ -270,6 +360,13 @@ def _check_name(what: str, given: str) -> None:
 
 
 # -- rows and text -------------------------------------------------------------------------------------------
+
+
+def _events_of(source: str | None) -> Select[Any]:
+    """Events in their order, of one source or of all."""
+    events = tables().events
+    query = events.select().order_by(events.c.id)
+    return query if source is None else query.where(events.c.source == source)
 
 
 def _event(row: Any) -> Event:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 # Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
 _APPLICATION_ID = 0x51564C47
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
+_UNSEALED = 1
+"""The format before rows had seals: it is read, and the next row that is written seals all that are there."""
 
 # Two charges at once must take turns, and events must stay; that is shown for these only.
 _TESTED = ("sqlite",)
@@ -30,6 +33,7 @@ class Tables(NamedTuple):
     metadata: MetaData
     budgets: Table
     events: Table
+    seals: Table
 
 
 @cache
@@ -60,23 +64,36 @@ def tables() -> Tables:
         Column("delta", Text),
         sqlite_autoincrement=True,
     )
-    return Tables(metadata, budgets, events)
+    # A seal for each row of the others: the budget of a source is its row 0, its events are 1, 2, ...
+    seals = Table(
+        "queryveil_seals",
+        metadata,
+        Column("source", Text, primary_key=True),
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        Column("terms", Text, nullable=False),
+        Column("digest", Text, nullable=False),
+    )
+    return Tables(metadata, budgets, events, seals)
 
 
 _SQLITE_MARKS = ("application_id", "user_version")
 
 
-def _sqlite_seal() -> Iterator[str]:
-    """Mark the file as a ledger, and let nobody change or take away a row, whatever program opens it."""
+def _sqlite_marks() -> Iterator[str]:
+    """Mark the file as a ledger of this format."""
     yield f"PRAGMA application_id = {_APPLICATION_ID}"
     yield f"PRAGMA user_version = {_FORMAT_VERSION}"
-    for table, key in ((tables().budgets, "source"), (tables().events, "id")):
-        stop = "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        for act in ("UPDATE", "DELETE"):
-            yield f"CREATE TRIGGER {table.name}_no_{act.lower()} BEFORE {act} ON {table.name} {stop}"
-        # INSERT OR REPLACE takes a row away without any DELETE trigger.
-        taken = f"EXISTS (SELECT 1 FROM {table.name} WHERE {key} = NEW.{key})"  # noqa: S608 (our own names)
-        yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
+
+
+def _append_only(table: Table, *keys: str) -> Iterator[str]:
+    """Let nobody change or take away a row, whatever program opens the file."""
+    stop = "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    for act in ("UPDATE", "DELETE"):
+        yield f"CREATE TRIGGER {table.name}_no_{act.lower()} BEFORE {act} ON {table.name} {stop}"
+    # INSERT OR REPLACE takes a row away without any DELETE trigger.
+    same = " AND ".join(f"{key} = NEW.{key}" for key in keys)
+    taken = f"EXISTS (SELECT 1 FROM {table.name} WHERE {same})"  # noqa: S608 (our own names)
+    yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
 
 
 class Store:
@@ -86,6 +103,7 @@ class Store:
         """`wait`: how many seconds to wait for another process that is charging."""
         self._address = address
         self._wait = wait
+        self._name = ""
         if not address or "\0" in address:
             raise UsageError("a ledger needs the name of a file or a database URL", "pass --ledger FILE")
 
@@ -156,42 +174,113 @@ class Store:
         if create and not ours and not (found and self._path):
             tables().metadata.create_all(connection)
             if self._path is not None:
-                for statement in _sqlite_seal():
+                known = tables()
+                for statement in (
+                    *_sqlite_marks(),
+                    *_append_only(known.budgets, "source"),
+                    *_append_only(known.events, "id"),
+                    *_append_only(known.seals, "source", "number"),
+                ):
                     connection.exec_driver_sql(statement)
             return
+        version: int | None = _FORMAT_VERSION
         if self._path is not None:
             marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _SQLITE_MARKS]
-            ours = ours and marks[0] == _APPLICATION_ID
-            if ours and marks[1] != _FORMAT_VERSION:
+            ours, version = ours and marks[0] == _APPLICATION_ID, marks[1]
+            if ours and version not in (_UNSEALED, _FORMAT_VERSION):
                 raise InputError(f"{self.name} has a format this version cannot use", "update queryveil")
         if not ours:
-            raise InputError(f"{self.name} is not a queryveil ledger", self.way_to_open("NAME"))
+            raise InputError(
+                f"{self.name} is not a queryveil ledger",
+                "check the name of the file, or restore the ledger from its backup",
+            )
+        if version == _FORMAT_VERSION and tables().seals.name not in found:
+            raise self.damaged("the seals of its rows are gone")
+        if self._path is not None:
+            self._check_whole(connection)
+
+    def _check_whole(self, connection: Connection) -> None:
+        """That no row is missing: SQLite itself keeps the number of the last event in another place."""
+        if connection.exec_driver_sql("PRAGMA integrity_check").scalar() != "ok":
+            raise self.damaged("its pages do not fit each other")
+        ask = "SELECT count(*), max(id), (SELECT seq FROM sqlite_sequence WHERE name = '{0}') FROM {0}"
+        there, highest, last = connection.exec_driver_sql(ask.format(tables().events.name)).one()
+        if not there == (highest or 0) == (last or 0):
+            raise self.damaged("events are missing")
+
+    def sealed(self, connection: Connection) -> bool:
+        """Whether the rows of this ledger have seals."""
+        import sqlalchemy
+
+        return tables().seals.name in sqlalchemy.inspect(connection).get_table_names()
+
+    def add_seals(self, connection: Connection) -> None:
+        """Bring a ledger of the old format to this one; the caller seals the rows that are there."""
+        tables().seals.create(connection)
+        if self._path is not None:
+            for statement in (*_sqlite_marks(), *_append_only(tables().seals, "source", "number")):
+                connection.exec_driver_sql(statement)
+
+    def damaged(self, what: str) -> InputError:
+        return InputError(f"{self.name} is damaged: {what}", "restore the ledger from its backup")
 
     def _check_file(self) -> None:
         if self._path is None:
             return
         try:
             if self._path.is_file():
-                return
+                if self._name or self._path.stat().st_size:
+                    return
+                # Taken for a new ledger it would give its sources a fresh budget.
+                raise InputError(
+                    f"{self.name} is empty: it was never a ledger, or has lost what it held",
+                    "restore it from its backup; remove the file only if it never held a budget",
+                )
             what = "is not a file" if self._path.exists() else "does not exist"
         except OSError as error:
             what = f"cannot be reached ({error.strerror or type(error).__name__})"
         raise InputError(f"{self.name} {what}", self.way_to_open("NAME"))
 
-    def create_file(self) -> None:
-        """Made by us and not by SQLite, so that it is never readable by others, not even for a moment."""
-        if self._path is None:
-            return
-        output.outside_releases(self._path, option="")
+    def fill(self, write: Callable[[Connection], None]) -> None:
+        """Write to the ledger, which is made if it is missing: with what is written, or not at all."""
+        if self._path is not None:
+            output.outside_releases(self._path, option="")
+        if self._path is None or not self._missing() or not self._made(write):
+            with self.transaction(write=True, create=self._path is None) as connection:
+                write(connection)
+
+    def _missing(self) -> bool:
         try:
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            return self._path is not None and not self._path.exists()
+        except OSError:
+            return True
+
+    def _made(self, write: Callable[[Connection], None]) -> bool:
+        """Make the file under another name first; False if somebody else has made one meanwhile.
+
+        A ledger that was half made when its process died would look like one that lost its content.
+        """
+        path = self._path or Path()
+        temporary = path.parent / f".ledger-{secrets.token_hex(8)}"
+        try:
+            # Made by us and not by SQLite, so that it is never readable by others, not even for a moment.
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            draft = Store(str(temporary), self._wait)
+            draft._path, draft._name = temporary, self.name
+            with draft.transaction(write=True, create=True) as connection:
+                write(connection)
+            _appear(temporary, path)
         except FileExistsError:
-            pass
+            return False
         except OSError as error:
             raise OutputError(
                 f"{self.name} cannot be written ({error.strerror or type(error).__name__})",
                 "choose a folder that exists and where you may write",
             ) from None
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        return True
 
     @contextlib.contextmanager
     def _database_errors(self) -> Iterator[None]:
@@ -221,6 +310,8 @@ class Store:
     @property
     def name(self) -> str:
         """What messages call this ledger: never a user name or a password."""
+        if self._name:
+            return self._name
         if self._path is not None:
             return f"ledger '{self._path}'"
         return f"ledger '{self._url.get_backend_name()}://{self._url.host or ''}/{self._url.database or ''}'"
@@ -229,3 +320,20 @@ class Store:
         where = shlex.quote(str(self._path)) if self._path is not None else "URL"
         name = shlex.quote(source)
         return f"open it first: queryveil ledger open {where} --source {name} --epsilon E --delta D"
+
+
+def _appear(temporary: Path, path: Path) -> None:
+    """Give a complete file its name, unless the name is taken; both survive a power cut."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links
+        if os.path.lexists(path):
+            raise FileExistsError from None
+        temporary.rename(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

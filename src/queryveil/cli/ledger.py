@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ def open_budget(
     epsilon: Annotated[float, typer.Option(help="Privacy loss that all its releases may add up to.")],
     delta: Annotated[float, typer.Option(help="Failure probability that they may add up to.")],
     neighbours: Annotated[str, typer.Option(help="replace or add-remove.")] = "replace",
+    only_composable: Annotated[
+        bool, typer.Option("--only-composable", help="Refuse releases that no budget limits.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Give a source log a budget."""
@@ -33,13 +36,19 @@ def open_budget(
     if neighbours not in known:
         raise qv.UsageError(f"there is no neighbour relation '{neighbours}'", instead(neighbours, known))
     book = qv.Ledger(ledger)
-    book.open(source, epsilon=epsilon, delta=delta, neighbours=known[neighbours])
+    book.open(
+        source,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=known[neighbours],
+        only_composable=only_composable,
+    )
     if as_json:
         console.as_json(book.show(source)[0].as_dict())
     else:
-        console.labelled(
-            "opened", f"'{source}' with epsilon {epsilon:g} and delta {delta:g}, {neighbours} one user"
-        )
+        account = book.budget(source)
+        only = "; only releases that add up" if only_composable else ""
+        console.labelled("opened", f"'{source}' with {account.budget}, {account.compared}{only}")
 
 
 def show(
@@ -53,11 +62,31 @@ def show(
         console.as_json([account.as_dict() for account in accounts])
         return
     for account in accounts:
-        console.line(f"{account.source}   ({account.neighbours})")
+        console.line(f"{account.source}   (epsilon and delta {account.compared})")
         for label, amount in (("budget", account.budget), ("spent", account.spent), ("left", account.left)):
-            console.labelled(label, f"epsilon {amount.epsilon:g}, delta {amount.delta:g}")
+            console.labelled(label, str(amount))
         for event in account.events:
-            note = "" if event.composable else " (not composable)"
+            said = f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}"
+            console.labelled(f"#{event.id}", f"{said}{_cost(event, account)}")
+        if account.not_composable:
+            of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
             console.labelled(
-                f"#{event.id}", f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}{note}"
+                "Warning",
+                f"{of} not limited by this budget: however much is left, what was published altogether has no joint "
+                "guarantee. A source opened with --only-composable refuses such releases.",
             )
+        if account.only_composable:
+            console.labelled("Note", "only releases that add up are taken")
+        if not account.sealed:
+            console.labelled(
+                "Note", "an older ledger, in which changed rows go unnoticed; the next charge seals them"
+            )
+
+
+def _cost(event: Any, account: Any) -> str:
+    """What an event took from the budget, where its own numbers do not say it."""
+    if not event.composable:
+        return " - not limited by the budget: it has no sum with other releases"
+    if account.compared in event.headline:
+        return ""
+    return f" - here {event.cost}, {account.compared}"
