@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     qv.publish(log, qv.KQuery(k=2), out=place / "release")
     qv.publish(log, qv.TokenHash(), out=place / "hashed", i_understand=True)
     graph = qv.ClickGraph(epsilon=100, delta=0.5, max_queries=5)
-    qv.publish(log, graph, out=place / "graph", allow_empty=True)
+    qv.publish(log, graph, out=place / "graph", allow_empty=True, i_understand=True)
     return place
 
 

@@ -105,7 +105,7 @@ def test_click_graphs(given: dict[str, Any], log: qv.SearchLog, tmp_path: Path) 
     if given["urls"] == "public":
         clicks["results"] = str(lists)
     if given["urls"] == "private":
-        clicks["delta_clicks"] = 1e-3
+        clicks["delta_clicks"] = 4e-4
     method = qv.ClickGraph(epsilon=50.0, delta=5e-4, max_queries=4, **given, **clicks)
     assert accepted(log, method, tmp_path / "out")
 

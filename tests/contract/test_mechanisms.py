@@ -82,8 +82,7 @@ def test_a_private_guarantee_names_unit_neighbours_and_assumptions(method: qv.Me
 
 
 def test_it_publishes_a_folder_that_verifies(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:
-    nothing = method.plan(users=1_000).guarantee.kind == "none"
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=nothing)
+    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
     assert sum(release.released.values()) > 0
     assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
     for table in release.tables.values():

@@ -119,7 +119,7 @@ def test_an_empty_release_and_one_of_a_single_item(tmp_path: Path) -> None:
 def test_negative_counts_are_told_and_not_drawn(generated: Path, tmp_path: Path) -> None:
     lists = str(generated.with_name("results.tsv"))
     method = qv.Zealous(epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists)
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "out")
+    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
     left = sum(count <= 0 for count in release.tables["clicks"]["count"].to_pylist())
     page = (tmp_path / "out" / "report.html").read_text()
     assert left and f"{left:,} rows with a count of 0 or less are not drawn" in page
