@@ -38,15 +38,20 @@ def counts_users(mechanism: Mechanism) -> bool:
 def judged(plan: Plan, users: int | None, noise: Noise) -> Plan:
     """The plan of a release with its promise as it really is: of so many public users, and with this noise."""
     promise = plan.guarantee.among(users, told="users" in plan.parameters)
-    if not noise.secret and promise.kind != NONE:
-        promise = Guarantee(
-            kind=NONE,
-            unit=promise.unit,
-            neighbours=promise.neighbours,
-            assumptions=promise.assumptions,
-            caveats=(REPEATABLE, *promise.caveats),
-        )
-    return dataclasses.replace(plan, guarantee=promise)
+    return dataclasses.replace(plan, guarantee=promise if noise.secret else with_known_noise(promise))
+
+
+def with_known_noise(promise: Guarantee) -> Guarantee:
+    """What is left of a promise if somebody knows the noise: nothing."""
+    if promise.kind == NONE:
+        return promise
+    return Guarantee(
+        kind=NONE,
+        unit=promise.unit,
+        neighbours=promise.neighbours,
+        assumptions=promise.assumptions,
+        caveats=(REPEATABLE, *promise.caveats),
+    )
 
 
 def agree(plan: Plan, users: int | None, said: bool) -> None:

@@ -257,7 +257,9 @@ def test_too_few_users_are_dropped_only_where_a_threshold_says_so() -> None:
 def test_noise_is_not_told_as_users_and_single_rows_are_not_listed(tmp_path: Path) -> None:
     rows = [(f"u{user}", at(0), f"query {item}") for item in range(1, 60) for user in range(200 + 10 * item)]
     log = qv.read(log_of(*rows))
-    qv.publish(log, qv.Zealous(epsilon=20, delta=0.1, max_items=60), out=tmp_path / "noisy", i_understand=True)
+    qv.publish(
+        log, qv.Zealous(epsilon=20, delta=0.1, max_items=60), out=tmp_path / "noisy", i_understand=True
+    )
     page = (tmp_path / "noisy" / "report.html").read_text()
     assert "have noisy counts of" in page and not re.search(r"have [\d,]+ users or fewer", page)
     sealed = qv.AdHoc(steps=("secret-sharing",), k=5)
