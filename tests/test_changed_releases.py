@@ -113,3 +113,10 @@ def test_a_malformed_release_is_refused_with_a_sentence(parameter: str, made: Pa
     (release / "manifest.json").write_text(json.dumps(content))
     with pytest.raises(qv.InputError, match="parameter 'k' is"):
         qv.load(release)
+
+
+@pytest.mark.parametrize("asked", ["attack linkage", "evaluate"])
+def test_sessions_are_not_counted_in_a_log_that_has_none(asked: str, made: Path, tmp_path: Path) -> None:
+    release = mutations.copied(made / "k-session", tmp_path / "moved")  # without its private folder
+    done = command(*asked.split(), str(made / "log.parquet"), str(release))
+    assert done.code == 3 and "'time' column" in done.err

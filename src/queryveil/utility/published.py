@@ -117,6 +117,8 @@ def _as_log(rows: pa.Table, owner: str, queries: pa.Array | pa.ChunkedArray) -> 
 
 def session_counts(log: SearchLog, kind: items.ItemKind) -> ir.Table:
     """In how many sessions each keyword is."""
+    if "session" not in log.columns:
+        log.need("time", "counting sessions")
     rows = log.sessions() if "time" in log.columns else log.queries
     words = items.with_keywords(rows.select("user", "session", "words"))
     words = words.filter(words["keyword"] != "").select("user", "session", "keyword").distinct()
