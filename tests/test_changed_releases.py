@@ -120,3 +120,11 @@ def test_sessions_are_not_counted_in_a_log_that_has_none(asked: str, made: Path,
     release = mutations.copied(made / "k-session", tmp_path / "moved")  # without its private folder
     done = command(*asked.split(), str(made / "log.parquet"), str(release))
     assert done.code == 3 and "'time' column" in done.err
+
+
+def test_the_calibration_of_an_item_kind_is_an_object(made: Path, tmp_path: Path) -> None:
+    release = mutations.copied(made / "zealous-approximate", tmp_path / "changed")
+    content = mutations.manifest_of(release)
+    content["calibration"]["keywords"] = True
+    (release / "manifest.json").write_text(json.dumps(content))
+    assert command("evaluate", str(made / "log.parquet"), str(release)).code == 3

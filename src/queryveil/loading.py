@@ -88,6 +88,11 @@ def manifest(content: Any) -> dict[str, Any]:
     _guarantee(content["guarantee"], 0)
     _parameters(content["method"], content["parameters"])
     _figures(content["calibration"], 0)
+    for kind in _KINDS:
+        _need(
+            isinstance(content["calibration"].get(kind, {}), dict),
+            f"the calibration of {kind} is not an object",
+        )
     _files(content["files"])
     return content  # type: ignore[no-any-return]
 
