@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.transactions import Bags, Grouping, Tree, clump, generalises, ggd, lcg, partition
+from queryveil.transactions import Bags, Grouping, Tree, clump, crowds_first, generalises, ggd, lcg, partition
 
 MEAN_LENGTH = 21
 RULES: dict[str, dict[str, Any]] = {
@@ -36,14 +36,14 @@ RULES: dict[str, dict[str, Any]] = {
 """The first is ours; the last is the paper's."""
 
 
-def wordnet(rows: int, seed: int = 1) -> tuple[Tree, Bags]:
+def wordnet(rows: int, seed: int = 1, mean_length: int = MEAN_LENGTH) -> tuple[Tree, Bags]:
     """Nouns drawn evenly, by their first sense; the tree is pruned to what occurs."""
     from queryveil.taxonomy import Taxonomy
 
     generator = np.random.default_rng(seed)
     whole = Taxonomy.wordnet()
     nouns = np.fromiter(whole.lexicon.first.values(), dtype=np.int32)
-    lengths = 1 + generator.poisson(MEAN_LENGTH - 1, rows)
+    lengths = 1 + generator.poisson(mean_length - 1, rows)
     items = generator.choice(nouns, lengths.sum())
     pruned = whole.pruned(np.unique(items))
     return Tree(pruned.parents), Bags(pruned.renumbered(items), np.concatenate(([0], np.cumsum(lengths))))
@@ -160,6 +160,37 @@ def losses(rows: int, k: int, r: int) -> dict[str, Any]:
     return {"floor_ggd_per_item": quality.floor_ggd / quality.items, "rules": table}
 
 
+def short_and_long(rows: int, k: int, r: int) -> dict[str, Any]:
+    """Popular items and favourite transactions, short ones as in queries and baskets, and long random ones."""
+    warm_up()
+    found = {}
+    for name, (tree, bags) in {
+        "baskets of a few, mostly shared": favourites(rows, 2_000, 2),
+        "queries, some shared": favourites(rows, rows, 2),
+        "3 items of popular leaves": wide(rows, 1_000, 20, 3),
+        "21 items of WordNet": wordnet(rows),
+    }.items():
+        runs = {"better": crowds_first, "paper": clump, "partition": partition}
+        found[name] = {"mean_length": round(len(bags.items) / len(bags), 2)}
+        for method, run in runs.items():
+            more = () if method == "partition" else (r,)
+            made, seconds = timed(lambda run=run, more=more, tree=tree, bags=bags: run(tree, bags, k, *more))  # type: ignore[misc, operator]
+            found[name][method] = {
+                "ggd_per_item": round(made.quality.ggd_per_item, 4),
+                "ncp_per_item": round(made.quality.ncp_per_item, 4),
+                **seconds,
+            }
+    return found
+
+
+def favourites(rows: int, different: int, length: int, seed: int = 1) -> tuple[Tree, Bags]:
+    """Transactions drawn from a list by Zipf's law, the items of WordNet."""
+    tree, pool = wordnet(different, seed, length)
+    weights = 1 / np.arange(1, different + 1)
+    chosen = np.random.default_rng(seed).choice(different, rows, p=weights / weights.sum())
+    return tree, pool.take(chosen)
+
+
 def small_cases(*_: int, cases: int = 20_000, seed: int = 1) -> dict[str, Any]:
     """The paper's rule on groups of three transactions of up to five distinct items in trees of up to 16 nodes."""
     generator = np.random.default_rng(seed)
@@ -195,6 +226,7 @@ PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "growth": growth,
     "wide-nodes": wide_nodes,
     "losses": losses,
+    "short-and-long": short_and_long,
     "small-cases": small_cases,
 }
 

@@ -35,6 +35,7 @@ CLUMP = {
     "k": 2,
     "r": 10,
     "transactions": "users",
+    "algorithm": "better",
     "criterion": "increase",
     "order": "signature",
     "lcg": "exact",

@@ -30,7 +30,7 @@ def measured(log: pa.Table, method: qv.Mechanism, **options: Any) -> dict[str, f
 def test_by_hand_clump(food: str) -> None:
     """13 items; published are <fruit, beef, food> twice and <chicken, food> three times: GGD 46/7."""
     log = log_of(*PAPER.items())
-    found = measured(log, qv.Clump(k=2, taxonomy=food, order="input"), taxonomy=food)
+    found = measured(log, qv.Clump(k=2, taxonomy=food, order="input", algorithm="paper"), taxonomy=food)
     assert found[NAME] == pytest.approx(46 / 7 / 13)
     assert found[f"{NAME}/suppressed"] == pytest.approx(1 / 13)
     assert found[f"{NAME}/mean-length"] == pytest.approx(12 / 5)

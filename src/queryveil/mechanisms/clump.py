@@ -20,6 +20,13 @@ from queryveil.parameters import param, validate
 if TYPE_CHECKING:
     from queryveil.transactions import Bags, Grouping, Tree
 
+_HOW = {
+    "better": "Equal transactions of enough users are a group. The others were clustered where their common "
+    "generalisation loses least, all together or inside of groups that were split from the root of the taxonomy down, "
+    "whichever loses less.",
+    "paper": "Transactions were clustered, longest first, where their common generalisation loses least.",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clump:
@@ -39,6 +46,11 @@ class Clump:
         "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
     )
     whole_queries: bool = param("take a query as one item, not its words", default=False)
+    algorithm: str = param(
+        "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
+        choices=("better", "paper"),
+        default="better",
+    )
     criterion: str = param(
         "join the cluster whose distortion rises least, or whose total is least (the paper's)",
         choices=("increase", "total"),
@@ -73,7 +85,7 @@ class Clump:
                 self.k,
                 self.transactions,
                 self.vocabulary(),
-                "Transactions were clustered, longest first, where their common generalisation loses least.",
+                _HOW[self.algorithm],
             ),
         )
 
@@ -82,9 +94,10 @@ class Clump:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         def group(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
-            from queryveil.transactions import clump
+            from queryveil.transactions import clump, crowds_first
 
+            chosen = crowds_first if self.algorithm == "better" else clump
             rules: dict[str, Any] = {"criterion": self.criterion, "order": self.order, "lcg": self.lcg}
-            return clump(tree, bags, self.k, self.r, users=users, distinct=self.distinct, **rules)
+            return chosen(tree, bags, self.k, self.r, users=users, distinct=self.distinct, **rules)
 
         return generalised.publish(log, run, self.vocabulary(), self.transactions, group)

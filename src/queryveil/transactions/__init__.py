@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from queryveil.transactions.bags import Bags
 from queryveil.transactions.clustering import clump
+from queryveil.transactions.crowds import crowds_first
 from queryveil.transactions.generalisation import generalises, ggd, lcg, lm, ncp, suppressed
 from queryveil.transactions.grouping import Grouping
 from queryveil.transactions.partitioning import partition
@@ -19,6 +20,7 @@ __all__ = [
     "Quality",
     "Tree",
     "clump",
+    "crowds_first",
     "generalises",
     "ggd",
     "lcg",

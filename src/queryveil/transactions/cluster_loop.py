@@ -124,9 +124,10 @@ def start(work: Work, seeds: I64) -> None:
 
 
 @compiled
-def fill(work: Work, order: I64, groups: I32, window: I64) -> None:
-    """Put the rows of `order` into the clusters of the window; where one is full, the next is opened."""
-    opened = width = len(window)
+def fill(work: Work, order: I64, groups: I32, window: I64, end: int) -> None:
+    """Put the rows of `order` into the clusters of the window; where one is full, the next before `end` is opened."""
+    width = len(window)
+    opened = window[width - 1] + 1
     for row in order:
         if width == 0:
             break
@@ -135,7 +136,7 @@ def fill(work: Work, order: I64, groups: I32, window: I64) -> None:
             continue
         for later in range(place, width - 1):
             window[later] = window[later + 1]
-        if opened < len(work.clusters):
+        if opened < end:
             window[width - 1] = opened
             opened += 1
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -52,14 +53,14 @@ def clump(
     if r < 1:
         raise UsageError(f"parameter 'r' must be an int >= 1; got {r}", "10 does well")
     people = population(tree, bags, k, users)
-    ordered = people.rows[_positions(tree, bags.take(people.rows), order)]
-    groups, published = _clusters(tree, bags, people, ordered, k, r, criterion, lcg)
+    ordered = people.rows[positions(tree, bags.take(people.rows), order)]
+    groups, published = clusters(tree, bags, people, [ordered], k, r, criterion, lcg)
     if distinct:
         published = published.distinct()
     return grouping(tree, bags, k, people, groups, published)
 
 
-def _positions(tree: Tree, bags: Bags, order: Order) -> I64:
+def positions(tree: Tree, bags: Bags, order: Order) -> I64:
     """Longest first; equals by the sorted level-5 ancestors of their items, or as they came."""
     lengths = bags.lengths
     if order == "input":
@@ -78,33 +79,54 @@ def _positions(tree: Tree, bags: Bags, order: Order) -> I64:
     return np.concatenate(positions)
 
 
-def _clusters(
-    tree: Tree, bags: Bags, people: Population, ordered: I64, k: int, r: int, criterion: Criterion, lcg: Rule
+def clusters(
+    tree: Tree,
+    bags: Bags,
+    people: Population,
+    parts: Sequence[I64],
+    k: int,
+    r: int,
+    criterion: Criterion,
+    lcg: Rule,
 ) -> tuple[npt.NDArray[np.int32], Bags]:
+    """Cluster the transactions of each part, in their order, by themselves."""
     from queryveil.transactions import cluster_loop as loop
 
-    seeds = _seeds(people, ordered, k)
-    work = _work(tree, bags, people, seeds, k, criterion, lcg)
+    seeds = [_seeds(people, part, k) for part in parts]
+    all_seeds = np.concatenate(seeds)
+    work = _work(tree, bags, people, all_seeds, k, criterion, lcg)
     groups = np.full(len(bags), -1, dtype=np.int32)
-    groups[seeds] = np.arange(len(seeds))
-    loop.start(work, seeds)
-    loop.fill(work, ordered[groups[ordered] < 0], groups, np.arange(min(r, len(seeds))))
-    full = np.flatnonzero(work.clusters["present"] >= k)
-    if not len(full):
-        full = np.zeros(1, dtype=np.int64)  # all join the first, which then has every user
-    groups[
-        ~np.isin(groups, full)
-    ] = -1  # with shared users a cluster may lack some to the end: it is dissolved
-    left = ordered[groups[ordered] < 0]
-    near = max(
-        r, len(ordered) // max(len(left), 1)
-    )  # all clusters, unless that would take more than linear time
-    loop.put_anywhere(work, left, groups, full[-near:])
+    groups[all_seeds] = np.arange(len(all_seeds))
+    loop.start(work, all_seeds)
+    first, chosen = 0, []
+    for part, own in zip(parts, seeds, strict=True):
+        chosen.append(_filled(work, part, groups, np.arange(first, first + len(own)), r))
+        first += len(own)
+    full = np.concatenate(chosen)
     if lcg == "exact":
         loop.exact_copies(work, full)
-    number = np.full(len(seeds) + 1, -1, dtype=np.int32)  # the last cell is the group of empty transactions
+    number = np.full(
+        len(all_seeds) + 1, -1, dtype=np.int32
+    )  # the last cell is the group of empty transactions
     number[full] = np.arange(len(full))
     return number[groups], _published(work, full)
+
+
+def _filled(work: loop.Work, ordered: I64, groups: npt.NDArray[np.int32], own: I64, r: int) -> I64:
+    """Put a part's transactions into its own clusters; those that have k users in the end."""
+    from queryveil.transactions import cluster_loop as loop
+
+    loop.fill(work, ordered[groups[ordered] < 0], groups, own[:r].copy(), int(own[-1]) + 1)
+    full: I64 = own[work.clusters["present"][own] >= work.k]
+    if not len(full):
+        full = own[:1]  # all join the first, which then has every user
+    # With shared users a cluster may lack some to the end: it is dissolved.
+    left = ordered[~np.isin(groups[ordered], full)]
+    groups[left] = -1
+    # All clusters, unless that would take more than linear time.
+    near = max(r, len(ordered) // max(len(left), 1))
+    loop.put_anywhere(work, left, groups, full[-near:])
+    return full
 
 
 def _seeds(people: Population, ordered: I64, k: int) -> I64:
@@ -113,7 +135,7 @@ def _seeds(people: Population, ordered: I64, k: int) -> I64:
     A user can be in n clusters at most n times, so n clusters need sum over users of min(transactions, n) >= n k.
     Of each user's transactions the first n count.
     """
-    owners = people.users[ordered]
+    owners = np.unique(people.users[ordered], return_inverse=True)[1]
     by_user = np.argsort(owners, kind="stable")
     counts = np.bincount(owners)
     rank = np.empty(len(owners), dtype=np.int64)

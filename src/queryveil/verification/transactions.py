@@ -33,6 +33,7 @@ _OF_NEW: dict[str, Callable[[Any], bool]] = {"whole_queries": lambda value: isin
 """Parameters that earlier releases do not have: what they say was then always false."""
 _OF_CLUMP: dict[str, Callable[[Any], bool]] = {
     "r": whole(1, 10**6),
+    "algorithm": one_of("better", "paper"),
     "criterion": one_of("increase", "total"),
     "order": one_of("signature", "input"),
     "lcg": one_of("exact", "paper"),
