@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import secrets
-import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil import engine as engines
-from queryveil import interruptions, text
+from queryveil import text
+from queryveil import workspace as workspaces
 from queryveil.engine import Engine
 from queryveil.errors import InputError, UsageError
 from queryveil.readers import NO_VALUE, SPELLED_NULL, Progress, ReadOptions, Staged, require_unchanged, stage
@@ -146,9 +145,9 @@ def read(
             "pass --session-gap-minutes 30",
         )
     # Named before it is made, so that an interruption at any point finds it.
-    workspace = Path(tempfile.gettempdir()) / f"queryveil-{secrets.token_hex(8)}"
+    workspace = workspaces.new_name()
     try:
-        workspace.mkdir(mode=0o700)
+        workspaces.make(workspace)
         if isinstance(log, (str, Path)) or (isinstance(log, Sequence) and not isinstance(log, pa.Table)):
             staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
             runs_on = _engine(engine, workspace, staged.files)
@@ -167,9 +166,9 @@ def read(
             staged=staged,
             workspace=workspace,
         )
-        weakref.finalize(made, _remove, workspace)
+        weakref.finalize(made, workspaces.remove, workspace)
     except BaseException:
-        _remove(workspace)
+        workspaces.remove(workspace)
         raise
     return made
 
@@ -279,10 +278,3 @@ def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
         return None
     writer.close()
     return file
-
-
-def _remove(workspace: Path) -> None:
-    import shutil
-
-    with interruptions.held():
-        shutil.rmtree(workspace, ignore_errors=True)

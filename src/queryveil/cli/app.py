@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from queryveil import interruptions
+from queryveil import interruptions, workspace
 from queryveil.cli import commands, console, usage
 from queryveil.errors import QueryveilError
 
@@ -49,6 +49,16 @@ def main(
 
     See the risk of a log, plan a release and its guarantee before touching data, publish, and verify.
     """
+    left = workspace.sweep()
+    if left:
+        console.warn(
+            "a run that was killed left 1 temporary folder"
+            if left == 1
+            else f"runs that were killed left {left:,} temporary folders",
+            "with rows of a log in it: it is removed"
+            if left == 1
+            else "with rows of a log in them: they are removed",
+        )
 
 
 def run() -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pickle
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pyarrow as pa
 
+from queryveil import workspace
 from queryveil.engine.base import Engine, T, UserMap, temporary_name
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, QueryveilError, UsageError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -161,11 +163,15 @@ def start(url: str) -> Spark:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         quiet |= {"spark.sql.shuffle.partitions": "4", "spark.driver.bindAddress": "127.0.0.1"}
         quiet |= {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g"}
-    for name, value in quiet.items():
-        builder = builder.config(name, value)
     try:
+        if SparkSession.getActiveSession() is None:
+            quiet |= _own_folder(local=master.startswith("local"))
+        for name, value in quiet.items():
+            builder = builder.config(name, value)
         with _silent_children():
             session = builder.getOrCreate()
+    except QueryveilError:
+        raise
     except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
         raise UsageError(
             f"Spark did not start at '{master}' ({type(error).__name__})",
@@ -174,17 +180,30 @@ def start(url: str) -> Spark:
     return Spark(ibis.pyspark.connect(session))
 
 
+def _own_folder(local: bool) -> dict[str, str]:
+    """Settings that keep what Spark spills and shuffles in a folder of this user alone, until this process ends."""
+    folder = workspace.new_name()
+    atexit.register(workspace.remove, folder)
+    workspace.make(folder)
+    settings = {"spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}"}
+    # The workers of a cluster have folders of their own, which are configured there.
+    return settings | ({"spark.local.dir": str(folder)} if local else {})
+
+
 @contextlib.contextmanager
 def _silent_children() -> Iterator[None]:
-    """Start processes without standard error: Java's log may quote rows, and its warnings tell a person nothing."""
-    if os.environ.get("QUERYVEIL_DEBUG"):
-        yield
-        return
+    """Start processes that write files for this user alone, and nothing to standard error.
+
+    Java's log may quote rows, and its warnings tell a person nothing.
+    """
+    mask = os.umask(0o077)
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        if not os.environ.get("QUERYVEIL_DEBUG"):
+            os.dup2(nowhere, 2)
         yield
     finally:
+        os.umask(mask)
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)

@@ -7,6 +7,7 @@ that only the curator may open, which is gone when the last cell is done.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -23,7 +24,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from queryveil import engine
+from queryveil import engine, workspace
 from queryveil.errors import InputError, UsageError
 from queryveil.log import SearchLog, read
 from queryveil.studies.frame import Cell, Given, Row, Study
@@ -71,8 +72,8 @@ def _spread(
     study: Study, given: Given, cells: Sequence[Cell], workers: int
 ) -> Iterator[tuple[Cell, list[Row]]]:
     cores = os.cpu_count() or 1
-    with tempfile.TemporaryDirectory(prefix="queryveil-") as folder:
-        file = _written(given.log, Path(folder)) if given.log is not None else None
+    with _shared_folder() as folder:
+        file = _written(given.log, folder) if given.log is not None else None
         gap = given.log.session_gap_minutes if given.log is not None else 0
         sent = pickle.dumps((study, dataclasses.replace(given, log=None)))
         others = set(multiprocessing.active_children())
@@ -80,7 +81,7 @@ def _spread(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_start,
-            initargs=(sent, Path(folder), file, gap, max(1, cores // workers), workers),
+            initargs=(sent, folder, file, gap, max(1, cores // workers), workers),
         )
         done = False
         try:
@@ -98,6 +99,16 @@ def _spread(
             if not done:
                 for process in set(multiprocessing.active_children()) - others:
                     process.terminate()
+
+
+@contextlib.contextmanager
+def _shared_folder() -> Iterator[Path]:
+    folder = workspace.new_name()
+    try:
+        workspace.make(folder)
+        yield folder
+    finally:
+        workspace.remove(folder)
 
 
 def _written(log: SearchLog, folder: Path) -> Path:
