@@ -20,10 +20,41 @@ from queryveil.errors import OutputError, UsageError
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:([/\\]|$)|[A-Za-z]:")
 
 
-def new_release(out: Path) -> None:
-    """Refuse a release folder that cannot be made, or whose private folder cannot."""
+_UPLOADED = {
+    *("public", "public_html", "www", "htdocs", "dist", "site", "_site", "upload", "uploads"),
+    *("dropbox", "onedrive", "googledrive", "google drive", "icloud drive", "nextcloud", "owncloud"),
+}
+"""Folders that are published, or copied to a server, by their names."""
+_VERSIONED = (".git", ".hg", ".svn")
+
+
+def new_release(out: Path, private: Path | None = None) -> None:
+    """Refuse a release folder that cannot be made, or whose private folder cannot; `private` if it is not beside."""
     new_folder(out)
-    new_folder(folder.private_folder(out))
+    if private is None:
+        new_folder(folder.private_folder(out))
+        return
+    on_this_machine(private, "--private", "folder")
+    one, other = Path(os.path.realpath(out)), Path(os.path.realpath(private))
+    if one == other or one in other.parents or other in one.parents:
+        raise UsageError(
+            "the release and its private folder must lie apart, or one would be handed over with the other",
+            "name a place elsewhere with --private",
+        )
+    new_folder(private, "--private")
+
+
+def uploaded(private: Path) -> tuple[str, ...]:
+    """A warning, if the private folder lies inside what looks like a folder that is handed on as a whole."""
+    for one in Path(os.path.realpath(private)).parents:
+        name = one.name.lower()
+        named = name in _UPLOADED or name.startswith("onedrive - ")
+        if named or any((one / sign).exists() for sign in _VERSIONED):
+            return (
+                f"the private folder '{private}' lies inside '{one.name}', which looks like a folder that is uploaded: "
+                "keep it out of what you hand on, or choose another place with --private",
+            )
+    return ()
 
 
 def new_folder(out: Path, option: str = "--out") -> None:

@@ -37,6 +37,15 @@ class Release:
     private: dict[str, Any] = field(default_factory=dict, repr=False)
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
     path: Path | None = None
+    private_path: Path | None = field(default=None, repr=False)
+    """Where the private folder is, if not beside the release. The release itself does not tell."""
+
+    @property
+    def private_place(self) -> Path | None:
+        """Where the private folder is, or would be; None for a release that was not saved."""
+        if self.private_path is not None or self.path is None:
+            return self.private_path
+        return folder.private_folder(self.path)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -53,11 +62,12 @@ class Release:
         """Published rows per table."""
         return {name: table.num_rows for name, table in self.tables.items()}
 
-    def save(self, out: str | Path) -> Release:
-        """Write the release folder and the private folder beside it."""
-        with writing(Path(out)) as target:
+    def save(self, out: str | Path, *, private: str | Path | None = None) -> Release:
+        """Write the release folder, and the private folder beside it or where `private` says."""
+        apart = Path(private) if private is not None else None
+        with writing(Path(out), apart) as target:
             target.fill(self)
-        return dataclasses.replace(self, path=Path(out))
+        return dataclasses.replace(self, path=Path(out), private_path=apart)
 
     def _column_help(self, column: str) -> str:
         if column in self.plan.columns:
@@ -96,6 +106,7 @@ def publish(
     items: str | tuple[str, ...] | None = None,
     users: int | None = None,
     out: str | Path | None = None,
+    private: str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     source: str | None = None,
     order_key: str = "engine",
@@ -107,6 +118,7 @@ def publish(
     """Protect a log and, with `out`, write the release folder.
 
     `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
+    The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded. A release that
     promises nothing, or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that
     is not the system's may be known to somebody: with it, nothing is promised.
@@ -118,10 +130,13 @@ def publish(
         ledger = Ledger(str(ledger))
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+    if private is not None and out is None:
+        raise UsageError("a private folder needs a release to belong to", "pass --out too")
+    apart = Path(private) if private is not None else None
     with contextlib.ExitStack() as stack:
         charge = stack.enter_context(_charging(ledger, source))
         # The output is claimed first: a release that cannot be written must not be charged.
-        target = stack.enter_context(writing(Path(out))) if out is not None else None
+        target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
         run = Run(noise=noise or Noise(), order_key=order_key, told=told)
         with run.stage("read") as say:
             run.users = _public_users(log, mechanism, users)
@@ -129,6 +144,9 @@ def publish(
         plan = judged(mechanism.plan(users=run.users), run.users, run.noise)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
         plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
+        if out is not None:
+            uploaded = output.uploaded(apart or folder.private_folder(Path(out)))
+            plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
         agree(plan, run.users, i_understand)
         mechanism.check(log)
         stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
@@ -150,7 +168,7 @@ def publish(
                 target.fill(release)
                 rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
                 say(f"{target.release}{os.sep}   {rows}")
-    return dataclasses.replace(release, path=Path(out) if out is not None else None)
+    return dataclasses.replace(release, path=Path(out) if out is not None else None, private_path=apart)
 
 
 @contextlib.contextmanager
@@ -184,12 +202,18 @@ def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
     return "raise epsilon" + "".join(f", lower {name}" for name in bounds)
 
 
-def load(path: str | Path) -> Release:
+def load(path: str | Path, *, private: str | Path | None = None) -> Release:
     """A release folder as a value: its tables, and the plan that its manifest states.
 
+    `private` is its private folder, if that is not beside it.
     Nothing is checked beyond what is needed to read it; `verify` does that.
     """
     release = Path(path)
+    apart = Path(private) if private is not None else None
+    if apart is not None and not apart.is_dir():
+        raise UsageError(
+            f"there is no private folder '{apart}'", "name the one that `publish --private` made"
+        )
     file = folder.file_inside(release, folder.MANIFEST)
     if file is None:
         raise InputError(
@@ -226,7 +250,7 @@ def load(path: str | Path) -> Release:
             f"the release in '{release}' cannot be read ({type(error).__name__})",
             "see what is wrong with queryveil release verify, or fetch it again",
         ) from None
-    return Release(plan=plan, tables=tables, path=release)
+    return Release(plan=plan, tables=tables, path=release, private_path=apart)
 
 
 def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:
@@ -254,9 +278,11 @@ def facts_of(log: SearchLog) -> dict[str, Any]:
     return {"users": log.users, "rows": log.rows, "fingerprint": log.fingerprint("user", "query")}
 
 
-def noted_facts(release: Path) -> dict[str, Any]:
+def noted_facts(release: Release) -> dict[str, Any]:
     """What the private folder says of the log; nothing where it is gone, or not for us to read."""
-    file = folder.private_folder(release) / f"{folder.CURATOR}.json"
+    if release.private_place is None:
+        return {}
+    file = release.private_place / f"{folder.CURATOR}.json"
     try:
         facts = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except OSError:
@@ -331,14 +357,14 @@ class Target:
 
 
 @contextlib.contextmanager
-def writing(release: Path) -> Iterator[Target]:
+def writing(release: Path, apart: Path | None = None) -> Iterator[Target]:
     """Claim an output folder; it appears complete at the end, or not at all."""
-    output.new_release(release)
+    output.new_release(release, apart)
     with contextlib.ExitStack() as stack:
         with output.disk_errors(release):
             # Private folder first: once the release is there, everything is.
-            claims = stack.enter_context(appearing.claimed(folder.private_folder(release), release))
-            output.new_release(release)  # again, now that nobody else can make it
+            claims = stack.enter_context(appearing.claimed(apart or folder.private_folder(release), release))
+            output.new_release(release, apart)  # again, now that nobody else can make it
             private, public = claims
             target = Target(release, public.content, private.content)
         yield target

@@ -67,7 +67,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
 
 
 def write_curator_report(
-    release: str | Path,
+    release: Release | str | Path,
     log: SearchLog | None = None,
     *,
     metrics: str | Iterable[str] | None = None,
@@ -77,13 +77,13 @@ def write_curator_report(
     With the log that the release was made from it has coverage, released share, count distributions and the measures
     named by `metrics` (all that apply if left out); without, what the private folder holds.
     """
-    source = _named(release)
-    loaded = load(source)
-    private = private_folder(source)
+    loaded = release if isinstance(release, Release) else load(_named(release))
+    private = private_folder(loaded)  # refuses a release that was not saved
+    source = _named(loaded.path or "")
     curated = Curated(
         name=source.name,
         manifest=_manifest(source),
-        facts=noted_facts(source),
+        facts=noted_facts(loaded),
         attacks=_kept_attacks(private),
         tables=_small_tables(private),
         without_log=log is None,
@@ -146,10 +146,9 @@ def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
 
 def private_folder(release: Release | str | Path) -> Path:
     """The curator's folder of a release: there, and open to its owner alone, who may write."""
-    path = release.path if isinstance(release, Release) else Path(release)
-    if path is None:
+    private = release.private_place if isinstance(release, Release) else folder.private_folder(Path(release))
+    if private is None:
         raise UsageError("the release was not saved, so nothing can be kept beside it", "save it first")
-    private = folder.private_folder(path)
     with output.disk_errors(private, ""):
         if not private.exists() and not private.is_symlink():
             private.mkdir(mode=0o700)

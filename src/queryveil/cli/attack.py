@@ -14,6 +14,8 @@ from queryveil.cli import console, options, releases
 
 _LOGS = ("log", "log-or-release")
 _RELEASES = ("release", "log-or-release")
+_Apart = dict[Path, Path | None]
+"""Private folders that are not beside their releases."""
 Keep = Annotated[
     bool, typer.Option("--keep", help="Keep the result in the private folder of each release that is named.")
 ]
@@ -34,6 +36,7 @@ def add_to(app: typer.Typer) -> None:
             made.append(
                 inspect.Parameter("keep_it", inspect.Parameter.KEYWORD_ONLY, annotation=Keep, default=False)
             )
+            made += options.own_parameters([("private", releases.Private, None)])
         made.append(
             inspect.Parameter(
                 "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
@@ -63,13 +66,17 @@ def _parameter(one: qv.AttackInput) -> inspect.Parameter:
 def _attacker(cls: type[qv.Attack]) -> Any:
     def attack(**given: Any) -> None:
         as_json, keep = given.pop("as_json"), given.pop("keep_it", False)
+        private = given.pop("private", None)
         how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
+        named = [(one.kind, each) for one in cls.inputs for each in _each(given[one.name])]
+        folders = [near for kind, each in named if kind != "file" and (near := _release(kind, Path(each)))]
+        apart = dict(releases.paired(folders, private))
         # Logs come last: what can be refused is refused before a long one is read.
         order = sorted(
             cls.inputs, key=lambda one: any(_is_log(one.kind, each) for each in _each(given[one.name]))
         )
-        loaded = {one.name: _loaded(one, given[one.name], how, keep) for one in order}
+        loaded = {one.name: _loaded(one, given[one.name], how, keep, apart) for one in order}
         inputs = [loaded[one.name] for one in cls.inputs]
         beside = _beside(inputs) if keep else []
         with console.progress("attacking") as progress:
@@ -100,18 +107,18 @@ def _each(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool) -> Any:
+def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
     """What the attack receives for what was typed."""
-    found = [_load(one.kind, each, how, keep) for each in _each(value)]
+    found = [_load(one.kind, each, how, keep, apart) for each in _each(value)]
     return found if one.many else found[0] if found else None
 
 
-def _load(kind: str, value: Any, how: dict[str, Any], keep: bool) -> Any:
+def _load(kind: str, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
     if kind == "file":
         return Path(value)
     folder = _release(kind, Path(value))
     if folder is not None:
-        found = releases.load(folder)
+        found = releases.load(folder, apart[folder])
         if keep:
             qv.private_folder(found)
         return found

@@ -63,6 +63,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("seeds", Seeds, None),
     ("pattern", Pattern, None),
     ("top", Top, None),
+    ("private", releases.Private, None),
     ("listing", Listing, False),
     ("as_json", options.Json, False),
 )
@@ -82,7 +83,9 @@ def evaluate(**given: Any) -> None:
     chosen = {name: given[name] for name in ("seeds", "pattern", "top", *declared)}
     metrics = given["metrics"] or None
     qv.measures(metrics, **chosen)
-    named = [releases.load(path) for path in given["releases"]]
+    named = [
+        releases.load(path, private) for path, private in releases.paired(given["releases"], given["private"])
+    ]
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("evaluating"):

@@ -15,6 +15,10 @@ from queryveil.errors import instead
 
 Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
 Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)]
+Private = Annotated[
+    Path | None,
+    typer.Option("--private", metavar="DIR", help="Where the private folder goes; beside --out if left out."),
+]
 LedgerFile = Annotated[
     str | None, typer.Option("--ledger", help="Ledger to charge before anything is drawn.")
 ]
@@ -31,6 +35,7 @@ OrderKey = Annotated[
 _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("method", Method, inspect.Parameter.empty),
     ("out", Out, inspect.Parameter.empty),
+    ("private", Private, None),
     ("users", plan.Users, None),
     ("ledger", LedgerFile, None),
     ("source", Source, None),
@@ -75,6 +80,7 @@ def publish(**given: Any) -> None:
             method,
             users=own["users"],
             out=own["out"],
+            private=own["private"],
             ledger=own["ledger"],
             source=own["source"],
             allow_empty=own["allow_empty"],
@@ -99,7 +105,7 @@ def publish(**given: Any) -> None:
 def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
     """What would be refused after the log is read is refused before."""
     qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
-    output.new_release(own["out"])
+    output.new_release(own["out"], own["private"])
     if (own["ledger"] is None) != (own["source"] is None):
         raise qv.UsageError(
             "charging a ledger needs both the ledger and the name of the source log",
@@ -115,5 +121,6 @@ def show(release: qv.Release) -> None:
     for warning in release.warnings:
         console.labelled("Warning", warning)
     console.labelled("Next", f"queryveil release verify {release.path}")
-    console.labelled("", f"open {release.path}/report.html; {release.path}.private is for you alone")
-    console.labelled("", f"queryveil report {release.path} --curator --log LOG")
+    console.labelled("", f"open {release.path}/report.html; {release.private_place} is for you alone")
+    apart = f" --private {release.private_path}" if release.private_path is not None else ""
+    console.labelled("", f"queryveil report {release.path} --curator --log LOG{apart}")

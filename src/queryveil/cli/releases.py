@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 import queryveil as qv
 from queryveil.cli import console
 
+Private = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--private",
+        metavar="DIR",
+        help="The private folder of each release, in their order, if not beside it.",
+    ),
+]
 
-def load(path: Path) -> qv.Release:
+
+def load(path: Path, private: Path | None = None) -> qv.Release:
     """A release, with a warning if it fails its checks: someone may want to look at one that was changed."""
-    loaded = qv.load(path)
+    loaded = qv.load(path, private=private)
     warn(path)
     return loaded
+
+
+def paired(paths: list[Path], private: list[Path] | None) -> list[tuple[Path, Path | None]]:
+    """Which private folder belongs to which release: those that were named, in the order of the releases."""
+    if private and len(private) != len(paths):
+        raise qv.UsageError(
+            f"{len(private)} private folders are named for {len(paths)} releases",
+            "name --private as many as there are releases, in their order, or leave it away",
+        )
+    apart: list[Path | None] = list(private) if private else [None] * len(paths)
+    return list(zip(paths, apart, strict=True))
 
 
 def warn(path: Path) -> None:

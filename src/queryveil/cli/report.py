@@ -34,12 +34,18 @@ Metrics = Annotated[
     ),
 ]
 
+Private = Annotated[
+    Path | None,
+    typer.Option("--private", metavar="DIR", help="The private folder of the release, if not beside it."),
+]
+
 _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("release", Folder, inspect.Parameter.empty),
     ("out", Out, None),
     ("curator", Curator, False),
     ("log", Log, None),
     ("metrics", Metrics, None),
+    ("private", Private, None),
     ("as_json", options.Json, False),
 )
 
@@ -58,14 +64,14 @@ def report(**given: Any) -> None:
     else:
         log = None
         # What can be refused is refused before a long log is read.
-        releases.load(given["release"])
-        qv.private_folder(given["release"])
+        release = releases.load(given["release"], given["private"])
+        qv.private_folder(release)
         if given["log"] is not None:
             qv.measures(given["metrics"] or None)
             with console.progress("reading") as progress:
                 log = qv.read(given["log"], progress=progress, **how)
         with console.waiting("measuring"):
-            file = qv.write_curator_report(given["release"], log, metrics=given["metrics"] or None)
+            file = qv.write_curator_report(release, log, metrics=given["metrics"] or None)
     if given["as_json"]:
         kind = "curator" if given["curator"] else "public"
         console.as_json({"report": str(file), "for": kind, "release": str(given["release"])})
@@ -84,7 +90,7 @@ def _refuse(given: dict[str, Any]) -> None:
         raise qv.UsageError(
             "the curator's report goes to the private folder of the release", "leave --out away"
         )
-    if not given["curator"] and (given["log"] is not None or given["metrics"]):
+    if not given["curator"] and (given["log"] is not None or given["metrics"] or given["private"]):
         raise qv.UsageError(
             "the public report holds nothing of the log", "pass --curator for the report that does"
         )

@@ -19,8 +19,7 @@ def check(original: Original, release: Released) -> tuple[str, ...]:
 
 
 def _as_noted(original: Original, release: Released) -> None:
-    path = release.release.path
-    noted = noted_facts(path) if path is not None else {}
+    noted = noted_facts(release.release)
     if not noted:
         return
     found = original.once("facts", lambda: facts_of(original.log))

@@ -128,9 +128,9 @@ def session_counts(log: SearchLog, kind: items.ItemKind) -> ir.Table:
 def private_table(release: Release, name: str, columns: Sequence[str]) -> pa.Table | None:
     """A table of the curator's private folder; None if it is not at hand."""
     kept = release.private.get(name)
-    if isinstance(kept, pa.Table) or release.path is None:
+    if isinstance(kept, pa.Table) or release.private_place is None:
         return kept
-    file = folder.private_folder(release.path) / folder.table_file(name)
+    file = release.private_place / folder.table_file(name)
     if not file.is_file():
         return None
     try:
