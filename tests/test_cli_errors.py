@@ -69,7 +69,7 @@ READING = [
     ("--format aol", 3, "wrong number of fields"),
     ("--engine nonsense", 2, "engine 'nonsense' cannot be reached"),
     ("--engine sqlite://", 2, "engine 'sqlite' cannot do what is needed here"),
-    ("--engine foo://me:hunter2@bar", 2, "engine 'bar' cannot be reached"),
+    ("--engine foo://me:hunter2@bar", 2, "engine 'foo://...' cannot be reached"),
     ("--columns user", 2, "not a list of name=column"),
     ("--columns usr=1,query=3", 2, "there is no column 'usr' in a search log"),
     ("--columns user=1,user=2,query=3", 2, "names 'user' twice"),

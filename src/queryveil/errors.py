@@ -1,13 +1,23 @@
 """One tree of errors: each carries a sentence with the cause, a way out, and the exit code of the command line.
 
-Command line and browser render the same fields, so nothing is said twice. No message quotes a query.
+Command line and browser render the same fields, so nothing is said twice. No message quotes a query, nor a password
+or token that is in the address of an engine or a database.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import ClassVar
+
+_HARMLESS = re.compile(r"[\w.+-]+(\[[\w*, ]*\])?(://[\w.,:/+~-]*)?", re.ASCII)
+"""A name, or an address of a scheme, a host, a port and a path: no user, no parameter, no fragment."""
+_KIND = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"([a-z][a-z0-9+.-]*:)(/{0,2})[^\s'\"]*(?:[?;#=][^\s'\"]*|:[^\s'\"]*@[^\s'\"]*)", re.IGNORECASE
+)
+_SETTING = re.compile(r"(\w*(?:password|passwd|pwd|token|secret|api_?key)\s*=\s*)[^\s'\"]+", re.IGNORECASE)
 
 
 class QueryveilError(Exception):
@@ -17,9 +27,10 @@ class QueryveilError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
+        message = without_secrets(message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = without_secrets(hint)
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message
@@ -81,3 +92,16 @@ def instead(given: object, known: Iterable[str], more: str = "", *, most: int = 
     names = list(known)
     near = difflib.get_close_matches(str(given).strip().lower(), names, n=most)
     return f"did you mean {' or '.join(near)}" if near else f"use one of {', '.join(names)}{more}"
+
+
+def shown_address(address: str) -> str:
+    """What may be said of the address of an engine or a database: all of it, or its kind if it may hold a secret."""
+    if _HARMLESS.fullmatch(address):
+        return address
+    kind = _KIND.match(address)
+    return f"{kind[0]}..." if kind else "..."
+
+
+def without_secrets(text: str) -> str:
+    """A sentence without the passwords and tokens of addresses in it, wherever they were typed."""
+    return _SETTING.sub(r"\1...", _ADDRESS.sub(r"\1\2...", text))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from queryveil import output
-from queryveil.errors import InputError, OutputError, UsageError
+from queryveil.errors import InputError, OutputError, UsageError, without_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine, MetaData, Table
@@ -114,7 +114,8 @@ class Store:
             return Path(self._address)
         if self._url.get_backend_name() not in _TESTED:
             raise UsageError("a ledger is a SQLite file for now", "pass a path, or sqlite:///path")
-        if not self._url.database or self._url.database == ":memory:" or self._url.query:
+        more = any(sign in self._address for sign in "@?;#")
+        if not self._url.database or self._url.database == ":memory:" or more:
             raise UsageError("a SQLite ledger must be a plain file", "pass a path, or sqlite:///path")
         return Path(self._url.database)
 
@@ -313,11 +314,17 @@ class Store:
         if self._name:
             return self._name
         if self._path is not None:
-            return f"ledger '{self._path}'"
+            return f"ledger '{self._shown_path}'"
         return f"ledger '{self._url.get_backend_name()}://{self._url.host or ''}/{self._url.database or ''}'"
 
+    @property
+    def _shown_path(self) -> str:
+        """The path as it was given; of what looks more like a mistyped address, nothing."""
+        given = str(self._path)
+        return given if without_secrets(given) == given else "..."
+
     def way_to_open(self, source: str) -> str:
-        where = shlex.quote(str(self._path)) if self._path is not None else "URL"
+        where = shlex.quote(self._shown_path) if self._path is not None else "URL"
         name = shlex.quote(source)
         return f"open it first: queryveil ledger open {where} --source {name} --epsilon E --delta D"
 

@@ -11,7 +11,7 @@ import typer
 
 from queryveil import output
 from queryveil.cli.usage import shortened
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, shown_address
 from queryveil.parameters import Parameter, parameters
 
 _LONGEST_GAP = 10**9
@@ -92,7 +92,7 @@ def reading_words(options: Mapping[str, Any]) -> list[str]:
         flag = "--" + name.replace("_", "-")
         if isinstance(value, bool):
             words.append(flag if value else f"--no-{flag[2:]}")
-        elif name == "engine" and "://" in value and any(sign in value for sign in "@?"):
+        elif name == "engine" and shown_address(value) != value:
             words += [flag, "ENGINE"]
         elif name == "delimiter" and value == "\t":
             words += [flag, "\\t"]  # a tab that is printed is no longer one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from queryveil.errors import instead
+from queryveil.errors import instead, without_secrets
 
 _HELP = "see --help"
 _LONGEST = 40
@@ -34,12 +34,12 @@ def told(error: Any) -> tuple[str, str]:
     if names:
         cause, more = f"No such option: {error.option_name}", instead(error.option_name, names)
     hint = f"{more[0].lower()}{more[1:]}, or {_HELP}" if more else _HELP
-    return cause or "no command was given", hint
+    return without_secrets(cause) or "no command was given", without_secrets(hint)
 
 
 def shortened(value: object) -> str:
     """What was given, between quotes; of a long text its beginning."""
-    shown = repr(value)
+    shown = without_secrets(repr(value))
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}..."
 
 

@@ -17,7 +17,7 @@ from queryveil.engine import duckdb, spark
 from queryveil.engine.base import Engine, loose_default
 from queryveil.engine.duckdb import DuckDB
 from queryveil.engine.spark import Spark
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, shown_address
 
 __all__ = ["DuckDB", "Engine", "Spark", "connect", "of_backend"]
 
@@ -43,7 +43,7 @@ def connect(
         con = ibis.connect(url)
     except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
         raise UsageError(
-            f"engine '{url.rsplit('@', maxsplit=1)[-1]}' cannot be reached ({type(error).__name__})",
+            f"engine '{shown_address(url)}' cannot be reached ({type(error).__name__})",
             "use duckdb, spark, spark://host:port, or a URL that Ibis knows",
         ) from None
     return of_backend(con)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from queryveil import workspace
 from queryveil.engine.base import Engine, T, UserMap, temporary_name
-from queryveil.errors import InputError, QueryveilError, UsageError
+from queryveil.errors import InputError, QueryveilError, UsageError, shown_address
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -145,6 +145,11 @@ def _queryveil_in_workers() -> Iterator[None]:
 
 def start(url: str) -> Spark:
     """A session at `spark` (all local cores) or at a master."""
+    if shown_address(url) != url:
+        raise UsageError(
+            f"Spark's master '{shown_address(url)}' is more than a host and a port",
+            "write it like spark://host:7077, local or local[4]",
+        )
     try:
         from pyspark.sql import SparkSession
     except ImportError:
