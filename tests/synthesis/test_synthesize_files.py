@@ -129,12 +129,12 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = log.append_column("url", pa.array(["http://a", None, None] * 400, pa.string()))
     method = qv.ClickGraph(
         epsilon=8,
-        delta=1e-3,
+        delta=4e-4,
         max_queries=3,
         results=str(results),
         epsilon_clicks=8,
         epsilon_reformulations=8,
-        delta_reformulations=1e-3,
+        delta_reformulations=4e-4,
     )
     qv.publish(qv.read(log), method, out=folder / "release")
     return folder / "release"
