@@ -77,7 +77,7 @@ def test_every_purpose_recommends_what_can_be_published(
         lists = tmp_path / "lists.tsv"
         lists.write_text("query\turl\nnews\thttps://news.example/\n")
         mechanism = dataclasses.replace(mechanism, results=str(lists))
-    release = qv.publish(log, mechanism, allow_empty=True)
+    release = qv.publish(log, mechanism, allow_empty=True, i_understand=True)
     assert release.plan.method == best.method
     # What is accepted is for everything that is published.
     assert (release.guarantee.epsilon or 0) <= EASY["epsilon"] and (release.guarantee.delta or 0) <= EASY[

@@ -131,7 +131,7 @@ def _in_one_release(
             for key in scheme.keys(queries[2 * trials * number : 2 * trials * (number + 1)])
         ]
         hits, false = sum(said[:trials]), sum(said[trials:])
-        found.append(Tried(variant=variant, hits=hits, false=false, guarantee=release.guarantee))
+        found.append(Tried(variant=variant, hits=hits, false=false, guarantee=promise))
     return found
 
 
@@ -194,7 +194,7 @@ def drawn(name: str, epsilon: float, trials: int, noise: Noise | None) -> Tried:
         for query in (_POSED, _DID_NOT)
     ]
     hits, false = (sum(says(one) for one in made.tables["log"]["query"].to_pylist()) for made in releases)
-    return Tried(variant=variant, hits=hits, false=false, guarantee=releases[0].guarantee)
+    return Tried(variant=variant, hits=hits, false=false, guarantee=method.plan().guarantee)
 
 
 DRAWN = (Semantic.name, ProfileHistogram.name)
