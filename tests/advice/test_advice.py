@@ -21,7 +21,7 @@ from tests.command import command
 from tests.conftest import at, many
 
 SHARED = ["news", "maps", "rain today", "cats", "train", "disease"]
-EASY = {"epsilon": 20.0, "delta": 1e-2}
+EASY = {"epsilon": 20.0, "delta": 9e-4}
 
 
 @pytest.fixture(scope="module")
