@@ -90,7 +90,7 @@ def test_every_purpose_recommends_what_can_be_published(
 
 def test_with_all_users_alike_the_figures_are_known(log: qv.SearchLog) -> None:
     """So little noise that nothing is left to chance: six queries of everybody, and 600 of one user each."""
-    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=1e-2)
+    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=9e-4)
     figures = {option.at: option.figures for option in advice.options}
     assert figures[8]["published"] == 6 and figures[8]["coverage"] == 1.0
     assert figures[8]["kl"] == pytest.approx(0.0, abs=1e-6)
@@ -99,10 +99,15 @@ def test_with_all_users_alike_the_figures_are_known(log: qv.SearchLog) -> None:
 
 
 def test_a_sample_is_scaled_up(log: qv.SearchLog) -> None:
-    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=1e-2, most_users=300)
+    advice = qv.advise(log, "coverage", top=6, epsilon=2000.0, delta=9e-4, most_users=300)
     assert 0.3 < advice.share < 0.7 and advice.users == round(600 * advice.share)
     figures = {option.at: option.figures for option in advice.options}
     assert figures[8]["coverage"] == 1.0
+
+
+def test_a_delta_that_publish_refuses_is_not_advised(log: qv.SearchLog) -> None:
+    with pytest.raises(qv.UsageError, match=r"delta 0.001 is too large.*600 users"):
+        qv.advise(log, "coverage", epsilon=1.0, delta=1e-3)
 
 
 def test_nothing_is_recommended_where_nothing_would_be_published(log: qv.SearchLog) -> None:
@@ -207,7 +212,7 @@ def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
     """It is longer than a line, and the log's path has spaces: lines end in a backslash, and not within a word."""
     path = tmp_path / "a log's  copy.parquet"
     path.write_bytes(file.read_bytes())
-    done = command("advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01")
+    done = command("advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "9e-4")
     assert done.code == 0
     printed = done.out[done.out.index("queryveil publish") : done.out.index("\n  Rule")]
     assert "\n" in printed
@@ -238,7 +243,7 @@ def test_a_printed_command_reads_the_log_as_it_was_read(tmp_path: Path) -> None:
     path.write_text("\n".join(rows) + "\n")
     given = ["--columns", "user=1,time=2,query=4", "--time-format", "%y%m%d%H%M%S", "--no-header"]
     given += ["--delimiter", "\t", "--max-rejected", "0.25", "--format", "tsv", "--session-gap-minutes", "45"]
-    asked = ["advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01", *given]
+    asked = ["advise", str(path), "--purpose", "coverage", "--epsilon", "20", "--delta", "9e-4", *given]
     done = command(*asked)
     assert done.code == 0, done.err
     printed = done.out[done.out.index("queryveil publish") : done.out.index("\n  Rule")].replace("\\\n", " ")
@@ -322,7 +327,7 @@ def test_the_folder_is_the_curators(log: qv.SearchLog, tmp_path: Path) -> None:
 
 
 def test_the_command(file: Path, tmp_path: Path) -> None:
-    done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "20", "--delta", "0.01")
+    done = command("advise", str(file), "--purpose", "coverage", "--epsilon", "20", "--delta", "9e-4")
     assert done.code == 0 and "<- recommended" in done.out and "no guarantee covers" in done.out
     # Noise alone publishes one of 606 items, in 5 draws for each of 8 settings, with probability 3e-9 (3e-3 with the
     # usual delta).

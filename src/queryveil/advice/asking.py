@@ -6,6 +6,7 @@ from queryveil.advice.frame import Advice, Progress, Purpose, Wanted
 from queryveil.advice.pilot import Pilot
 from queryveil.errors import UsageError, instead
 from queryveil.log import SearchLog
+from queryveil.strength import delta_limit
 
 MOST_USERS = 100_000
 
@@ -26,6 +27,7 @@ def advise(
     """
     chosen = find_purpose(purpose)
     asked = wanted(chosen, epsilon=epsilon, delta=delta, top=top, most_users=most_users)
+    _refuse_large_delta(asked.delta, log.users)
     pilot = Pilot.of(log, min(most_users, chosen.most_users))
     chosen.check(pilot)
     options = tuple(chosen.options(pilot, asked, progress))
@@ -44,6 +46,17 @@ def wanted(
     """What `advise` would be asked, refused without a log where it is wrong."""
     top = find_purpose(purpose).top if top is None else top
     return Wanted(epsilon=epsilon, delta=delta, top=top, most_users=most_users)
+
+
+def _refuse_large_delta(delta: float, users: int) -> None:
+    """Advise nothing that `publish` would refuse."""
+    limit = delta_limit(users, told=False)
+    if delta >= limit:
+        raise UsageError(
+            f"delta {delta:g} is too large: it would let the searches of some of these {users:,} users be published as "
+            "they are",
+            f"pass a --delta below {limit:.2g}",
+        )
 
 
 def find_purpose(name: str | Purpose) -> Purpose:
