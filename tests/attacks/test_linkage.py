@@ -284,7 +284,7 @@ def test_logs_without_queries_are_refused() -> None:
     [
         ("log.csv --known 0", 2, "parameter 'known' must be"),
         ("log.csv --known 21", 2, "parameter 'known' must be"),
-        ("log.csv --known two", 2, "parameter 'known' must be"),
+        ("log.csv --known two", 2, "--known must be a list of numbers"),
         ("log.csv --trials 0", 2, "parameter 'trials' must be"),
         ("log.csv nothing", 3, "is not a release"),
         ("empty.csv", 3, ""),

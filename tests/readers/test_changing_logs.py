@@ -18,7 +18,7 @@ from queryveil.readers import ReadOptions, lines, stage
 from tests.conftest import many
 from tests.readers.logs import write
 
-METHOD = qv.Zealous(epsilon=4, delta=1e-2, max_items=3, tau=2)
+METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2)
 
 
 def people(count: int, query: str = "apples") -> pa.Table:
@@ -96,7 +96,14 @@ def test_a_log_that_changes_after_the_charge_is_not_published(
     noise = Meanwhile(lambda: CHANGES[change][0](file))
     with pytest.raises(InputError, match=CHANGES[change][1]) as caught:
         qv.publish(
-            log, METHOD, items="queries", out=tmp_path / "out", ledger=ledger, source="log", noise=noise
+            log,
+            METHOD,
+            items="queries",
+            out=tmp_path / "out",
+            ledger=ledger,
+            source="log",
+            noise=noise,
+            i_understand=True,  # noise of a test's own promises nothing
         )
     assert "charge" in caught.value.message and "stands" in caught.value.message
     assert len(ledger.budget("log").events) == 1
