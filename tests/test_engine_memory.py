@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from unittest import mock
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import queryveil as qv
 from tests.command import command
 from tests.conftest import many
 
@@ -50,3 +54,29 @@ def test_too_low_a_limit_is_said_to_be_so(log: Path, value: str, monkeypatch: py
     assert found.code == 5, found.err
     assert f"does not fit into the engine's memory limit of {value}; raise QUERYVEIL_MEMORY" in found.err
     assert "complete" not in found.err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        pa.ArrowMemoryError("malloc of size 64 failed"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libarrow.so: failed to map segment from shared object"),
+        ImportError("libgomp.so.1: cannot allocate memory in static TLS block"),
+        RuntimeError("can't start new thread"),
+        RuntimeError("std::bad_alloc"),
+    ],
+    ids=repr,
+)
+def test_memory_that_runs_out_anywhere_is_one_sentence(log: Path, error: Exception) -> None:
+    with mock.patch.object(qv, "read", side_effect=error):
+        found = command("inspect", str(log))
+    assert (found.code, found.err.count("\n")) == (5, 1), found
+    assert found.err.startswith("Error: there is not enough memory for this")
+
+
+def test_other_errors_are_not_blamed_on_memory(log: Path) -> None:
+    for error, code in ((RuntimeError("no"), 70), (ImportError("no"), 70), (OSError(errno.ENOSPC, "no"), 6)):
+        with mock.patch.object(qv, "read", side_effect=error):
+            assert command("inspect", str(log)).code == code

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import logging
 import os
 import signal
 import sys
@@ -64,6 +66,7 @@ def main(
 def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
     _tolerate_any_locale()
+    _silence_libraries()
     with _answering() as asked, interruptions.standing() as stands:
         try:
             code = _ended(asked, stands)
@@ -144,6 +147,22 @@ def _tolerate_any_locale() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _silence_libraries() -> None:
+    """What libraries log on the way, with tracebacks that may quote the log, is no part of the one sentence."""
+    root = logging.getLogger()
+    if not root.handlers and not os.environ.get("QUERYVEIL_DEBUG"):
+        root.addHandler(logging.NullHandler())
+
+
+def _wants_memory(error: BaseException) -> bool:
+    """Whether memory ran out: a library that cannot be loaded, or cannot start a thread, has words of its own."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    signs = ("cannot allocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
+    found = isinstance(error, (ImportError, RuntimeError)) and any(one in str(error).lower() for one in signs)
+    return found or isinstance(error, MemoryError)
+
+
 def _last_resort(error: BaseException, charged: str) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
@@ -154,9 +173,16 @@ def _last_resort(error: BaseException, charged: str) -> int:
         # Text of a log is checked when it is read; names come from the file system as they are.
         console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
         return 2
-    if isinstance(error, MemoryError):
+    if _wants_memory(error):
         console.fail_with(
             "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
+        )
+        return 5
+    if isinstance(error, (ConnectionRefusedError, ConnectionResetError)):
+        console.fail_with(
+            "cannot-be-met",
+            f"the engine was lost while it worked{charged}",
+            "check that it runs, and run again",
         )
         return 5
     if isinstance(error, OSError):

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import pickle
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ibis
 import pyarrow as pa
 
 from queryveil import workspace
 from queryveil.engine.base import Engine, T, UserMap, temporary_name
-from queryveil.errors import InputError, QueryveilError, UsageError, shown_address
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -35,10 +36,32 @@ def _sha2(text, bits): ...  # type: ignore[no-untyped-def]
 def _xxhash64(text): ...  # type: ignore[no-untyped-def]
 
 
+_TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
+_GONE = (
+    *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
+    *("stopped SparkContext", "All masters are unresponsive"),
+)
+"""What Spark says of workers, executors and contexts that are no more."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _guarded(method: Method) -> Method:
+    """Whatever fails inside is told in our words."""
+
+    @functools.wraps(method)
+    def inside(self: Spark, *given: Any, **named: Any) -> Any:
+        with self.errors():
+            return method(self, *given, **named)
+
+    return cast(Method, inside)
+
+
 class Spark(Engine):
     name = "spark"
     fast_hash_name = "xxhash64"
 
+    @_guarded
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
         session = self.con._session
         # Hadoop takes names for globs too; a backslash makes a character stand for itself.
@@ -49,6 +72,7 @@ class Spark(Engine):
         wanted = (f"`{one.replace('`', '``')}`" for one in dict.fromkeys(columns or ()))
         return self.table(frame.select(*wanted) if columns else frame)
 
+    @_guarded
     def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
         # Columns have collations from a catalogue, a DataFrame, or the metadata of a Parquet file that Spark wrote.
         from pyspark.sql import functions
@@ -57,18 +81,20 @@ class Spark(Engine):
         exact = {one: functions.collate(functions.col(one).cast("string"), "UTF8_BINARY") for one in columns}
         return self.table(frame.withColumns(exact))
 
+    @_guarded
     def keep(self, table: ir.Table) -> ir.Table:
         # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
-        with self.errors():
-            return self.table(self.con._session.sql(self.con.compile(table)).localCheckpoint())
+        return self.table(self.con._session.sql(self.con.compile(table)).localCheckpoint())
 
+    @_guarded
     def drop(self, kept: ir.Table) -> None:
         self.con._session.catalog.dropTempView(kept.op().name)
 
+    @_guarded
     def arrow(self, table: ir.Table) -> pa.Table:
-        with self.errors():
-            # Straight to Arrow: the way over pandas copies every text twice.
-            return self.con._session.sql(self.con.compile(table)).toArrow()
+        # Straight to Arrow: the way over pandas copies every text twice.
+        found: pa.Table = self.con._session.sql(self.con.compile(table)).toArrow()
+        return found
 
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         yield from self.arrow(table).to_batches()
@@ -76,7 +102,8 @@ class Spark(Engine):
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
     ) -> Iterator[T]:
-        session = self.con._session
+        with self.errors():
+            session = self.con._session
 
         def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # A value is one cell, so that the driver takes them one at a time, whatever is in them.
@@ -96,12 +123,14 @@ class Spark(Engine):
                 # From workers that this process sent the function to.
                 yield pickle.loads(bytes(row["value"]))  # noqa: S301
 
+    @_guarded
     def table(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table."""
         name = temporary_name()
         frame.createOrReplaceTempView(name)
         return self.con.table(name)
 
+    @_guarded
     def register(self, table: pa.Table) -> ir.Table:
         return self.table(self.con._session.createDataFrame(table.to_pandas()))
 
@@ -116,15 +145,39 @@ class Spark(Engine):
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
             yield
-        except PySparkException as error:
-            raise InputError(
-                f"Spark could not read or process the log ({type(error).__name__})",
-                "check that the files are complete; QUERYVEIL_DEBUG=1 shows Spark's own words",
-            ) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+        except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+            raise _told(error) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+
+
+def _told(error: Exception) -> QueryveilError:
+    """What Spark's error means; its own words may quote rows."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    words = ""
+    # They may have to be fetched from the process that is gone.
+    with contextlib.suppress(Exception):
+        words = str(error)
+    if any(sign in words for sign in _TOO_LITTLE_MEMORY):
+        return CannotBeMet(
+            "the log does not fit into Spark's memory",
+            "use --engine duckdb, a Spark with more memory, or part of the log",
+        )
+    failed = isinstance(error, (PySparkException, Py4JJavaError))
+    if not failed or not words or any(sign in words for sign in _GONE):
+        return CannotBeMet(
+            "Spark was lost while it worked: its process ended, or its workers did",
+            "check that it has enough memory and nobody stops it, and run again, or use --engine duckdb",
+        )
+    return InputError(
+        f"Spark could not read or process the log ({type(error).__name__})",
+        "check that the files are complete; QUERYVEIL_DEBUG=1 shows Spark's own words",
+    )
 
 
 @contextlib.contextmanager
