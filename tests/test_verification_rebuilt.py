@@ -257,7 +257,15 @@ def test_documents_of_an_older_version_name_the_same_figures(
 def test_another_sensitivity_or_number_of_concepts_than_wordnets_is_found(
     releases: dict[str, Path], tmp_path: Path
 ) -> None:
-    for figure, value in (("concepts", 12), ("max_sim", 0.9), ("min_sim", 0.2), ("sensitivity", 0.5)):
+    for figure, value in (
+        ("concepts", 12),
+        ("max_sim", 0.9),
+        ("min_sim", 0.2),
+        ("sensitivity", 0.5),
+        ("drawn_true", 0.00003),
+        ("drawn_within_1_step", 0.9),
+        ("drawn_within_2_steps", 0.9),
+    ):
         release = copied(releases["semantic"], tmp_path / "changed")
         found = failed(
             edit(release, lambda content, n=figure, v=value: content["calibration"].update({n: v}))

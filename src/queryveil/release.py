@@ -92,7 +92,11 @@ class Release:
         return {
             "format": folder.FORMAT,
             "format_version": folder.FORMAT_VERSION,
-            **{key: value for key, value in self.plan.as_dict().items() if key != "warnings"},
+            **{
+                key: value
+                for key, value in self.plan.as_dict().items()
+                if key not in {"warnings", "expected"}
+            },
             "tables": tables,
             "software": {"name": "queryveil", "version": metadata.version("queryveil")},
             "created": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -56,6 +56,9 @@ def show(plan: qv.Plan) -> None:
             _calibration(name, figures, plan.labels)
     console.line()
     guarantee(plan.guarantee)
+    for sentence in plan.expected:
+        console.line()
+        console.labelled("Expect", sentence)
     for warning in plan.warnings:
         console.line()
         console.labelled("Warning", warning)

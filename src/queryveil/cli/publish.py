@@ -96,6 +96,7 @@ def publish(**given: Any) -> None:
                 "released": release.released,
                 "seconds": release.seconds,
                 "warnings": list(release.warnings),
+                **({"expected": list(release.plan.expected)} if release.plan.expected else {}),
             }
         )
         return
@@ -118,6 +119,8 @@ def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
 def show(release: qv.Release) -> None:
     console.line()
     plan.guarantee(release.guarantee)
+    for sentence in release.plan.expected:
+        console.labelled("Expect", sentence)
     for warning in release.warnings:
         console.labelled("Warning", warning)
     console.labelled("Next", f"queryveil release verify {release.path}")

@@ -38,6 +38,8 @@ class Plan:
     how: str = ""
     """What is done, in a sentence or two for readers of the release."""
     warnings: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    """What the result will be like, in sentences for its curator."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the figures of the calibration are called on a terminal, in the order in which they are shown."""
     counts: str = "users"
@@ -62,6 +64,7 @@ class Plan:
             "guarantee": self.guarantee.as_dict(),
             "warnings": list(self.warnings),
         }
+        shown |= {"expected": list(self.expected)} if self.expected else {}
         return shown | ({"assessment": list(self.assessment)} if self.assessment else {})
 
 

@@ -139,6 +139,7 @@ class Semantic:
             guarantee=self._guarantee(),
             what=words.what(self),
             how=words.how(self, choice.taxonomy.identity, choice.labels),
+            expected=words.expected(self, choice),
             labels=words.LABELS,
             columns=words.COLUMNS,
             assessment=words.assessment(self, choice.labels),
@@ -150,10 +151,11 @@ class Semantic:
         return self.domain == PER_TOPIC
 
     def _calibration(self, choice: Choice) -> dict[str, Any]:
-        each = self.per_phrase(1) if self.fixed else None
+        # Where it is spread over all phrases of a user, figures are those of a user with one: others have less.
+        each = self.per_phrase(1)
         shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
-        if each is None:
-            return shown
+        if not self.fixed:
+            return shown | {"drawn_for_phrases": 1}
         if any(not sampler.exponent(each) for sampler in choice.samplers):
             raise UsageError(
                 f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too little to draw with",

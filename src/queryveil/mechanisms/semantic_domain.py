@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms.semantic_draws import SQC2, Exponential
+from queryveil.mechanisms.semantic_near import Nearness, Shares
 from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.similarity import Domain
@@ -87,14 +88,22 @@ class Choice:
         places = noise.below(np.full(size, len(self.domain), dtype=np.int64))
         return self.domain.concepts[places].astype(np.int64)
 
-    def calibration(self, epsilon: Fraction | None) -> dict[str, Any]:
-        """Size and sensitivity of each domain, from the taxonomy alone; certificates for so much epsilon a phrase."""
+    @cached_property
+    def near(self) -> tuple[Nearness, ...]:
+        return tuple(Nearness(sampler) for sampler in self.samplers)
+
+    def shares(self, epsilon: Fraction) -> Shares:
+        """How near draws are with so much epsilon, over the concepts of all domains."""
+        return Shares.mean((len(one.sampler.domain), one.shares(epsilon)) for one in self.near)
+
+    def calibration(self, epsilon: Fraction) -> dict[str, Any]:
+        """Size and sensitivity of each domain, and how near draws are with so much epsilon a phrase."""
         figures: list[dict[str, Any]] = []
-        for sampler in self.samplers:
+        for sampler, near in zip(self.samplers, self.near, strict=True):
             shown: dict[str, Any] = {"concepts": len(sampler.domain), **sampler.calibration()}
-            if sampler.tight and epsilon is not None:
+            if sampler.tight:
                 shown["certificate"] = sampler.certificate(epsilon).as_dict()
-            figures.append(shown)
+            figures.append(shown | near.shares(epsilon).as_dict())
         if len(figures) == 1:
             return figures[0]
         return dict(zip(self.labels, figures, strict=True))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queryveil.guarantee import rounded_up
+from queryveil.mechanisms.semantic_near import NOISE, Shares
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.semantic import Semantic
@@ -29,6 +30,10 @@ LABELS = {
     "min_sim": "smallest similarity of two of them",
     "sensitivity": "sensitivity of the criterion",
     "epsilon_per_phrase": "epsilon per phrase",
+    "drawn_true": "share of draws that are the true concept",
+    "drawn_within_1_step": "share at most 1 step away from it",
+    "drawn_within_2_steps": "share at most 2 steps away from it",
+    "drawn_for_phrases": "these shares are for a user with so many phrases",
     "exponent": "largest exponent found (half of epsilon without search)",
     "ratio_of_weights": "largest ratio of two weights",
     "ratio_of_sums": "largest ratio of two concepts' sums of weights",
@@ -220,8 +225,72 @@ def _bounded(method: Semantic, other: str) -> str:
     return f"What {other}a person searched for is bounded by {bound}; how much, and in what form, is not."
 
 
+_SOME_PHRASES = 10
+"""A user to have in mind where epsilon is spread over whatever a user has."""
+
+
+def expected(method: Semantic, choice: Choice) -> tuple[str, ...]:
+    """How near draws are to the truth, in words."""
+    first = f"A drawn concept is {_in_draws(choice.shares(method.per_phrase(1)))}"
+    if not method.fixed:
+        more = _in_draws(choice.shares(method.per_phrase(_SOME_PHRASES)))
+        first += f", if the user has one phrase. With {_SOME_PHRASES} phrases it is {more}"
+    looked = sum(len(one.places) for one in choice.near)
+    many = sum(len(one.sampler.domain) for one in choice.near)
+    over = "all concepts" if looked == many else f"{looked:,} of {many:,} concepts, evenly spaced"
+    padding = " Padding is not counted." if method.pad else ""
+    return (
+        f"{first}. A step goes from a concept to one that it is a kind of, or back. This is the mean over {over}, as "
+        f"if each were searched for equally often.{padding}",
+    )
+
+
+def _in_draws(shares: Shares) -> str:
+    base = 100
+    while base < 10**6 and shares.steps[0] * base < 1:
+        base *= 10
+    same, one, two = (_of(share, base) for share in shares.steps)
+    return (
+        f"the true one in {same} of {base:,} draws, at most one step away in {one}, and at most two steps away in "
+        f"{two}"
+    )
+
+
+def _of(share: float, base: int) -> str:
+    if share * base < 1:
+        return "fewer than 1"
+    rounded = round(share * base)
+    return f"more than {base - 1:,}" if rounded == base and share < 1 else f"{rounded:,}"
+
+
+def _mostly_noise(method: Semantic, choice: Choice) -> list[str]:
+    """For one phrase or for some: whether, and in which topics, draws say next to nothing of the truth."""
+    for phrases in (1,) if method.fixed else (1, _SOME_PHRASES):
+        each = method.per_phrase(phrases)
+        labels = [
+            label for label, near in zip(choice.labels, choice.near, strict=True) if near.shares(each).noise
+        ]
+        if labels:
+            where = f" of {', '.join(labels)}" if method.per_topic else ""
+            who = f" for users with {phrases} phrases or more" if phrases > 1 else ""
+            narrower = "narrower --topics" if method.per_topic else "a narrower --domain"
+            return [
+                f"this is mostly noise: of the concepts drawn{where}{who}, fewer than 1 in {round(1 / NOISE)} are "
+                f"within two steps of the true one; {_fewer(method, phrases)}raise --epsilon or choose {narrower}, or "
+                "rely on nothing in single rows"
+            ]
+    return []
+
+
+def _fewer(method: Semantic, phrases: int) -> str:
+    """Where fewer phrases would leave each of them more of epsilon."""
+    if method.epsilon_per == "query" or max(phrases, method.max_phrases or 1) == 1:
+        return ""
+    return "lower --max-phrases, " if method.max_phrases else "pass --max-phrases, "
+
+
 def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:
-    found = []
+    found = _mostly_noise(method, choice)
     if method.epsilon_per == "user" and method.max_phrases is None:
         found.append(
             "epsilon is spread over all phrases of a user: with 100 of them at epsilon 1 each draw is nearly uniform; "

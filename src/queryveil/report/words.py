@@ -276,6 +276,10 @@ _FIGURES = {
     "domain_bound": "with more possible items than this, no such method is better than publishing nothing",
     "frequent": "users of an item that is to be published",
     "accuracy": "probability that it is to be published with",
+    "drawn_true": "share of draws that are the true concept, if all are searched for equally often",
+    "drawn_within_1_step": "share of draws that are at most one step from it, up or down in the taxonomy",
+    "drawn_within_2_steps": "share of draws that are at most two steps from it",
+    "drawn_for_phrases": "phrases of a user that these shares are for; with more they are smaller",
     "users_for_half": "users of an item that is published with a probability of 50 %",
     "users_for_99_percent": "users of an item that is published with a probability of 99 %",
 }

@@ -64,6 +64,15 @@ class Domain:
         """S(c): the places of a concept and its ancestors inside the domain, ascending."""
         return self._ancestors.of(place)
 
+    @cached_property
+    def parents(self) -> Links:
+        """Place -> the places of what it is directly a kind of."""
+        return self.taxonomy.hypernyms.restricted(self.concepts)
+
+    @cached_property
+    def children(self) -> Links:
+        return self.parents.reversed
+
     # -- similarity ----------------------------------------------------------------------------------------------
 
     @cached_property

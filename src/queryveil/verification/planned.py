@@ -24,7 +24,9 @@ _TAXONOMY = "taxonomy"
 _FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")
 _FILLED_IN = ("domain", "max_clicks", "max_reformulations")
 """Parameters that a plan shows also where they were left out."""
-_OF_TAXONOMY = ("taxonomy", "concepts", "max_sim", "min_sim", "sensitivity", "certificate")
+NEAR = ("drawn_true", "drawn_within_1_step", "drawn_within_2_steps")
+"""How near draws are to the truth."""
+_OF_TAXONOMY = ("taxonomy", "concepts", "max_sim", "min_sim", "sensitivity", "certificate", *NEAR)
 """Figures of a calibration that only the taxonomy itself gives."""
 
 

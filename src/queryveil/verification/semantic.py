@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.taxonomy import Taxonomy
+from queryveil.verification import planned
 from queryveil.verification.crowds import columns_check, one_of, whole
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
@@ -124,6 +125,7 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
             yield "the sensitivity is not that of the criterion"
     each = figures.get("epsilon_per_phrase")
     for one in domains:
+        yield from _nearness(one, given["epsilon"] if each is None else each)
         yield from _certificate(one.get("certificate"), each if given["tight"] else None)
     if given["epsilon_per"] == "query" or "max_phrases" in given:
         most = given.get("max_phrases", 1)
@@ -131,6 +133,20 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
             yield "the epsilon of a phrase is not a share of the whole"
     elif each is not None:
         yield "the epsilon of a phrase depends on the user and cannot be stated"
+
+
+def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
+    """That the shares of near draws are possible: no weight is above the true concept's, or below it by more than
+    a factor of e to the epsilon. Earlier versions stated none."""
+    if "drawn_true" not in figures:
+        return
+    shares = [figures[name] for name in planned.NEAR]
+    others = figures["concepts"] - 1
+    least, most = 1 / (1 + others), 1 / (1 + others * math.exp(-epsilon))
+    if not (
+        least * (1 - 1e-9) <= shares[0] <= most * (1 + 1e-9) and shares == sorted(shares) and shares[-1] <= 1
+    ):
+        yield "the shares of draws near the true concept are none that epsilon allows"
 
 
 def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:

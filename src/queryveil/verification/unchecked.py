@@ -39,7 +39,7 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     if str(method) in _NOISY:
         yield "noise: that it was drawn as stated cannot be seen from one release"
     if planned.foreign(content) is not None and not taxonomy_given:
-        figures = "concepts and sensitivities, and " if content.get("calibration") else ""
+        figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
         yield (
             f"taxonomy: {figures}whether labels belong to it; it is a file that is not here, to be named with "
             "--taxonomy FILE"
