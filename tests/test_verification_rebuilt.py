@@ -318,6 +318,24 @@ def test_a_taxonomy_that_is_not_here_is_on_the_list_or_given(tmp_path: Path) -> 
     assert "sentences" in failed(made["clump"])
 
 
+def test_shares_that_epsilon_cannot_give_are_found_without_the_taxonomy(tmp_path: Path) -> None:
+    """Of two concepts at epsilon 2 the true one is drawn in half of the draws at least, and in 88 % at most."""
+    file = tmp_path / "tree.tsv"
+    file.write_text("tennis\tsport\n")
+    log = qv.read(many(20, ["tennis"]))
+    qv.publish(log, qv.Semantic(epsilon=2, max_phrases=1, taxonomy=str(file)), out=tmp_path / "made")
+    for figure, value, right in (
+        ("drawn_true", 0.8, True),
+        ("drawn_true", 0.4, False),
+        ("drawn_true", 0.9, False),
+        ("drawn_within_1_step", 0.2, False),
+        ("drawn_within_2_steps", 1.5, False),
+    ):
+        release = copied(tmp_path / "made", tmp_path / "changed")
+        edit(release, lambda content, n=figure, v=value: content["calibration"].update({n: v}))
+        assert ("calibration" not in failed(release)) == right, (figure, value)
+
+
 def test_a_taxonomy_for_a_release_without_one_is_refused(releases: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "tree.tsv").write_text(TREE)
     assert "taxonomy" in failed(releases["zealous"], taxonomy=tmp_path / "tree.tsv")
