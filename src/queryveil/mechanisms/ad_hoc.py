@@ -17,6 +17,7 @@ from queryveil.guarantee import NONE, Guarantee
 from queryveil.log import SearchLog
 from queryveil.mechanisms import ad_hoc_steps as steps
 from queryveil.mechanisms import sessions
+from queryveil.mechanisms.ad_hoc_shares import Shares, share_queries
 from queryveil.mechanisms.frame import MOST_USERS, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
 from queryveil.secret_sharing import QuerySharing
@@ -206,19 +207,23 @@ class AdHoc:
         events = sessions.events(log)
         rows = log.engine.keep(events.mutate(pseudonym=events["user"]))
         tables: dict[str, pa.Table] = {}
+        shares: Shares | None = None
         for step in self.steps:
             with run.stage(step.partition("-")[0]) as say:
-                before, rows = rows, log.engine.keep(self._step(step, log, rows, run, tables))
+                if step == "secret-sharing":
+                    sharing = QuerySharing(run.noise.key(), self.k or 0)
+                    changed, tables["queries"], shares = share_queries(log.engine, rows, sharing)
+                else:
+                    changed = self._step(step, log, rows, run)
+                before, rows = rows, log.engine.keep(changed)
                 log.engine.drop(before)
                 say(self._how(step))
         with run.stage("protect") as say:
-            table = self._log(log, rows, run)
+            table = self._log(log, rows, run, shares)
             say(f"{table.num_rows:,} query events left, random numbers in place of sessions")
         return {"log": table, **tables}
 
-    def _step(
-        self, step: str, log: SearchLog, rows: ir.Table, run: Run, tables: dict[str, pa.Table]
-    ) -> ir.Table:
+    def _step(self, step: str, log: SearchLog, rows: ir.Table, run: Run) -> ir.Table:
         match step:
             case "delete-users":
                 return steps.delete_users(rows)
@@ -231,22 +236,21 @@ class AdHoc:
             case "scrub":
                 regions = self.regions or identifiers.REGIONS
                 rows, run.private["identifiers"] = steps.scrub_queries(log.engine, rows, regions)
-            case "secret-sharing":
-                sharing = QuerySharing(run.noise.key(), self.k or 0)
-                rows, tables["queries"] = steps.share_queries(log.engine, rows, sharing)
             case _:
                 key, taxonomy = run.noise.key(), Taxonomy.wordnet()
                 rows, run.private["pseudonyms"] = steps.split_personality(log.engine, rows, key, taxonomy)
         return rows
 
-    def _log(self, log: SearchLog, rows: ir.Table, run: Run) -> pa.Table:
+    def _log(self, log: SearchLog, rows: ir.Table, run: Run, shares: Shares | None) -> pa.Table:
         also = ["pseudonym"] if "delete-users" not in self.steps else []
-        shared = "secret-sharing" in self.steps
         names = {"pseudonym": "user"}
-        if shared:
-            also += ["share_x", "share_y"]
+        if shares is not None:
+            also.append("share")
             names["query"] = "label"
-        table = sessions.shuffled(log, rows, "label" if shared else "query", run.noise, also)
-        table = table.rename_columns([names.get(name, name) for name in table.column_names])
+        table = sessions.shuffled(log, rows, "query" if shares is None else "label", run.noise, also)
+        log.engine.drop(rows)
+        columns = {names.get(name, name): table[name] for name in table.column_names}
+        if shares is not None:
+            columns |= shares.columns(columns.pop("share"))
         order = ("user", "session", "share_x", "share_y", "label", "query")
-        return table.select([name for name in order if name in table.column_names])
+        return pa.table({name: columns[name] for name in order if name in columns})

@@ -19,7 +19,6 @@ from queryveil import contribution
 from queryveil.engine import Engine
 from queryveil.errors import CannotBeMet
 from queryveil.identifiers import KINDS, find_identifiers, may_have_identifier, scrub
-from queryveil.secret_sharing import QuerySharing
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.text import keywords
@@ -76,30 +75,6 @@ def scrub_queries(engine: Engine, rows: ir.Table, regions: Sequence[str]) -> tup
     known = engine.register(pa.table({"raw": raw, "clean": clean}))
     joined = rows.left_join(known, rows["query"] == known["raw"])
     return joined.mutate(query=joined["clean"].fill_null(joined["query"])).select(*rows.columns), counted
-
-
-def share_queries(engine: Engine, rows: ir.Table, sharing: QuerySharing) -> tuple[ir.Table, pa.Table]:
-    """Put a label and the user's share in place of the query; also the sealed queries by label."""
-    users_of: dict[str, list[str]] = {}
-    for batch in engine.batches(rows.select("user", "query").distinct()):
-        for user, query in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            users_of.setdefault(query, []).append(user)
-    known: dict[str, list[str]] = {name: [] for name in ("user", "query", "label", "share_x", "share_y")}
-    for query, users in users_of.items():
-        points = sharing.shares(users, query)
-        known["user"] += users
-        known["query"] += [query] * len(users)
-        known["label"] += [sharing.label(query)] * len(users)
-        known["share_x"] += [f"{x:064x}" for x, _ in points]
-        known["share_y"] += [f"{y:064x}" for _, y in points]
-    sealed = pa.table(
-        {
-            "label": pa.array(map(sharing.label, users_of), pa.string()),
-            "sealed": pa.array(map(sharing.seal, users_of), pa.string()),
-        }
-    )
-    shares = pa.table({name: pa.array(texts, pa.string()) for name, texts in known.items()})
-    return rows.join(engine.register(shares), ["user", "query"]), sealed.sort_by("label")
 
 
 def split_personality(

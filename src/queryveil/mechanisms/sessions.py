@@ -57,14 +57,14 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequ
     """Rows of events as a table (session, query): sessions under random numbers, in the order of these numbers.
 
     `text` is the column to publish as the query. The order inside a session is by time, then by this text. Further
-    columns of text to publish are named by `also`, and stand in front.
+    columns of text or integers to publish are named by `also`, and stand in front.
     """
     order = [column for column in ("user", "session", "time", text, *also) if column in rows.columns]
     shown = {**{name: rows[name] for name in also}, "query": rows[text]}
     published = {f"published_{name}": column for name, column in shown.items()}
     rows = rows.order_by(order).select("user", "session", **published)
     sessions, last, reached = [], None, -1
-    texts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in shown}
+    texts: dict[str, list[pa.Array]] = {name: [] for name in shown}
     # One pass over rows in order, in a stream: who and when is seen here and not kept.
     for batch in log.engine.batches(rows):
         if batch.num_rows == 0:
@@ -73,7 +73,9 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequ
         sessions.append(reached + np.cumsum(starts))
         reached, last = int(sessions[-1][-1]), batch.slice(batch.num_rows - 1)
         for name, parts in texts.items():
-            parts.append(batch.column(f"published_{name}").cast(pa.string()).dictionary_encode())
+            column = batch.column(f"published_{name}")
+            whole = pa.types.is_integer(column.type)
+            parts.append(column if whole else column.cast(pa.string()).dictionary_encode())
     numbers = noise.permutation(reached + 1)[np.concatenate([np.zeros(0, dtype=np.int64), *sessions])]
     # Stable, so that the order inside a session stays.
     place = np.argsort(numbers, kind="stable")
@@ -94,10 +96,12 @@ def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bo
     return changed
 
 
-def _taken(texts: list[pa.DictionaryArray], place: NDArray[np.int64]) -> pa.ChunkedArray:
-    """The texts in another order."""
+def _taken(texts: list[pa.Array], place: NDArray[np.int64]) -> pa.ChunkedArray:
+    """The texts, or integers, in another order."""
     if not texts:
         return pa.chunked_array([], pa.string())
+    if pa.types.is_integer(texts[0].type):
+        return pa.chunked_array([pa.array(np.concatenate([part.to_numpy() for part in texts])[place])])
     unified = pa.chunked_array(texts).unify_dictionaries()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])[place]
     dictionary = unified.chunk(0).dictionary
