@@ -19,6 +19,7 @@ import pytest
 
 import queryveil as qv
 from queryveil import interruptions
+from queryveil.mechanisms import k_session_grouping, k_session_loops
 from tests.command import Outcome, command
 from tests.conftest import many
 
@@ -224,6 +225,30 @@ def test_a_folder_of_somebody_else_is_not_believed(here: Path) -> None:
     done = command(*PUBLISH)
     assert done.code == 2 and "is in the way, and is not a folder of yours alone" in done.err
     assert not (here / "victim").exists() and not (here / "out").exists()
+
+
+def test_the_loops_of_k_session_answer_between_their_steps(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"u{n}\t2026-01-01 00:00:00\tw{n % 17} x{n % 23} y{n % 7}\n" for n in range(300)]
+    (here / "log.tsv").write_text("user\ttime\tquery\n" + "".join(lines))
+    real, steps = k_session_loops.form, []
+
+    def struck(*given: Any) -> Any:
+        found = real(*given)
+        steps.append(found)
+        if len(steps) == 3:  # as if it had come while the compiled loop ran
+            os.kill(os.getpid(), signal.SIGTERM)
+        return found
+
+    monkeypatch.setattr(k_session_grouping, "EFFORT", 1)
+    monkeypatch.setattr(k_session_loops, "form", struck)
+    done = command(*shlex.split("publish log.tsv --method k-session --k 5 --out out"))
+    assert done.code == 130 and not assert_true(done, here, 0)
+    assert len(steps) == 3, "it went on"
+    steps.extend([None] * 3)
+    assert command(*shlex.split("publish log.tsv --method k-session --k 5 --out out")).code == 0
+    assert len(steps) > 60, "the first three were a small part of the work"
 
 
 # -- from Python ---------------------------------------------------------------------------------------------

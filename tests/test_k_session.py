@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
+from queryveil.mechanisms import k_session_grouping
+from queryveil.mechanisms import k_session_loops as loops
 from queryveil.mechanisms.k_session_grouping import KeywordSets, dealt, group
 from tests.conftest import at
 
@@ -70,6 +73,37 @@ def test_groups_have_k_users_and_publish_what_most_of_them_have(given: list[Sess
         added += sum(len(kept - items) for _, items in members)
         deleted += sum(len(items - kept) for _, items in members)
     assert (added, deleted) == (found.added.sum(), found.deleted.sum())
+
+
+def test_work_in_small_steps_gives_the_same_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to stop is heard between two calls of a compiled loop, so that none of them may be long."""
+    random = np.random.default_rng(3)
+    mixed = [
+        (int(user), frozenset(random.integers(0, KEYWORDS, 4).tolist()))
+        for user in random.integers(0, 90, 900)
+    ]
+    calls: dict[int, list[str]] = {}
+    found = []
+    for effort in (10**12, 1):
+        steps = calls.setdefault(effort, [])
+        with monkeypatch.context() as patched:
+            patched.setattr(k_session_grouping, "EFFORT", effort)
+            for name in ("form", "join"):
+                patched.setattr(loops, name, counting(getattr(loops, name), name, steps))
+            found.append(group(coded(mixed), 7))
+    assert np.array_equal(found[0].of_session, found[1].of_session)
+    assert np.array_equal(found[0].items, found[1].items)
+    for name in ("form", "join"):
+        few, many = (calls[effort].count(name) for effort in (10**12, 1))
+        assert many > 3 * few, name
+
+
+def counting(loop: Callable[..., object], name: str, steps: list[str]) -> Callable[..., object]:
+    def counted(*given: object) -> object:
+        steps.append(name)
+        return loop(*given)
+
+    return counted
 
 
 @settings(max_examples=60, deadline=None)

@@ -23,6 +23,8 @@ CANDIDATES_PER_KEYWORD = 500
 """Sessions that are looked at for one keyword of a seed."""
 JOINS = 10
 """How often, on the way through the levels, sessions may join groups that exist."""
+EFFORT = 5_000_000
+"""Steps that a compiled loop does at a time: Python answers a request to stop only between two calls of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ class _Grouping:
         for level in range(1, LEVELS + 1):
             first = 0
             while first < len(self.group):
-                before, steps = self.groups, (level, LEVELS, self.candidates, patience)
+                before, steps = self.groups, (level, LEVELS, self.candidates, patience, EFFORT)
                 first, self.groups, rounds = loops.form(
                     self.coded, self.group, due, lists, fillers, at, first, before, rounds, *steps
                 )
@@ -205,14 +207,19 @@ class _Grouping:
         order = by_user[np.lexsort((users[by_user], place, sizes[by_user]))]
         return loops.Fillers(order.astype(np.int32), np.zeros(1, dtype=np.int64))
 
-    def _join(self, allowed: float) -> Codes:
+    def _join(self, allowed: float) -> Ints:
         """Let sessions join groups that have room, if they lose and gain at most this share of their keywords."""
         starts, kept = majority(self.sets, self.group, self.groups)
         order = np.argsort(np.diff(starts), kind="stable")
         lists = loops.listed(starts, kept, order, self.sets.keywords)
         room = 2 * self.k - 1 - _people(self.sets.users, self.group, self.groups)
         at = loops.bench(room <= 0, 0, 0, 0)
-        return loops.join(self.coded, self.group, lists, room, at, allowed, self.candidates)
+        joined, first = np.zeros(len(self.group), dtype=bool), 0
+        while first < len(self.group):
+            first = loops.join(
+                self.coded, self.group, lists, room, joined, at, first, allowed, self.candidates, EFFORT
+            )
+        return np.flatnonzero(joined)
 
     def _leftovers(self) -> None:
         """Sessions that have too little in common with others: groups of their own, or anew with a poor one."""

@@ -223,22 +223,26 @@ def form(
     levels: int,
     most: int,
     patience: int,
+    effort: int,
 ) -> tuple[int, int, int]:
     """Make groups around the sets from `first` on that are due, where cost per keyword is within the level.
 
-    Stops once `patience` sets have a group, so that the lists can be made anew. What a set can get only becomes
-    dearer while others are taken, so one that was found too dear waits for the level of what it would have cost.
+    Stops once `patience` sets have a group, so that the lists can be made anew, and after about `effort` steps, so that
+    a request to stop is heard; the next call goes on where this one stopped. What a set can get only becomes dearer
+    while others are taken, so one that was found too dear waits for the level of what it would have cost.
     """
     k = len(at.members)
     for seed in range(first, len(group)):
-        if patience <= 0:
+        if patience <= 0 or effort <= 0:
             return seed, groups, round_
         if group[seed] != NO_GROUP or due[seed] > level or sets.starts[seed] == sets.starts[seed + 1]:
             continue
         met = _look(sets.items[sets.starts[seed] : sets.starts[seed + 1]], lists, most, at)
         wanted, chosen, cost = _POOL * k, 0, 1.0
+        effort -= met + _FARTHEST
         while True:
             pool = _nearest(met, wanted, at)
+            effort -= pool * k
             round_ += 1
             chosen, cost = _choose(sets, seed, pool, k, round_, at)
             if chosen == k:
@@ -261,27 +265,39 @@ def form(
 
 
 @compiled
-def join(sets: Sets, group: Codes, lists: Lists, room: Ints, at: Bench, allowed: float, most: int) -> Codes:
-    """Put each set without a group into the group whose keywords are nearest, if that costs little enough.
+def join(
+    sets: Sets,
+    group: Codes,
+    lists: Lists,
+    room: Ints,
+    joined: npt.NDArray[np.bool_],
+    at: Bench,
+    first: int,
+    allowed: float,
+    most: int,
+    effort: int,
+) -> int:
+    """Put each set from `first` on without a group into the group whose keywords are nearest, if that costs little.
 
-    `room` is how many more users each group may have. Returns the sets that joined.
+    `room` is how many more users each group may have; the sets that joined are marked. Stops after about `effort`
+    steps, and returns where to go on.
     """
-    joined = np.zeros(len(group), dtype=np.int32)
-    number = 0
-    for row in range(len(group)):
+    for row in range(first, len(group)):
+        if effort <= 0:
+            return row
         if group[row] != NO_GROUP:
             continue
         own = sets.items[sets.starts[row] : sets.starts[row + 1]]
         met = _look(own, lists, most, at)
+        effort -= met + len(own)
         best, least = -1, len(own)
         for one in range(met):
             if at.apart[one] < least:
                 best, least = at.touched[one], at.apart[one]
         if best >= 0 and least <= allowed * len(own):
             group[row] = best
-            joined[number] = row
-            number += 1
+            joined[row] = True
             room[best] -= 1
             if room[best] == 0:
                 at.overlap[best] = TAKEN
-    return joined[:number]
+    return len(group)
