@@ -230,6 +230,7 @@ def test_a_damaged_manifest_is_told(part: str | None, tmp_path: Path) -> None:
     content = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(content | {part: None}) if part else "[" * 200_000)
     with pytest.raises(
-        qv.InputError, match=r"(cannot be read|was changed).*; see what is wrong with queryveil release verify"
+        qv.InputError,
+        match=r"(cannot be read|was changed).*; see what is wrong with queryveil release verify",
     ):
         qv.load(tmp_path / "out")
