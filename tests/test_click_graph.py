@@ -248,7 +248,7 @@ def test_wrong_parameters_are_refused_with_the_reason(parameters: dict[str, Any]
 def test_a_log_without_times_or_clicks_is_refused_before_anything_is_charged(tmp_path: Path) -> None:
     ledger = qv.Ledger(str(tmp_path / "ledger.db"))
     ledger.open("log", epsilon=10, delta=0.5, neighbours="add-remove-one-user")
-    clicks = qv.ClickGraph(epsilon=1, delta=0.1, epsilon_clicks=1, urls="private", delta_clicks=0.1)
+    clicks = qv.ClickGraph(epsilon=1, delta=1e-5, epsilon_clicks=1, urls="private", delta_clicks=1e-5)
     no_time = pa.table({"user": ["a"], "query": ["q"]})
     no_clicks = log_of(("a", 0, "q", None))
     for table, said in (

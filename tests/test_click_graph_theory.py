@@ -203,7 +203,7 @@ def test_given_noise_and_threshold_delta_is_computed() -> None:
 
 
 def test_the_number_of_users_is_never_told_but_a_large_delta_is_warned_of() -> None:
-    method = qv.ClickGraph(epsilon=1, delta=1e-3)
+    method = qv.ClickGraph(epsilon=1, delta=9e-4)
     with_users = method.plan(users=12_345)
     assert "12345" not in str(with_users.as_dict() | {"warnings": []})
     assert "1/users" in with_users.warnings[0] and "too large" in with_users.warnings[0]

@@ -89,7 +89,8 @@ def release(**tables: pa.Table) -> qv.Release:
 
 def test_a_click_graph_release_is_a_graph_in_memory_and_on_disk(tmp_path: Path) -> None:
     true = qv.Graph.of_log(qv.read(table(ROWS)))
-    made = release(queries=true.queries, clicks=true.clicks, reformulations=true.reformulations)
+    tables = {"queries": true.queries, "clicks": true.clicks, "reformulations": true.reformulations}
+    made = qv.Release(plan=qv.ClickGraph(epsilon=1, delta=1e-6).plan(), tables=tables)
     check(qv.Graph.of_release(made))
     made.save(tmp_path / "release")
     check(qv.Graph.of_release(tmp_path / "release"))

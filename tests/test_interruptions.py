@@ -254,6 +254,14 @@ def test_the_loops_of_k_session_answer_between_their_steps(
 # -- from Python ---------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def pythons_own_answer() -> Iterator[None]:
+    """Spark puts a handler of its own in place, and it stays after the test that started Spark."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_signals_that_are_held_back_are_answered_afterwards() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt), interruptions.held(), interruptions.held():

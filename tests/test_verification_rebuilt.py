@@ -99,7 +99,7 @@ def edit(release: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     "change",
     {
         "a query in how": lambda content: content.update(how=content["how"] + " my neighbour's illness"),
-        "a path in how": lambda content: content.update(how=content["how"] + " From /home/anna/log.tsv."),
+        "a path in how": lambda content: content.update(how=content["how"] + " From /srv/anna/log.tsv."),
         "what": lambda content: content.update(what="Harmless counts"),
         "rows under a signature": lambda content: content.update(signature=["u17\tillness"]),
         "a caveat less": lambda content: content["guarantee"]["caveats"].pop(),

@@ -14,10 +14,11 @@ from typing import ClassVar
 _HARMLESS = re.compile(r"[\w.+-]+(\[[\w*, ]*\])?(://[\w.,:/+~-]*)?", re.ASCII)
 """A name, or an address of a scheme, a host, a port and a path: no user, no parameter, no fragment."""
 _KIND = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"([a-z][a-z0-9+.-]*:)(/{0,2})[^\s'\"]*(?:[?;#=][^\s'\"]*|:[^\s'\"]*@[^\s'\"]*)", re.IGNORECASE
+_WORD = re.compile(r"[^\s'\"]+")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}:/{0,2}", re.IGNORECASE)
+_SETTING = re.compile(
+    r"((?:password|passwd|pwd|token|secret|api_?key)\s{0,9}=\s{0,9})[^\s'\"]+", re.IGNORECASE
 )
-_SETTING = re.compile(r"(\w*(?:password|passwd|pwd|token|secret|api_?key)\s*=\s*)[^\s'\"]+", re.IGNORECASE)
 
 
 class QueryveilError(Exception):
@@ -104,4 +105,15 @@ def shown_address(address: str) -> str:
 
 def without_secrets(text: str) -> str:
     """A sentence without the passwords and tokens of addresses in it, wherever they were typed."""
-    return _SETTING.sub(r"\1...", _ADDRESS.sub(r"\1\2...", text))
+    return _SETTING.sub(r"\1...", _WORD.sub(_without_parameters, text))
+
+
+def _without_parameters(word: re.Match[str]) -> str:
+    """A word; of an address with a user's password, parameters or a fragment only its kind."""
+    text = word.group()
+    scheme = _SCHEME.search(text)
+    if scheme is None:
+        return text
+    rest = text[scheme.end() :]
+    telling = any(mark in rest for mark in "?;#=") or ":" in rest.rpartition("@")[0]
+    return f"{text[: scheme.end()]}..." if telling else text

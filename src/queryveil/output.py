@@ -17,7 +17,7 @@ from queryveil import appearing, folder
 from queryveil.errors import OutputError, UsageError
 
 # A scheme and a slash, of which a path keeps one; or the letter of a drive.
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:([/\\]|$)|[A-Za-z]:")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:([/\\]|$)|[A-Za-z]:")
 
 
 _UPLOADED = {
