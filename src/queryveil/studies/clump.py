@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from queryveil.mechanisms.generalised import Coded, Vocabulary, code
 from queryveil.report import figures
 from queryveil.report.figures import Scale, Words
 from queryveil.studies.frame import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study, Value
+
+if TYPE_CHECKING:
+    from queryveil.transactions import Bags, Grouping, Tree
 
 OURS, DISTINCT, PAPERS, PARTITION = "clump", "clump-distinct", "clump-paper", "partition"
 GGD, NCP, LENGTH, LEVEL = "ggd-per-item", "ncp-per-item", "mean-length", "mean-level"
@@ -47,18 +50,26 @@ _METRICS = (
 
 
 def _prepare(given: Given) -> Coded:
-    from queryveil.transactions import Bags, Tree, clump, partition
+    from queryveil.transactions import Bags, Tree
 
     coded = code(given.the_log, Vocabulary.of(None), "users")
-    warm = Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]])
-    for rules in _RULES.values():
-        clump(*warm, 2, **rules)
-    partition(*warm, 2)
+    for method in _NAMES:  # compile
+        _grouped(method, Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]]), 2, 10)
     return coded
 
 
+def _grouped(method: str, tree: Tree, bags: Bags, k: int, r: int) -> Grouping:
+    """As `publish --method clump` groups by default, with `--algorithm paper` and its rules, or as Partition does."""
+    from queryveil.transactions import clump, crowds_first, partition
+
+    if method == PARTITION:
+        return partition(tree, bags, k)
+    chosen = clump if method == PAPERS else crowds_first
+    return chosen(tree, bags, k, r, **_RULES[method])
+
+
 def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
-    from queryveil.transactions import Bags, Tree, clump, partition
+    from queryveil.transactions import Bags, Tree
 
     filled = np.flatnonzero(coded.bags.lengths)
     size = min(int(cell["users"]), len(filled))
@@ -75,10 +86,7 @@ def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
     bags = Bags(pruned.renumbered(before[some.items]), some.offsets)
     for repeat in range(given.repeats):
         start = time.process_time()
-        if cell["method"] == PARTITION:
-            found = partition(tree, bags, cell["k"])
-        else:
-            found = clump(tree, bags, cell["k"], cell["r"], **_RULES[cell["method"]])
+        found = _grouped(cell["method"], tree, bags, cell["k"], cell["r"])
         figures = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
         figures[SECONDS] = time.process_time() - start
         for metric, value in figures.items():
