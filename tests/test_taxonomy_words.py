@@ -111,6 +111,51 @@ def test_whole_queries_by_command(method: type[qv.Clump], sweets: str, tmp_path:
     assert uncovered["word"].to_pylist() == ["cheap ice cream"]
 
 
+def semantic(sweets: str, **given: Any) -> qv.Semantic:
+    """At epsilon 1000 another concept than the true one comes with probability below 1e-8."""
+    return qv.Semantic(epsilon=1000, epsilon_per="query", taxonomy=sweets, **given)
+
+
+def test_a_query_is_one_phrase_for_semantic_if_asked_for(sweets: str) -> None:
+    log = qv.read(many(20, ["vanilla ice cream", "cheap ice cream", "Ice", "ice and cream", "rock roll bar"]))
+    drawn = Counter(qv.publish(log, semantic(sweets, whole_queries=True)).tables["log"]["query"].to_pylist())
+    assert drawn == {"vanilla ice cream": 20, "ice": 20, "rock & roll bar": 20}
+    by_phrase = Counter(qv.publish(log, semantic(sweets)).tables["log"]["query"].to_pylist())
+    assert by_phrase["ice cream"] == 20 and by_phrase["ice, cream"] == 20
+
+
+def test_whole_queries_are_padded_and_capped_as_phrases_are(sweets: str) -> None:
+    log = qv.read(many(20, ["cheap ice cream", "ice", "cream", "ice cream"]))
+    capped = qv.publish(log, semantic(sweets, whole_queries=True, max_phrases=2))
+    assert Counter(capped.tables["log"]["query"].to_pylist()) == {"ice": 20, "cream": 20}
+    padded = qv.publish(log, semantic(sweets, whole_queries=True, max_phrases=7, pad=True))
+    assert padded.tables["log"].num_rows == 20 * 7
+
+
+def test_whole_queries_leave_no_words_to_keep(sweets: str) -> None:
+    with pytest.raises(qv.UsageError, match="no words to keep"):
+        semantic(sweets, whole_queries=True, keep_words="function")
+
+
+def test_whole_queries_for_semantic_by_command(sweets: str, tmp_path: Path) -> None:
+    queries = ["vanilla ice cream", "cheap ice cream", "best ice cream", "ice cream recipe"]
+    pq.write_table(many(3, queries), tmp_path / "log.parquet")
+    out = tmp_path / "out"
+    given = ["--epsilon", "9", "--taxonomy", sweets, "--whole-queries"]
+    done = command(
+        "publish", str(tmp_path / "log.parquet"), "--method", "semantic", *given, "--out", str(out)
+    )
+    assert done.code == 0, done.err
+    assert "75 % of the log's queries have no concept" in " ".join(done.out.split())
+    planned = command("plan", "semantic", *given, "--json").document
+    assert any("queries that are names of concepts" in one for one in planned["guarantee"]["caveats"])
+    assert command("release", "verify", str(out), "--taxonomy", sweets).code == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["parameters"]["whole_queries"] is True and "as a whole" in manifest["how"]
+    # The share of known queries is the log's, and no file of the release has it.
+    assert all(b"75 %" not in file.read_bytes() for file in out.iterdir())
+
+
 # -- most words unknown --------------------------------------------------------------------------------------
 
 UNKNOWN = ["wetterbericht münchen", "günstige flüge", "dog"]

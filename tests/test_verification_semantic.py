@@ -24,6 +24,7 @@ METHODS: dict[str, qv.Mechanism] = {
     "capped": qv.Semantic(epsilon=2, epsilon_per="query", max_phrases=3),
     "per-topic": qv.Semantic(epsilon=2, domain="per-topic", topics=("disease", "sport")),
     "tight": qv.Semantic(epsilon=2, max_phrases=3, domain="disease", tight=True),
+    "whole": qv.Semantic(epsilon=2, whole_queries=True),
     "histogram": qv.ProfileHistogram(epsilon=2, max_queries=3, domain="disease"),
 }
 
@@ -97,6 +98,10 @@ CASES: list[tuple[str, Change, str]] = [
     ("padded", drop_last, "phrases"),
     ("padded", row(0, query="flu.n.01, flu.n.01"), "phrases"),
     ("capped", row(0, query=", ".join(["disease.n.01"] * 4)), "phrases"),
+    ("whole", row(0, query="disease.n.01, disease.n.01"), "phrases"),
+    ("whole", put("parameters", "whole_queries", value=False), "sentences"),
+    ("whole", put("parameters", "whole_queries", value="yes"), "parameters"),
+    ("whole", put("parameters", "keep_words", value="function"), "parameters"),
     ("histogram", drop_last, "phrases"),
     ("plain", put("guarantee", "epsilon", value=1), "promise"),
     ("capped", put("guarantee", "epsilon", value=2), "promise"),

@@ -71,6 +71,7 @@ class Semantic:
         choices=("none", "function", "modifiers"),
         default="none",
     )
+    whole_queries: bool = param("take a query as one phrase, not its words", default=False)
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
     )
@@ -92,6 +93,11 @@ class Semantic:
             )
         if self.pad and self.keep_words != "none":
             raise UsageError("padding has no words to keep", "drop --pad or --keep-words")
+        if self.whole_queries and self.keep_words != "none":
+            raise UsageError(
+                "a whole query that is one phrase leaves no words to keep",
+                "drop --whole-queries or --keep-words",
+            )
 
     # -- before data ---------------------------------------------------------------------------------------------
 
@@ -189,10 +195,10 @@ class Semantic:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise, self.slots) as rows:
-            for some in drawn(log, self, run.noise, keep=self.keep_words):
+            for some in drawn(log, self, run.noise, keep=self.keep_words, whole=self.whole_queries):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()
-            rows.tally.warn(run)
+            rows.tally.warn(run, "queries" if self.whole_queries else "phrases")
             counts = rows.tally.counts
             replaced = counts.get("phrases replaced", 0)
             say(

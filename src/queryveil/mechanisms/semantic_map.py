@@ -67,11 +67,12 @@ class _Drawing:
     """None for WordNet, which every worker has and makes tables of once."""
     noise: Noise
     keep: str
+    whole: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Drawn]:
         for window in by_user(batches):
             choice, tally = self.choice or self.method.choice(), Tally()
-            names, found = phrases_of(window, choice.taxonomy, tally, self.keep)
+            names, found = phrases_of(window, choice.taxonomy, tally, self.keep, whole=self.whole)
             for own_names, own, noise in self._with_noise(names, found):
                 replaced = self.method.replaced(own, choice, noise, tally)
                 yield Drawn(own_names, replaced, tally)
@@ -91,9 +92,14 @@ class _Drawing:
             yield names.slice(first, own.users), own, noise
 
 
-def drawn(log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none") -> Iterator[Drawn]:
-    """What is drawn for all users of a log, each of them once, in any order."""
+def drawn(
+    log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none", whole: bool = False
+) -> Iterator[Drawn]:
+    """What is drawn for all users of a log, each of them once, in any order.
+
+    `keep` says which words around phrases to keep, `whole` that a query is one phrase or none.
+    """
     choice = None if method.taxonomy is None else method.choice()
     rows, order = events(log)
     columns = dict.fromkeys([*TEXTS, *order])
-    return log.engine.map_users(rows, order, list(columns), _Drawing(method, choice, noise, keep))
+    return log.engine.map_users(rows, order, list(columns), _Drawing(method, choice, noise, keep, whole))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from queryveil import language
 from queryveil.log import SearchLog
 from queryveil.mechanisms.frame import MOST_UNKNOWN, Run
+from queryveil.mechanisms.transaction_words import concepts_of
 from queryveil.noise import Noise
 from queryveil.taxonomy import Taxonomy
 from queryveil.taxonomy.function_words import FUNCTION_WORDS
@@ -129,12 +130,12 @@ class Tally:
             self.add(what, number)
         return self
 
-    def warn(self, run: Run) -> None:
+    def warn(self, run: Run, noun: str = "phrases") -> None:
         """Tell the curator if the taxonomy knows little of the log. The share is the log's, and never published."""
         phrases, without = (self.counts.get(what, 0) for what in ("phrases", "phrases without a concept"))
         if without > MOST_UNKNOWN * phrases:
             run.warn(
-                f"{100 * without / phrases:.0f} % of the log's phrases have no concept in the taxonomy and are left "
+                f"{100 * without / phrases:.0f} % of the log's {noun} have no concept in the taxonomy and are left "
                 "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
             )
 
@@ -198,11 +199,12 @@ def _end_of_user(table: pa.Table, after: int) -> int | None:
 
 
 def phrases_of(
-    window: pa.Table, taxonomy: Taxonomy, tally: Tally, keep: str = "none"
+    window: pa.Table, taxonomy: Taxonomy, tally: Tally, keep: str = "none", *, whole: bool = False
 ) -> tuple[pa.StringArray, Phrases]:
     """The names of the users of a window, and their phrases with a concept.
 
-    `keep` says which words around them to hand out too: none, function words, or modifiers as well.
+    `keep` says which words around them to hand out too: none, function words, or modifiers as well. With `whole` a
+    query is one phrase.
     """
     users = window["user"].combine_chunks()
     starts = _changes(users)
@@ -211,7 +213,8 @@ def phrases_of(
     moments = starts | _changes(window["time"].combine_chunks()) if "time" in window.column_names else starts
     coded = pc.fill_null(window["query"], "").combine_chunks().dictionary_encode()
     rows = coded.indices.to_numpy().astype(np.int64)
-    mapped = language.mapping(coded.dictionary.to_pylist(), taxonomy, parts=keep != "none")
+    texts = coded.dictionary.to_pylist()
+    mapped = _whole(texts, taxonomy) if whole else language.mapping(texts, taxonomy, parts=keep != "none")
     lengths = np.diff(mapped.offsets)[rows]
     places = runs(mapped.offsets[:-1][rows], lengths)
     tally.users += int(owners[-1]) + 1
@@ -227,6 +230,15 @@ def phrases_of(
         None if moments.all() else np.repeat(np.cumsum(moments), lengths),
     )
     return users.take(pa.array(np.flatnonzero(starts))), phrases
+
+
+def _whole(texts: list[str], taxonomy: Taxonomy) -> language.Mapped:
+    """Each text as one phrase, which has a concept if it is a name of one; an empty text has none."""
+    concepts = concepts_of(texts, taxonomy)
+    phrases = np.fromiter(map(bool, texts), np.int32, len(texts))
+    found = (concepts >= 0) & (phrases > 0)
+    offsets = np.concatenate(([0], np.cumsum(found, dtype=np.int64)))
+    return language.Mapped(offsets, concepts[found], phrases, phrases - found.astype(np.int32))
 
 
 def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:

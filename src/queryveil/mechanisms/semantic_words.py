@@ -55,9 +55,25 @@ _KEPT_EXAMPLE = {
 }
 
 
+_SHAPE = (
+    "how many queries a user has, and how many phrases each of them, is published as it is, counting phrases "
+    "that the domain has a concept for and no others: that someone has a row says for certain that they "
+    "searched for something inside the domain, which tells much if it is narrow. A made-up example: someone "
+    "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, "
+    "of one, two and one concept"
+)
+_SHAPE_OF_WHOLE = (
+    "how many queries a user has is published as it is, counting queries that are names of concepts of the domain "
+    "and no others: that someone has a row says for certain that they searched for something inside the domain, "
+    "which tells much if it is narrow. A made-up example: someone who asked for 'measles', then for 'fever', then "
+    "for 'smith tennis lessons near here' and then for 'tennis' has three rows, of one concept each"
+)
+
+
 def what(method: Semantic) -> str:
     where = " of its topic" if method.per_topic else ""
-    return f"A search log with a random concept{where} in place of every phrase, and random numbers for users"
+    replaced = "query" if method.whole_queries else "phrase"
+    return f"A search log with a random concept{where} in place of every {replaced}, and random numbers for users"
 
 
 def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
@@ -85,10 +101,20 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
         if method.keep_words != "none"
         else ""
     )
+    cut, left_out = (
+        (
+            f"Each query as a whole was one phrase, and was looked up in a taxonomy ({taxonomy}).",
+            "Queries that are no name of a concept were left out.",
+        )
+        if method.whole_queries
+        else (
+            f"Queries were cut into noun phrases, and each phrase was looked up in a taxonomy ({taxonomy}).",
+            "Phrases without a concept, and queries without a phrase, were left out.",
+        )
+    )
     return (
-        f"Queries were cut into noun phrases, and each phrase was looked up in a taxonomy ({taxonomy}). It was "
-        f"replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} Phrases without a "
-        f"concept, and queries without a phrase, were left out.{padded}{kept} Users are in the order of "
+        f"{cut} It was replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} "
+        f"{left_out}{padded}{kept} Users are in the order of "
         "random numbers; times, urls and ranks were left out."
     )
 
@@ -98,11 +124,7 @@ def caveats(method: Semantic) -> tuple[str, ...]:
     found = []
     if not method.pad:
         found.append(
-            "how many queries a user has, and how many phrases each of them, is published as it is, counting phrases "
-            "that the domain has a concept for and no others: that someone has a row says for certain that they "
-            "searched for something inside the domain, which tells much if it is narrow. A made-up example: someone "
-            "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, "
-            "of one, two and one concept"
+            (_SHAPE_OF_WHOLE if method.whole_queries else _SHAPE)
             + ("" if method.per_topic else ", none of which needs to be about health or sport")
             + ". Whoever knows that this person posed three such queries finds the rows by counting, and "
             + (
@@ -182,7 +204,11 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[str, ...]:
     if method.pad:
         return of_equal_rows(method.total(), near)
     kept = "by the words that were kept, which stand as typed" if method.keep_words != "none" else ""
-    counts = "by the number of queries, and of phrases in each of them, which are published as they are"
+    counts = (
+        "by the number of queries, which is published as it is"
+        if method.whole_queries
+        else "by the number of queries, and of phrases in each of them, which are published as they are"
+    )
     certain = _certain(method, labels)
     single = method.per_single_phrase
     # Phrases add up, so that a bound for each of them is none for a person.

@@ -42,6 +42,11 @@ def items_of(texts: pa.StringArray, taxonomy: Taxonomy, *, whole: bool) -> Items
     return Items(flat, starts, words, names.concepts(words))
 
 
+def concepts_of(texts: Sequence[str], taxonomy: Taxonomy) -> Numbers:
+    """For each text the concept that has it as a name, -1 if none has."""
+    return _names(taxonomy).concepts(texts)
+
+
 # -- single words --------------------------------------------------------------------------------------------
 
 

@@ -57,9 +57,11 @@ _SEMANTIC: dict[str, Rule] = {
     "keep_words": one_of("none", "function", "modifiers"),
     "tight": lambda value: isinstance(value, bool),
     "pad": lambda value: isinstance(value, bool),
+    "whole_queries": lambda value: isinstance(value, bool),
 }
 _HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
-_OPTIONAL = {"topics", "max_phrases"}
+_OPTIONAL = {"topics", "max_phrases", "whole_queries"}
+"""Left out where there is none; `whole_queries` by earlier versions, for which it was always false."""
 
 
 def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
@@ -112,6 +114,8 @@ def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
         yield "a domain per topic has no topics"
     if given.get("criterion") == "sqc2" and "topics" not in given:
         yield "criterion sqc2 has no topics"
+    if given.get("whole_queries") and given.get("keep_words") != "none":
+        yield "whole queries have no words to keep"
 
 
 def _semantic_figures(manifest: Manifest) -> Iterator[str]:
@@ -240,9 +244,15 @@ def _row_checks(
         judge("labels", _labels_words(manifest), lambda: _labels(manifest, table)),
     ]
     # Words that were kept may have commas of their own.
-    if manifest.section("parameters").get("keep_words", "none") == "none":
+    given = manifest.section("parameters")
+    if given.get("keep_words", "none") == "none":
+        single = padded or given.get("whole_queries") is True
         made.append(
-            judge("phrases", _phrases_words(most, padded), lambda: _phrases(table, most, padded=padded))
+            judge(
+                "phrases",
+                _phrases_words(most, padded=padded, single=single),
+                lambda: _phrases(table, most, padded=padded, single=single),
+            )
         )
     return made
 
@@ -308,16 +318,18 @@ def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dic
     return known[node]
 
 
-def _phrases_words(most: int | None, padded: bool) -> str:
+def _phrases_words(most: int | None, *, padded: bool, single: bool) -> str:
     if padded:
         return f"every user has exactly {most} queries of one phrase"
+    if single:
+        return "every query has one phrase" + (f", and no user has more than {most}" if most else "")
     return f"no user has more than {most} phrases" if most else "every query has a phrase"
 
 
-def _phrases(table: pa.Table, most: int | None, *, padded: bool) -> Iterator[str]:
+def _phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -> Iterator[str]:
     lengths = _integers(pc.add(pc.count_substring(table["query"], ", "), 1))
     per_user = np.bincount(_integers(table["user"]), weights=lengths)
-    if padded and (lengths != 1).any():
+    if single and (lengths != 1).any():
         yield "a query has several phrases"
     if padded and (per_user != most).any():
         yield f"a user does not have {most} phrases"
