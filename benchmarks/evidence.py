@@ -23,7 +23,7 @@ import duckdb
 
 import queryveil as qv
 import study_runs
-from queryveil.contribution import Bound, bounded, counts
+from queryveil.count.contribution import Bound, bounded, counts
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE.parent / "docs" / "evidence"

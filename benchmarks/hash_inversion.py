@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 import queryveil as qv
-from queryveil.inversion.judging import score
-from queryveil.inversion.matching import Sides
-from queryveil.studies.hashed_halves import Hashed, halves
+from queryveil.attack.inversion.judging import score
+from queryveil.attack.inversion.matching import Sides
+from queryveil.study.hashed_halves import Hashed, halves
 
 
 def timed(work: Callable[[], Any], runs: int) -> tuple[Any, dict[str, float]]:

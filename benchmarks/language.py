@@ -48,7 +48,7 @@ def once(count: int) -> dict[str, float]:
     draw = random.Random(1)  # noqa: S311 (which queries are timed is no secret)
     logs = {"generated": queries, "shuffled": shuffled(queries, draw), "invented": invented(count, draw)}
     import queryveil as qv
-    from queryveil.language import mapping
+    from queryveil.language.concepts import mapping
 
     figures: dict[str, float] = {}
     start = time.perf_counter()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import queryveil as qv
-from queryveil.utility.frame import Original, Released
+from queryveil.measure.measure import Original, Released
 
 LEFT_OUT = frozenset({"keyword-generation", "pattern-ranking"})
 """They need a concept or a pattern."""

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import opendp.prelude as dp
 
-from queryveil.noise import LaplaceSampler, Noise, SystemBits
+from queryveil.privacy.noise import LaplaceSampler, Noise, SystemBits
 
 SCALES = [0.5, 10.0, 64.0, 1000.0, 10_000.0, 1e9]
 

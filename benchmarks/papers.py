@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import queryveil as qv
-from queryveil.generator import write_results
+from queryveil.synthetic.generator import write_results
 
 PAPERS: dict[str, tuple[str, ...]] = {
     "zealous": (

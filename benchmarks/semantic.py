@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 import queryveil as qv
-from queryveil.mechanisms.semantic_domain import Choice
-from queryveil.mechanisms.semantic_draws import Exponential
-from queryveil.noise import Noise
+from queryveil.mechanisms.semantic.domain import Choice
+from queryveil.mechanisms.semantic.draws import Exponential
+from queryveil.privacy.noise import Noise
 
 TOPICS = ("disease", "scientific discipline", "sport", "social event")
 

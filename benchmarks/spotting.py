@@ -6,7 +6,7 @@ Planted: a generated log whose secrets are known. Names with an address, an illn
 as persons; addresses and illnesses stand beside a town and a state, a place; mail addresses, cards, national ids and
 phone numbers are identifiers. Precision of persons is of the generator's own queries about people, which name one by
 construction: whatever else is taken for a person is wrong, or is a town or brand that looks like one. Checked: the
-queries of tests/spotting/checked.tsv. Speed: different queries per second of processor time, one core, words looked
+queries of tests/language/spotting/checked.tsv. Speed: different queries per second of processor time, one core, words looked
 up for the first time (cold) and known already (warm); loading the lists is told apart.
 """
 
@@ -23,10 +23,10 @@ from typing import Any
 import pyarrow as pa
 
 import queryveil as qv
-from queryveil.generator import vocabulary
-from queryveil.spotting import Kind, Spotter
+from queryveil.language.spotting import Kind, Spotter
+from queryveil.synthetic.generator import vocabulary
 
-CHECKED = Path(__file__).parents[1] / "tests" / "spotting" / "checked.tsv"
+CHECKED = Path(__file__).parents[1] / "tests" / "language" / "spotting" / "checked.tsv"
 HOLDS = {
     "person-address": (Kind.PERSON, Kind.PLACE),
     "person-health": (Kind.PERSON, Kind.PLACE),

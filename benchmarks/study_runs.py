@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import queryveil as qv
-from queryveil.generator import write_results
+from queryveil.synthetic.generator import write_results
 
 SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
 LARGE = qv.LogSettings(rows=6_400_000, seed=1, zipf=0.6)

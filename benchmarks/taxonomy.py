@@ -28,7 +28,7 @@ def seconds(task: Callable[[], object]) -> float:
 
 
 def once() -> dict[str, float]:
-    from queryveil.taxonomy import Taxonomy
+    from queryveil.language.taxonomy import Taxonomy
 
     figures = {"load_s": seconds(Taxonomy.wordnet)}
     nouns = Taxonomy.wordnet()

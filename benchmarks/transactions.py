@@ -24,7 +24,17 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.transactions import Bags, Grouping, Tree, clump, crowds_first, generalises, ggd, lcg, partition
+from queryveil.mechanisms.transactions.algorithms import (
+    Bags,
+    Grouping,
+    Tree,
+    clump,
+    crowds_first,
+    generalises,
+    ggd,
+    lcg,
+    partition,
+)
 
 MEAN_LENGTH = 21
 RULES: dict[str, dict[str, Any]] = {
@@ -40,7 +50,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 def wordnet(rows: int, seed: int = 1, mean_length: int = MEAN_LENGTH) -> tuple[Tree, Bags]:
     """Nouns drawn evenly, by their first sense; the tree is pruned to what occurs."""
-    from queryveil.taxonomy import Taxonomy
+    from queryveil.language.taxonomy import Taxonomy
 
     generator = np.random.default_rng(seed)
     whole = Taxonomy.wordnet()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from queryveil.taxonomy import wordnet
+from queryveil.language.taxonomy import wordnet
 
 FILES = ("data.noun", "index.noun", "noun.exc")
 LICENCE_LINE = re.compile(r"^  ?\d+ ")

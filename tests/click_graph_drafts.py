@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.verification.graph_worth import paper_threshold, thresholded
-from tests.test_verification import ADD_REMOVE, LISTS, SESSIONS, Draft, promised, table, tables
+from queryveil.verification.methods.click_graph.worth import paper_threshold, thresholded
+from tests.verification.test_verification import ADD_REMOVE, LISTS, SESSIONS, Draft, promised, table, tables
 
 SUGGESTIONS = "the suggestion lists are public: a function of the query alone"
 NOT_COVERED = "the clicked urls are taken from the log itself and are not covered by any guarantee"

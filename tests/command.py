@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from queryveil import cli
+from queryveil.show import cli
 
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import queryveil as qv
-from queryveil.generator import LogSettings, generate
+from queryveil.synthetic.generator import LogSettings, generate
 
 # A machine with much else to do is slow, which is no failure.
 settings.register_profile(
@@ -36,7 +36,7 @@ def spark() -> Iterator[qv.SearchLog]:
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """100,000 rows of the generator, as Parquet, with public result lists beside them."""
-    from queryveil.generator import write_results
+    from queryveil.synthetic.generator import write_results
 
     folder = tmp_path_factory.mktemp("generated")
     settings = LogSettings(rows=100_000, users=4_000, seed=7, pool_size=6_000)

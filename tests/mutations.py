@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import queryveil as qv
-from queryveil import folder
-from queryveil.report import documents
+from queryveil.files import folder
+from queryveil.release.documents import writing as documents
 from tests.conftest import at
 
 METHODS: dict[str, qv.Mechanism] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.noise import Noise
+from queryveil.privacy.noise import Noise
 
 
 class SeededBits:

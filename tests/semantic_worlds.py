@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms.semantic_draws import Exponential
-from queryveil.taxonomy.similarity import Domain
+from queryveil.language.taxonomy.similarity import Domain
+from queryveil.mechanisms.semantic.draws import Exponential
 from tests.conftest import at
 
 FOOD = """fruit\tfood

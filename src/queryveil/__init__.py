@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from queryveil.advice import PURPOSES, Advice, Wanted, advise, find_purpose, wanted
-    from queryveil.attacks import (
+    from queryveil.attack import (
         ATTACKS,
         ActiveAttack,
         Attack,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         LinkageAttack,
         SybilAttack,
     )
-    from queryveil.engine import connect
+    from queryveil.attack.inversion import Inversion, Inverted, TokenCounts
+    from queryveil.count.item_kinds import KINDS, ItemKind
     from queryveil.errors import (
         BudgetError,
         CannotBeMet,
@@ -42,16 +43,22 @@ if TYPE_CHECKING:
         QueryveilError,
         UsageError,
     )
-    from queryveil.generator import SETTINGS, LogSettings, generate
-    from queryveil.graph import Graph
-    from queryveil.guarantee import Guarantee
-    from queryveil.identifiers import Identifier, find_identifiers, scrub
-    from queryveil.inspection import Inspection, inspect
-    from queryveil.inversion import Inversion, Inverted, TokenCounts
-    from queryveil.items import KINDS, ItemKind
-    from queryveil.language import Mapped, mapping
-    from queryveil.ledger import Ledger
-    from queryveil.log import SearchLog, read
+    from queryveil.language.concepts import Mapped, mapping
+    from queryveil.language.identifiers import Identifier, find_identifiers, scrub
+    from queryveil.language.spotting import Entity, spot
+    from queryveil.language.taxonomy import Taxonomy
+    from queryveil.measure import MEASURES, Figure, Measure
+    from queryveil.measure.document_frequencies import DocumentFrequencies
+    from queryveil.measure.evaluation import Evaluation, evaluate, measures
+    from queryveil.measure.graph import Graph
+    from queryveil.measure.histograms import Histogram
+    from queryveil.measure.inspection import Inspection, inspect
+    from queryveil.measure.keyword_generation import generate_keywords
+    from queryveil.measure.pattern_ranking import rank_pattern
+    from queryveil.measure.profiles import profile_counts, profile_divergences, profile_loss
+    from queryveil.measure.query_similarity import similar_queries
+    from queryveil.measure.query_suggestions import suggestions
+    from queryveil.measure.substitutions import query_substitutions
     from queryveil.mechanisms import (
         MECHANISMS,
         AdHoc,
@@ -68,47 +75,40 @@ if TYPE_CHECKING:
         TokenHash,
         Zealous,
     )
-    from queryveil.noise import Noise
-    from queryveil.release import Release, load, publish
-    from queryveil.reporting import (
+    from queryveil.mechanisms.ad_hoc.secret_sharing import QuerySharing, open_shared_queries
+    from queryveil.mechanisms.transactions.algorithms import Bags, Tree, ggd, lcg, lm, ncp
+    from queryveil.privacy.guarantee import Guarantee
+    from queryveil.privacy.noise import Noise
+    from queryveil.reading.engine import connect
+    from queryveil.reading.log import SearchLog, read
+    from queryveil.reading.text import keywords, normalise
+    from queryveil.release.ledger.ledger import Ledger
+    from queryveil.release.publish import Release, load, publish
+    from queryveil.release.understanding import refuse_unless_understood
+    from queryveil.show.reports import (
         export_csv,
         keep_attack,
         private_folder,
         write_curator_report,
         write_report,
     )
-    from queryveil.secret_sharing import QuerySharing, open_shared_queries
-    from queryveil.signing import sign
-    from queryveil.spotting import Entity, spot
-    from queryveil.studies import STUDIES, Comparison, Study, compare, find_study
-    from queryveil.synthesis import Synthesized, synthesize
-    from queryveil.taxonomy import Taxonomy
-    from queryveil.text import keywords, normalise
-    from queryveil.transactions import Bags, Tree, ggd, lcg, lm, ncp
-    from queryveil.understanding import refuse_unless_understood
-    from queryveil.utility import MEASURES, Figure, Measure
-    from queryveil.utility.document_frequencies import DocumentFrequencies
-    from queryveil.utility.evaluation import Evaluation, evaluate, measures
-    from queryveil.utility.histograms import Histogram
-    from queryveil.utility.keyword_generation import generate_keywords
-    from queryveil.utility.pattern_ranking import rank_pattern
-    from queryveil.utility.profiles import profile_counts, profile_divergences, profile_loss
-    from queryveil.utility.query_similarity import similar_queries
-    from queryveil.utility.query_suggestions import suggestions
-    from queryveil.utility.substitutions import query_substitutions
+    from queryveil.study import STUDIES, Comparison, Study, compare, find_study
+    from queryveil.synthetic.generator import SETTINGS, LogSettings, generate
+    from queryveil.synthetic.synthesis import Synthesized, synthesize
     from queryveil.verification import Verification, verify
+    from queryveil.verification.signing import sign
 
 # Where each public name lives; it is imported when first used, so that `queryveil --help` is quick.
 _HOME = {
-    "read": "log",
-    "SearchLog": "log",
-    "connect": "engine",
-    "normalise": "text",
-    "keywords": "text",
-    "KINDS": "items",
-    "ItemKind": "items",
-    "inspect": "inspection",
-    "Inspection": "inspection",
+    "read": "reading.log",
+    "SearchLog": "reading.log",
+    "connect": "reading.engine",
+    "normalise": "reading.text",
+    "keywords": "reading.text",
+    "KINDS": "count.item_kinds",
+    "ItemKind": "count.item_kinds",
+    "inspect": "measure.inspection",
+    "Inspection": "measure.inspection",
     "MECHANISMS": "mechanisms",
     "Mechanism": "mechanisms",
     "Plan": "mechanisms",
@@ -119,87 +119,87 @@ _HOME = {
     "KQuery": "mechanisms",
     "KSession": "mechanisms",
     "AdHoc": "mechanisms",
-    "Identifier": "identifiers",
-    "find_identifiers": "identifiers",
-    "scrub": "identifiers",
-    "QuerySharing": "secret_sharing",
-    "open_shared_queries": "secret_sharing",
+    "Identifier": "language.identifiers",
+    "find_identifiers": "language.identifiers",
+    "scrub": "language.identifiers",
+    "QuerySharing": "mechanisms.ad_hoc.secret_sharing",
+    "open_shared_queries": "mechanisms.ad_hoc.secret_sharing",
     "KKeyword": "mechanisms",
     "TokenHash": "mechanisms",
     "Semantic": "mechanisms",
     "ProfileHistogram": "mechanisms",
-    "Guarantee": "guarantee",
-    "Noise": "noise",
-    "publish": "release",
-    "refuse_unless_understood": "understanding",
-    "Release": "release",
-    "load": "release",
-    "write_report": "reporting",
-    "write_curator_report": "reporting",
-    "keep_attack": "reporting",
-    "private_folder": "reporting",
-    "export_csv": "reporting",
+    "Guarantee": "privacy.guarantee",
+    "Noise": "privacy.noise",
+    "publish": "release.publish",
+    "refuse_unless_understood": "release.understanding",
+    "Release": "release.publish",
+    "load": "release.publish",
+    "write_report": "show.reports",
+    "write_curator_report": "show.reports",
+    "keep_attack": "show.reports",
+    "private_folder": "show.reports",
+    "export_csv": "show.reports",
     "verify": "verification",
-    "sign": "signing",
+    "sign": "verification.signing",
     "Verification": "verification",
-    "ATTACKS": "attacks",
+    "ATTACKS": "attack",
     "PURPOSES": "advice",
     "Advice": "advice",
     "advise": "advice",
     "find_purpose": "advice",
     "Wanted": "advice",
     "wanted": "advice",
-    "Attack": "attacks",
-    "AttackInput": "attacks",
-    "AttackResult": "attacks",
-    "SybilAttack": "attacks",
-    "ExposureAttack": "attacks",
-    "HashInversionAttack": "attacks",
-    "Inversion": "inversion",
-    "Inverted": "inversion",
-    "TokenCounts": "inversion",
-    "spot": "spotting",
-    "Entity": "spotting",
-    "ActiveAttack": "attacks",
-    "HomogeneityAttack": "attacks",
-    "LinkageAttack": "attacks",
-    "Graph": "graph",
-    "evaluate": "utility.evaluation",
-    "Evaluation": "utility.evaluation",
-    "measures": "utility.evaluation",
-    "MEASURES": "utility",
-    "Measure": "utility",
-    "Figure": "utility",
-    "DocumentFrequencies": "utility.document_frequencies",
-    "Histogram": "utility.histograms",
-    "query_substitutions": "utility.substitutions",
-    "generate_keywords": "utility.keyword_generation",
-    "similar_queries": "utility.query_similarity",
-    "suggestions": "utility.query_suggestions",
-    "rank_pattern": "utility.pattern_ranking",
-    "profile_counts": "utility.profiles",
-    "profile_divergences": "utility.profiles",
-    "profile_loss": "utility.profiles",
-    "compare": "studies",
-    "find_study": "studies",
-    "Comparison": "studies",
-    "STUDIES": "studies",
-    "Study": "studies",
-    "Ledger": "ledger",
-    "Taxonomy": "taxonomy",
-    "mapping": "language",
-    "Mapped": "language",
-    "Tree": "transactions",
-    "Bags": "transactions",
-    "lcg": "transactions",
-    "lm": "transactions",
-    "ggd": "transactions",
-    "ncp": "transactions",
-    "generate": "generator",
-    "LogSettings": "generator",
-    "SETTINGS": "generator",
-    "synthesize": "synthesis",
-    "Synthesized": "synthesis",
+    "Attack": "attack",
+    "AttackInput": "attack",
+    "AttackResult": "attack",
+    "SybilAttack": "attack",
+    "ExposureAttack": "attack",
+    "HashInversionAttack": "attack",
+    "Inversion": "attack.inversion",
+    "Inverted": "attack.inversion",
+    "TokenCounts": "attack.inversion",
+    "spot": "language.spotting",
+    "Entity": "language.spotting",
+    "ActiveAttack": "attack",
+    "HomogeneityAttack": "attack",
+    "LinkageAttack": "attack",
+    "Graph": "measure.graph",
+    "evaluate": "measure.evaluation",
+    "Evaluation": "measure.evaluation",
+    "measures": "measure.evaluation",
+    "MEASURES": "measure",
+    "Measure": "measure",
+    "Figure": "measure",
+    "DocumentFrequencies": "measure.document_frequencies",
+    "Histogram": "measure.histograms",
+    "query_substitutions": "measure.substitutions",
+    "generate_keywords": "measure.keyword_generation",
+    "similar_queries": "measure.query_similarity",
+    "suggestions": "measure.query_suggestions",
+    "rank_pattern": "measure.pattern_ranking",
+    "profile_counts": "measure.profiles",
+    "profile_divergences": "measure.profiles",
+    "profile_loss": "measure.profiles",
+    "compare": "study",
+    "find_study": "study",
+    "Comparison": "study",
+    "STUDIES": "study",
+    "Study": "study",
+    "Ledger": "release.ledger.ledger",
+    "Taxonomy": "language.taxonomy",
+    "mapping": "language.concepts",
+    "Mapped": "language.concepts",
+    "Tree": "mechanisms.transactions.algorithms",
+    "Bags": "mechanisms.transactions.algorithms",
+    "lcg": "mechanisms.transactions.algorithms",
+    "lm": "mechanisms.transactions.algorithms",
+    "ggd": "mechanisms.transactions.algorithms",
+    "ncp": "mechanisms.transactions.algorithms",
+    "generate": "synthetic.generator",
+    "LogSettings": "synthetic.generator",
+    "SETTINGS": "synthetic.generator",
+    "synthesize": "synthetic.synthesis",
+    "Synthesized": "synthetic.synthesis",
     "QueryveilError": "errors",
     "UsageError": "errors",
     "InputError": "errors",

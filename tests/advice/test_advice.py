@@ -16,7 +16,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.advice import Option
-from queryveil.cli.options import reading_words
+from queryveil.show.cli.options import reading_words
 from tests.command import command
 from tests.conftest import at, many
 

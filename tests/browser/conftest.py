@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 import queryveil as qv
-from tests.report import pages
+from tests.release.documents import pages
 
 
 @dataclass

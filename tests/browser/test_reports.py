@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Opener
-from tests.report import pages
+from tests.release.documents import pages
 
 WIDTHS = (360, 768, 1280)
 CUT = """[...document.querySelectorAll('svg text')].filter(one => {

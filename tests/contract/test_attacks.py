@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import queryveil as qv
-from queryveil.attacks.frame import clopper_pearson, difference
+from queryveil.attack.protocol import clopper_pearson, difference
 from queryveil.parameters import parameters
 from tests.command import command
 from tests.conftest import many

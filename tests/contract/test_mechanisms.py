@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import queryveil as qv
-from queryveil.guarantee import PRIVATE_KINDS
 from queryveil.parameters import parameters
+from queryveil.privacy.guarantee import PRIVATE_KINDS
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "zealous": {"epsilon": 4, "delta": 0.1, "max_items": 3},

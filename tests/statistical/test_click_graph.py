@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import queryveil as qv
-from queryveil.mechanisms import click_graph_theory as theory
+from queryveil.mechanisms.click_graph import theory
 from tests.conftest import at
 from tests.seeded import SeededBits
 from tests.statistical.test_zealous import at_most

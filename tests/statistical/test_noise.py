@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2, chi2_contingency
 
-from queryveil.noise import Bits, GeometricTable, LaplaceSampler, Noise
+from queryveil.privacy.noise import Bits, GeometricTable, LaplaceSampler, Noise
 from tests.seeded import SeededBits
 
 FALSE_ALARM = 1e-6

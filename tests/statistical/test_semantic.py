@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import chi2
 
 import queryveil as qv
-from queryveil.mechanisms.semantic_draws import CRITERIA, Exponential
-from queryveil.noise import Noise
-from queryveil.taxonomy.topics import Topics
+from queryveil.language.taxonomy.topics import Topics
+from queryveil.mechanisms.semantic.draws import CRITERIA, Exponential
+from queryveil.privacy.noise import Noise
 from tests.seeded import SeededBits
 from tests.semantic_worlds import food_file, history, probabilities, sampler, weights
 

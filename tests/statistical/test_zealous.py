@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 import queryveil as qv
-from queryveil.contribution import Bound, bounded, counts
-from queryveil.mechanisms import zealous_theory as theory
-from queryveil.mechanisms.frame import Run
+from queryveil.count.contribution import Bound, bounded, counts
+from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.zealous import theory
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6
@@ -131,6 +131,7 @@ def test_step_1_chooses_uniformly(order_key: str, monkeypatch: pytest.MonkeyPatc
     assert uniform(chosen(order_key, b"another salt"))
     # The twin forgets the user in the key: everybody keeps the same query.
     monkeypatch.setattr(
-        "queryveil.contribution._hash", lambda engine, rows, item, bound: engine.fast_hash(rows[item[0]])
+        "queryveil.count.contribution._hash",
+        lambda engine, rows, item, bound: engine.fast_hash(rows[item[0]]),
     )
     assert not uniform(chosen(order_key, b"one salt"))

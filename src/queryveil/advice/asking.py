@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from queryveil.advice.frame import Advice, Progress, Purpose, Wanted
 from queryveil.advice.pilot import Pilot
+from queryveil.advice.purpose import Advice, Progress, Purpose, Wanted
 from queryveil.errors import UsageError, instead
-from queryveil.log import SearchLog
-from queryveil.strength import delta_limit
+from queryveil.privacy.strength import delta_limit
+from queryveil.reading.log import SearchLog
 
 MOST_USERS = 100_000
 

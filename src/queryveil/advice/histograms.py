@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from queryveil import items
-from queryveil.advice.frame import Advice, Option, Progress, Wanted, against_rule
 from queryveil.advice.pilot import Pilot
+from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
+from queryveil.count import item_kinds
+from queryveil.measure.coverage import coverage
+from queryveil.measure.document_frequencies import DocumentFrequencies
+from queryveil.measure.histograms import Histogram
+from queryveil.measure.index_caching import Index
+from queryveil.measure.precision import kl_divergence
 from queryveil.mechanisms import Zealous
-from queryveil.utility.coverage import coverage
-from queryveil.utility.document_frequencies import DocumentFrequencies
-from queryveil.utility.histograms import Histogram
-from queryveil.utility.index_caching import Index
-from queryveil.utility.precision import kl_divergence
 
 BOUNDS = (1, 2, 4, 6, 8, 12, 20, 40)
 _DRAWS = 5
@@ -45,7 +45,7 @@ class HistogramPurpose:
     @property
     def figures(self) -> Mapping[str, str]:
         said = {
-            "published": f"{items.kind(self.kind).name} that would be published",
+            "published": f"{item_kinds.kind(self.kind).name} that would be published",
             "coverage": "share of the most frequent ones that would be published",
             "kl": "relative entropy of their frequencies, 0 if the release has them in the same proportions; none if "
             "it has none of them",
@@ -56,10 +56,10 @@ class HistogramPurpose:
 
     @property
     def items(self) -> str:
-        return items.kind(self.kind).name
+        return item_kinds.kind(self.kind).name
 
     def check(self, pilot: Pilot) -> None:
-        items.kind(self.kind).rows(pilot.log)
+        item_kinds.kind(self.kind).rows(pilot.log)
         if self.caches:
             pilot.log.need("url", "counting documents by clicks")
 

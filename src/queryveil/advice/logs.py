@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 
-from queryveil.advice.frame import Advice, Option, Progress, Wanted, against_rule
 from queryveil.advice.histograms import mean
 from queryveil.advice.pilot import Pilot
+from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
+from queryveil.measure.coverage import coverage
 from queryveil.mechanisms import ClickGraph
-from queryveil.utility.coverage import coverage
 
 BOUNDS = (1, 5, 10, 20, 40, 80, 160)
 _DRAWS = 5

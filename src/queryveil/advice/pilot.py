@@ -15,12 +15,13 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from queryveil import contribution, graph, items
-from queryveil.contribution import Bound
+from queryveil.count import contribution, item_kinds
+from queryveil.count.contribution import Bound
 from queryveil.errors import CannotBeMet
-from queryveil.log import SearchLog
-from queryveil.noise import Noise
-from queryveil.utility.histograms import Histogram
+from queryveil.measure import graph
+from queryveil.measure.histograms import Histogram
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
 
 _PARTS = 2**20
 
@@ -67,12 +68,12 @@ class Pilot:
     def histogram(self, kind: str, unit: str = "users") -> Histogram:
         """All items of the sample with true counts, scaled up to the whole log."""
         count = {"users": graph.user_counts, "occurrences": graph.occurrence_counts}[unit]
-        return Histogram.of(self._scaled(self.log.engine.arrow(count(self.log, items.kind(kind)))))
+        return Histogram.of(self._scaled(self.log.engine.arrow(count(self.log, item_kinds.kind(kind)))))
 
     def per_user(self, kind: str) -> float:
         """Distinct items of a user, on average."""
-        rows = items.kind(kind).rows(self.log)
-        columns = ["user", *items.kind(kind).columns]
+        rows = item_kinds.kind(kind).rows(self.log)
+        columns = ["user", *item_kinds.kind(kind).columns]
         distinct = rows.filter(rows[columns[1]] != "").select(*columns).distinct()
         found = self.log.engine.arrow(distinct.aggregate(n=distinct.count()))["n"][0].as_py()
         return float(found) / max(1, self.users)
@@ -80,8 +81,8 @@ class Pilot:
     def kept(self, kind: str, most: int) -> pa.Table:
         """Items with the users who keep them among at most so many, scaled up."""
         bound = Bound(most=most, salt=self.noise.key())
-        rows = contribution.bounded(self.log, items.kind(kind), bound)
-        return self._scaled(self.log.engine.arrow(contribution.counts(rows, items.kind(kind).columns)))
+        rows = contribution.bounded(self.log, item_kinds.kind(kind), bound)
+        return self._scaled(self.log.engine.arrow(contribution.counts(rows, item_kinds.kind(kind).columns)))
 
     def first_events(self, most: int) -> pa.Table:
         """Queries with their occurrences among each user's first so many, scaled up."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from queryveil.advice.frame import Advice, Option, Progress, Wanted
 from queryveil.advice.pilot import Pilot
+from queryveil.advice.purpose import Advice, Option, Progress, Wanted
 from queryveil.errors import CannotBeMet
+from queryveil.measure.evaluation import evaluate
+from queryveil.measure.profiles import TOPICS
 from queryveil.mechanisms import Mechanism, Semantic
-from queryveil.release import Release, publish
-from queryveil.utility.evaluation import evaluate
-from queryveil.utility.profiles import TOPICS
+from queryveil.release.publish import Release, publish
 
 _MEASURE = "profile-divergence"
 _MUCH = 0.5

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queryveil import appearing, output
-from queryveil.report import figures
-from queryveil.report.figures import Scale, Words
+from queryveil.charts import figures
+from queryveil.charts.figures import Scale, Words
+from queryveil.files import appearing, output
 
 if TYPE_CHECKING:
-    from queryveil.advice.frame import Advice
+    from queryveil.advice.purpose import Advice
 
 
 def save(advice: Advice, out: Path) -> None:

@@ -2,6 +2,8 @@
 
 A word list is a text with sections: a name in brackets, then entries between commas. A line that begins with # is a
 comment.
+
+May import: errors, parameters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""From the text of a query to the concepts that its noun phrases stand for."""
+"""Finds concepts, names, places and identifiers in the texts of queries.
 
-from __future__ import annotations
-
-from queryveil.language.mapped import Mapped, mapping
-from queryveil.language.reader import Part, Role
-
-__all__ = ["Mapped", "Part", "Role", "mapping"]
+May import: errors, parameters, data, reading.
+"""

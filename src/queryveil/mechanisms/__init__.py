@@ -3,23 +3,25 @@
 A mechanism is a frozen dataclass whose fields are its declared parameters. It can say what it promises without
 any data (`plan`), and turn a log into tables (`protect`). Command line, web form, contract tests, data sheet
 and docs follow from the declaration.
+
+May import: errors, parameters, reading, count, privacy, language.
 """
 
 from __future__ import annotations
 
 from queryveil.errors import UsageError, instead
-from queryveil.mechanisms.ad_hoc import AdHoc
-from queryveil.mechanisms.click_graph import ClickGraph
-from queryveil.mechanisms.clump import Clump
-from queryveil.mechanisms.frame import Mechanism, Plan, Run
+from queryveil.mechanisms.ad_hoc.ad_hoc import AdHoc
+from queryveil.mechanisms.base import Mechanism, Plan, Run
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
-from queryveil.mechanisms.k_session import KSession
-from queryveil.mechanisms.partition import Partition
+from queryveil.mechanisms.k_session.k_session import KSession
 from queryveil.mechanisms.profile_histogram import ProfileHistogram
-from queryveil.mechanisms.semantic import Semantic
+from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.token_hash import TokenHash
-from queryveil.mechanisms.zealous import Zealous
+from queryveil.mechanisms.transactions.clump import Clump
+from queryveil.mechanisms.transactions.partition import Partition
+from queryveil.mechanisms.zealous.zealous import Zealous
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     cls.name: cls

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil import contribution, items
-from queryveil.engine import Engine
-from queryveil.guarantee import K_ANONYMITY, Guarantee
-from queryveil.log import SearchLog
-from queryveil.mechanisms.frame import (
+from queryveil.count import contribution, item_kinds
+from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
     USER_IS_ACCOUNT,
@@ -27,6 +24,9 @@ from queryveil.mechanisms.frame import (
     public_parameters,
 )
 from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.reading.engine import Engine
+from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -106,9 +106,11 @@ class KKeyword:
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         engine = log.engine
         with run.stage("count") as say:
-            words = engine.keep(items.kind("keywords").occurrences(log).select("user", "keyword").distinct())
+            words = engine.keep(
+                item_kinds.kind("keywords").occurrences(log).select("user", "keyword").distinct()
+            )
             whole = engine.arrow(contribution.counts(words, ("keyword",), at_least=self.k))
-            say(f"{items.kind('keywords').counted(whole.num_rows)} of at least {self.k:,} users")
+            say(f"{item_kinds.kind('keywords').counted(whole.num_rows)} of at least {self.k:,} users")
         with run.stage("protect") as say:
             rare = words.anti_join(engine.register(whole.select(["keyword"])), "keyword")
             folded = Folding(engine, self.k)

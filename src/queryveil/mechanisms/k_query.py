@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from queryveil import contribution
-from queryveil.guarantee import K_ANONYMITY, Guarantee
-from queryveil.log import SearchLog
+from queryveil.count import contribution
 from queryveil.mechanisms import sessions
-from queryveil.mechanisms.frame import (
+from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
     USER_IS_ACCOUNT,
@@ -25,6 +23,8 @@ from queryveil.mechanisms.frame import (
     public_parameters,
 )
 from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

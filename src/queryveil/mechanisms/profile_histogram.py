@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil import calibration
 from queryveil.errors import UsageError
-from queryveil.guarantee import PURE, REPLACE, Guarantee
-from queryveil.log import SearchLog
-from queryveil.mechanisms import semantic_words as words
-from queryveil.mechanisms.frame import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
-from queryveil.mechanisms.semantic_domain import PER_TOPIC, Choice
-from queryveil.mechanisms.semantic_draws import NSQC
-from queryveil.mechanisms.semantic_map import drawn
-from queryveil.mechanisms.semantic_rows import Phrases, Tally
-from queryveil.mechanisms.semantic_table import Rows
-from queryveil.noise import Noise
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.semantic import words
+from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
+from queryveil.mechanisms.semantic.draws import NSQC
+from queryveil.mechanisms.semantic.mapping import drawn
+from queryveil.mechanisms.semantic.rows import Phrases, Tally
+from queryveil.mechanisms.semantic.table import Rows
 from queryveil.parameters import param, validate
+from queryveil.privacy import calibration
+from queryveil.privacy.guarantee import PURE, REPLACE, Guarantee
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
 
 _MOST_QUERIES = 10**6
 _LARGEST_SCALE = 2.0**30

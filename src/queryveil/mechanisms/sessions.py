@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.errors import InputError
-from queryveil.log import SearchLog
-from queryveil.noise import Noise
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil import items
+from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet
-from queryveil.guarantee import NONE, Guarantee
-from queryveil.log import SearchLog
 from queryveil.mechanisms import sessions as session_rows
-from queryveil.mechanisms.frame import Plan, Run, public_parameters
+from queryveil.mechanisms.base import Plan, Run, public_parameters
 from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import NONE, Guarantee
+from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -165,7 +165,7 @@ def _parts(log: SearchLog) -> ir.Table:
     # Texts that differ only in what normal form removes have one query, and words that cut into the same tokens.
     texts = rows.group_by("query").aggregate(words=rows["words"].min())
     cut = texts.mutate(token=texts["words"].split(" ")).unnest("token", offset="place")
-    tokens = cut.select("query", "place", token=items.keyword_of(cut["token"]))
+    tokens = cut.select("query", "place", token=item_kinds.keyword_of(cut["token"]))
     return tokens.filter(tokens["token"] != "")
 
 

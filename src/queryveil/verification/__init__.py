@@ -1,31 +1,21 @@
 """Check a release on its own, as its reader would: without the log.
 
 Digests, thresholds, figures and the guarantee are computed anew, by code that shares only the schema of a release
-folder (queryveil.folder) with the writer, so that an error of the writer's is caught and not repeated. Sentences and
+folder (queryveil.files.folder) with the writer, so that an error of the writer's is caught and not repeated. Sentences and
 documents have no second computation: they are written again by the writer's own code (planned, rebuilt) and compared.
 Every field of every file is so either computed, or on the short list of what cannot be checked (unchecked).
+
+May import: errors, parameters, files, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from queryveil.verification import (
-    ad_hoc,
-    anonymity,
-    click_graph,
-    croissant,
-    folder_checks,
-    k_session,
-    manifest,
-    rebuilt,
-    semantic,
-    signature,
-    tables,
-    transactions,
-    unchecked,
-    zealous,
-)
+from queryveil.verification import croissant, manifest, rebuilt, signature, tables, unchecked
+from queryveil.verification import folder as folder_checks
+from queryveil.verification.methods import ad_hoc, anonymity, k_session, semantic, transactions, zealous
+from queryveil.verification.methods.click_graph import click_graph
 from queryveil.verification.outcome import Check, Verification, judge, quoted
 
 __all__ = ["Check", "Verification", "verify"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from queryveil import folder
+from queryveil.files import folder
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queryveil import folder
 from queryveil.errors import InputError
+from queryveil.files import folder
 from queryveil.verification.outcome import Check, judge, quoted
 
 _SECTIONS: dict[str, type] = {

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.errors import QueryveilError
+from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.parameters import Parameter, parameters
-from queryveil.taxonomy import Taxonomy
 
 _TAXONOMY = "taxonomy"
 _FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")

@@ -16,13 +16,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from queryveil import folder
 from queryveil.errors import QueryveilError
+from queryveil.files import folder
+from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import Plan
-from queryveil.release import Release
-from queryveil.report import documents
-from queryveil.taxonomy import Taxonomy
-from queryveil.understanding import REPEATABLE, with_known_noise
+from queryveil.release.documents import writing as documents
+from queryveil.release.publish import Release
+from queryveil.release.understanding import REPEATABLE, with_known_noise
 from queryveil.verification import planned
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted

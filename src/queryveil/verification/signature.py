@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil import folder
-from queryveil.sshsig import Signature, public_keys
+from queryveil.files import folder
 from queryveil.verification.outcome import Check, judge
+from queryveil.verification.sshsig import Signature, public_keys
 
 
 @dataclass(frozen=True)

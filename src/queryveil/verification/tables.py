@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil import folder
+from queryveil.files import folder
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from queryveil import folder
+from queryveil.files import folder
 from queryveil.verification import planned
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.rebuilt import Software

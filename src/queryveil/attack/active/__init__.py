@@ -1,0 +1,1 @@
+"""The active attack: fake accounts, tried on every method."""

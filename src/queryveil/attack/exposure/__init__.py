@@ -1,0 +1,1 @@
+"""The exposure attack: what can be read about people in texts."""

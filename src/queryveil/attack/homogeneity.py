@@ -1,0 +1,350 @@
+"""The homogeneity attack: all who could have posed a query are few, so a crowd of k is most of them.
+
+An attacker need not tell the members of a crowd apart if it shares what he wants to know. Side knowledge is a
+population of n people outside of whom nobody poses a query (the staff of a firm, the patients of a surgery); the
+release says that at least so many did. A member of the population then did with probability min(1, users/n). How
+many users a published query has at least is the method's own promise: k for k-query, the exact count of k-keyword,
+a majority of a group for k-session.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow.compute as pc
+
+from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
+from queryveil.errors import InputError, UsageError
+from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import K_ANONYMITY
+from queryveil.reading.text import keywords, normalise
+
+if TYPE_CHECKING:
+    from queryveil.release.publish import Release
+
+_DELIMITERS = ("\t", ",", ";", "|")
+_MOST_PEOPLE = 10**12
+_BANDS = (1.0, 0.5, 0.1, 0.01)
+_EXAMPLES = 20
+
+Least = Callable[[str], int]
+"""The number of users that a query, or what the method makes of it, has at least; 0 if the release does not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suspicion:
+    """A query, how many people could have posed it, and of how many of them it is known anyway."""
+
+    query: str
+    people: int
+    known: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomogeneityAttack:
+    """A query that nearly everybody in a small group must have posed is learnt about each of them."""
+
+    name: ClassVar[str] = "homogeneity"
+    inputs: ClassVar[tuple[AttackInput, ...]] = (
+        AttackInput(name="release", kind="release", help="A k-anonymous release."),
+        AttackInput(
+            name="population",
+            kind="file",
+            help="Queries with the number of people who could have posed each: columns query, n, and known if any.",
+            needed=False,
+            option=True,
+        ),
+    )
+
+    query: str | None = param("one query, in place of a file", default=None)
+    size: int | None = param(
+        "people who could have posed that query", ge=1, le=_MOST_PEOPLE, default=None
+    )  # fmt: skip
+    known: int | None = param(
+        "people of whom it is known anyway that they posed it, 0 if left out", ge=0, le=_MOST_PEOPLE, default=None
+    )  # fmt: skip
+    show_examples: bool = param("show the queries that are learnt best", default=False)
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if (self.query is None) != (self.size is None):
+            raise UsageError("a query and the size of its population go together", "pass --query and --size")
+        if self.known is not None and self.query is None:
+            raise UsageError(
+                "--known goes with one query", "pass --query and --size too, or a column 'known' in the file"
+            )
+        if self.size is not None and (self.known or 0) > self.size:
+            raise UsageError(
+                "more people are known to have posed the query than could have",
+                "raise --size or lower --known",
+            )
+
+    def run(
+        self,
+        release: Release,
+        population: str | Path | None = None,
+        /,
+        *,
+        progress: Progress | None = None,
+    ) -> AttackResult:
+        """How sure an attacker is of each query, with the release and without it."""
+        suspicions = self._suspicions(population)
+        least = least_users(release)
+        with_release, without, crowds = [], [], []
+        for number, one in enumerate(suspicions, 1):
+            users = least(normalise(one.query))
+            crowds.append(users)
+            with_release.append(min(1.0, max(users, one.known) / one.people))
+            without.append(one.known / one.people)
+            if progress and number % 10_000 == 0:
+                progress(number, len(suspicions))
+        published = [at for at, users in enumerate(crowds) if users]
+        success, control = (_mean([shares[at] for at in published]) for shares in (with_release, without))
+        absent = [at for at, users in enumerate(crowds) if not users]
+        certain = sum(with_release[at] >= 1 for at in published)
+        figures = {
+            "interval_is": "of the advantage: exact for these queries, nothing was sampled",
+            "k": release.guarantee.k,
+            "method": release.plan.method,
+            "queries": len(suspicions),
+            "published": len(published),
+            "certain": certain,
+            "not_published": {
+                "queries": len(absent),
+                "confidence": _mean([with_release[at] for at in absent]),
+            },
+            "smaller_than_crowd": sum(crowds[at] > suspicions[at].people for at in published),
+            "confidence": [with_release[at] for at in range(len(suspicions))],
+        }
+        return AttackResult(
+            attack=self.name,
+            success=success,
+            control=control,
+            interval=(success - control,) * 2,
+            trials=len(suspicions),
+            figures=figures,
+            table=_table([with_release[at] for at in published], [without[at] for at in published]),
+            words=_words(figures, success, control),
+            examples=_examples(suspicions, crowds, with_release) if self.show_examples else (),
+        )
+
+    def _suspicions(self, population: str | Path | None) -> Sequence[Suspicion]:
+        if (population is None) == (self.query is None):
+            raise UsageError(
+                "the attack needs to know who could have posed a query",
+                "pass --population FILE with columns query and n, or --query and --size, and not both",
+            )
+        if population is not None:
+            return list(read_population(Path(population)))
+        if self.query is None or self.size is None:
+            raise AssertionError("checked when the attack was made")
+        return [Suspicion(query=self.query, people=self.size, known=self.known or 0)]
+
+
+# -- what a release says of a query --------------------------------------------------------------------------
+
+
+def least_users(release: Release) -> Least:
+    """How many users a query has at least, by what the release is."""
+    method, k, tables = release.plan.method, release.guarantee.k, release.tables
+    readers: dict[str, Callable[[Any, int], Least]] = {
+        "k-query": _of_queries,
+        "k-keyword": _of_keywords,
+        "k-session": _of_sessions,
+        "clump": _of_concepts,
+        "partition": _of_concepts,
+    }
+    if release.guarantee.kind != K_ANONYMITY or k is None or method not in readers:
+        raise InputError(
+            f"the homogeneity attack is on crowds of k, and this release of {method} promises none",
+            "name a release of k-query, k-session, k-keyword, clump or partition",
+        )
+    try:
+        return readers[method](tables, k)
+    except KeyError:
+        raise InputError(
+            "the release lacks a table or a column", "see what is wrong with queryveil release verify"
+        ) from None
+
+
+def _of_queries(tables: Any, k: int) -> Least:
+    published = set(pc.unique(tables["log"]["query"]).to_pylist())
+    return lambda query: k if query in published else 0
+
+
+def _of_keywords(tables: Any, k: int) -> Least:
+    """A whole word, with its exact number of users. A prefix says nothing of one word."""
+    counts = dict(
+        zip(tables["items"]["prefix"].to_pylist(), tables["items"]["count"].to_pylist(), strict=True)
+    )
+
+    def least(query: str) -> int:
+        words = keywords(query)
+        return max(k, counts[words[0]]) if len(words) == 1 and words[0] in counts else 0
+
+    return least
+
+
+def _of_sessions(tables: Any, k: int) -> Least:
+    """A keyword of a published set is that of a majority; several need not be the same majority's."""
+    table = tables["transactions"]
+    sets = {
+        group: frozenset(items)
+        for group, items in zip(table["group"].to_pylist(), table["items"].to_pylist(), strict=True)
+    }
+    holding: dict[str, list[frozenset[str]]] = {}
+    for one in sets.values():
+        for word in one:
+            holding.setdefault(word, []).append(one)
+
+    def least(query: str) -> int:
+        words = set(keywords(query))
+        if not words:
+            return 0
+        rarest = min(words, key=lambda word: len(holding.get(word, ())))
+        return with_all(len(words), k) if any(words <= one for one in holding.get(rarest, ())) else 0
+
+    return least
+
+
+def with_all(keywords: int, k: int) -> int:
+    """How many users of a group have all of so many keywords at least, if each has a majority of k to 2k - 1."""
+    sizes = range(k, 2 * k)
+    return min(max(0, keywords * (people // 2 + 1) - (keywords - 1) * people) for people in sizes)
+
+
+def _of_concepts(tables: Any, k: int) -> Least:
+    """Every member of a group has something at or below a published concept; it is named by its label."""
+    published = set(pc.unique(pc.list_flatten(tables["transactions"]["items"])).to_pylist())
+    return lambda label: k if label in published else 0
+
+
+# -- side knowledge ------------------------------------------------------------------------------------------
+
+
+def read_population(file: Path) -> Iterator[Suspicion]:
+    """Queries with the number of people who could have posed each, from a text with a header."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline()
+            lines.seek(0)
+            delimiter = next((one for one in _DELIMITERS if {"query", "n"} <= _names(first, one)), None)
+            if delimiter is None:
+                raise InputError(
+                    f"the population in '{file.name}' has no columns 'query' and 'n'",
+                    "name them in the first line, between tabs, commas, semicolons or bars",
+                )
+            rows = csv.DictReader(
+                lines,
+                delimiter=delimiter,
+                quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
+            )
+            rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+            empty = True
+            for row in rows:
+                empty = False
+                yield _suspicion(row, rows.line_num, file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            f"the population in '{file.name}' cannot be read ({type(error).__name__})",
+            "give a text file with columns query and n",
+        ) from None
+    if empty:
+        raise InputError(f"the population in '{file.name}' has no rows", "name at least one query")
+
+
+def _names(line: str, delimiter: str) -> set[str]:
+    return {name.strip() for name in line.rstrip("\r\n").split(delimiter)}
+
+
+def _suspicion(row: dict[str, str | None], line: int, file: Path) -> Suspicion:
+    people, known = _number(row.get("n")), _number(row.get("known") or "0")
+    if not row.get("query") or people is None or known is None or not 0 <= known <= people or people < 1:
+        raise InputError(
+            f"line {line} of the population in '{file.name}' is not a query, a number of people and, if any, how many "
+            "of them are known",
+            "give whole numbers, n at least 1 and known at most n",
+        )
+    return Suspicion(query=str(row["query"]), people=people, known=known)
+
+
+def _number(text: str | None) -> int | None:
+    """A whole number that is written as one."""
+    digits = (text or "").strip()
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 12 else None
+
+
+# -- what people read ----------------------------------------------------------------------------------------
+
+
+def _mean(shares: Sequence[float]) -> float:
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def _table(with_release: Sequence[float], without: Sequence[float]) -> Table:
+    if not with_release:
+        return ()
+    rows = [
+        (
+            "certain" if least == 1 else f"at least {100 * least:g} %",
+            f"{sum(one >= least for one in with_release):,}",
+            f"{sum(one >= least for one in without):,}",
+        )
+        for least in _BANDS
+    ]
+    return (("confidence", "queries, with the release", "without it"), *rows)
+
+
+def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tuple[str, str], ...]:
+    if not figures["published"]:
+        none = (
+            f"None of {figures['queries']:,} queries is in the release: it says nothing about who posed them."
+        )
+        return (("Found", none),)
+    said = [
+        (
+            "Found",
+            f"{figures['published']:,} of {figures['queries']:,} queries are in the release, so at least so many users "
+            f"posed them as {figures['method']} with k = {figures['k']:,} promises. Of a member of the population the "
+            f"attacker is {100 * success:.1f} % sure on average, and without the release {100 * control:.1f} %; of "
+            f"{figures['certain']:,} queries he is certain.",
+        ),
+        (
+            "Assumed",
+            "Nobody outside the population posed the query, and nobody under several accounts, which count as several "
+            "users.",
+        ),
+        (
+            "Guarantee",
+            "It is not broken: nobody in the crowd can be told from the others. k-anonymity does not promise that "
+            "nothing is learnt about all of them at once.",
+        ),
+    ]
+    if figures["smaller_than_crowd"]:
+        said.append(
+            (
+                "Check",
+                f"{figures['smaller_than_crowd']:,} populations are smaller than the crowd that the release promises: "
+                "somebody outside posed the query, or under several accounts.",
+            )
+        )
+    return tuple(said)
+
+
+def _examples(
+    suspicions: Sequence[Suspicion], crowds: Sequence[int], confidences: Sequence[float]
+) -> tuple[tuple[str, str], ...]:
+    """The queries that are learnt best."""
+    order = sorted((at for at, users in enumerate(crowds) if users), key=lambda at: -confidences[at])
+    return tuple(
+        (
+            "Example",
+            f"{suspicions[at].query}: at least {crowds[at]:,} of {suspicions[at].people:,} people, "
+            f"{100 * confidences[at]:.1f} % sure",
+        )
+        for at in order[:_EXAMPLES]
+    )

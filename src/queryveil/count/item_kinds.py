@@ -1,0 +1,100 @@
+"""What is counted and published: keywords, queries, query pairs, clicks. One definition each.
+
+An item kind names its columns and turns a log into its occurrences: rows of user, the item's columns, and
+`time` where the log has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import ibis
+
+from queryveil.errors import UsageError, instead
+from queryveil.reading.log import SearchLog
+from queryveil.reading.text import ASCII_PUNCTUATION_END, ASCII_WORD
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True)
+class ItemKind:
+    """One kind of item: its name, its published columns, and how a log's occurrences are found."""
+
+    name: str
+    columns: tuple[str, ...]
+    help: str
+    rows: Callable[[SearchLog], ir.Table]
+    """Rows of user, item and time, among them some whose first item column is empty: they are none."""
+
+    def occurrences(self, log: SearchLog) -> ir.Table:
+        """One row for each time that a user had an item."""
+        rows = self.rows(log)
+        return rows.filter(rows[self.columns[0]] != "")
+
+    def counted(self, number: int) -> str:
+        """A number of items in words: '1 query', '2,000 queries'."""
+        noun = self.name.replace("-", " ")
+        one = noun[:-3] + "y" if noun.endswith("ies") else noun[:-1]
+        return f"{number:,} {one if number == 1 else noun}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _rows(log: SearchLog, table: ir.Table, *columns: str) -> ir.Table:
+    return table.select("user", *columns, *(["time"] if "time" in log.columns else []))
+
+
+def _queries(log: SearchLog) -> ir.Table:
+    return _rows(log, log.table, "query")
+
+
+def with_keywords(table: ir.Table) -> ir.Table:
+    """One row for each keyword of each row of a log's table; some are empty, and are none."""
+    words = table.mutate(keyword=table["words"].split(" ").unnest())
+    return words.mutate(keyword=keyword_of(words["keyword"]))
+
+
+def keyword_of(part: ir.StringValue) -> ir.StringValue:
+    """The keyword in a part of a log's `words` between blanks; empty if there is none."""
+    # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
+    ends = part.re_search(ASCII_PUNCTUATION_END)
+    return ibis.ifelse(ends, part.re_extract(ASCII_WORD, 1).fill_null(""), part)
+
+
+def _keywords(log: SearchLog) -> ir.Table:
+    return _rows(log, with_keywords(log.table), "keyword")
+
+
+def _query_pairs(log: SearchLog) -> ir.Table:
+    events = log.events()
+    window = ibis.window(group_by=["user", "session"], order_by=[events["time"], events["query"]])
+    pairs = events.mutate(next_query=events["query"].lead().over(window))
+    pairs = pairs.filter(pairs["next_query"].notnull() & (pairs["next_query"] != pairs["query"]))
+    return _rows(log, pairs, "query", "next_query")
+
+
+def _clicks(log: SearchLog) -> ir.Table:
+    log.need("url", "counting clicks")
+    return _rows(log, log.table.filter(log.table["url"].notnull()), "query", "url")
+
+
+_KINDS = (
+    ItemKind("keywords", ("keyword",), "the words of queries", _keywords),
+    ItemKind("queries", ("query",), "whole queries", _queries),
+    ItemKind("query-pairs", ("query", "next_query"), "two queries, one after the other", _query_pairs),
+    ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _clicks),
+)
+
+KINDS: dict[str, ItemKind] = {kind.name: kind for kind in _KINDS}
+
+
+def kind(name: str) -> ItemKind:
+    """The item kind of that name."""
+    if name not in KINDS:
+        raise UsageError(f"there is no item kind '{name}'", instead(name, KINDS))
+    return KINDS[name]

@@ -1,0 +1,98 @@
+"""The folder that raw rows lie in while a log is in use: made where TMPDIR says, for its owner alone, gone at the end.
+
+A process that is killed cannot take its folder away. Whoever uses one holds a lock on a file in it, which the system
+lets go with the process, whatever ended it: what nobody holds is a leftover, and the next run removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from queryveil.errors import OutputError
+from queryveil.files import interruptions
+
+_LOCK = "owner.lock"
+_NAME = re.compile(r"queryveil-[0-9a-f]{16}")
+_PAGE = bytes(4096)
+_held: dict[Path, int] = {}
+"""The locks of this process."""
+
+
+def place() -> Path:
+    """Where temporary folders go. What TMPDIR names is never replaced by another folder without a word."""
+    if tempfile.tempdir is None:
+        for name in ("TMPDIR", "TEMP", "TMP"):
+            if os.environ.get(name):
+                return Path(os.environ[name])
+    return Path(tempfile.gettempdir())
+
+
+def new_name() -> Path:
+    """A name for a folder, known before it is made: an interruption at any point finds it."""
+    return place() / f"queryveil-{secrets.token_hex(8)}"
+
+
+def make(folder: Path) -> None:
+    """Make the folder, and hold it until `remove` or the end of this process."""
+    try:
+        folder.mkdir(mode=0o700)
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        _held[folder] = lock
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # A full disk shows at the first byte.
+        os.write(lock, _PAGE)
+        os.fsync(lock)
+        if (folder / _LOCK).stat().st_ino != os.fstat(lock).st_ino:
+            raise FileNotFoundError
+    except OSError as error:
+        remove(folder)
+        raise OutputError(
+            f"no working folder can be made in '{folder.parent}' ({error.strerror or type(error).__name__})",
+            "name a folder with room where you may write in TMPDIR",
+        ) from None
+
+
+def remove(folder: Path) -> None:
+    """Take the folder away and let it go."""
+    with interruptions.held():
+        shutil.rmtree(folder, ignore_errors=True)
+        lock = _held.pop(folder, None)
+        if lock is not None:
+            os.close(lock)
+
+
+def sweep() -> int:
+    """Remove the folders of this user that no living process holds; how many there were."""
+    swept = 0
+    with contextlib.suppress(OSError):
+        for found in sorted(place().iterdir()):
+            if _NAME.fullmatch(found.name) and found not in _held and _left_behind(found):
+                swept += 1
+    return swept
+
+
+def _left_behind(folder: Path) -> bool:
+    """Whether nobody held the folder; then it is gone. Links and folders of others are left alone."""
+    try:
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return False
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+    except OSError:
+        return False
+    finally:
+        os.close(lock)

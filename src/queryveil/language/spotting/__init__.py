@@ -1,0 +1,39 @@
+"""What a text gives away: persons, companies, places, adult and revealing terms, personal identifiers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from queryveil.language.spotting.cutting import Reading
+from queryveil.language.spotting.lists import installed
+from queryveil.language.spotting.readable import KNOWN_IS, LEAST_KNOWN, is_readable, words_known
+from queryveil.language.spotting.spotter import Entity, Kind, Spotted, Spotter
+from queryveil.reading.text import normalise
+
+__all__ = [
+    "KNOWN_IS",
+    "LEAST_KNOWN",
+    "Entity",
+    "Kind",
+    "Reading",
+    "Spotted",
+    "Spotter",
+    "installed",
+    "is_readable",
+    "spot",
+    "words_known",
+]
+
+
+def spot(text: str) -> list[Entity]:
+    """What a query gives away, from left to right.
+
+    >>> spot("Karen Walsh Houston TX")
+    [Entity(first=0, last=1, kind='person'), Entity(first=2, last=3, kind='place')]
+    """
+    return _spotter().entities(normalise(text))
+
+
+@cache
+def _spotter() -> Spotter:
+    return Spotter()

@@ -1,0 +1,250 @@
+"""evaluate(): all measures that apply, on one or many releases of one log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+from queryveil.errors import InputError, UsageError, instead
+from queryveil.measure import MEASURES, origin
+from queryveil.measure.graph import missing_table
+from queryveil.measure.keyword_generation import domains
+from queryveil.measure.measure import Figure, Measure, OfItems, Original, Released
+from queryveil.measure.pattern_ranking import ends
+from queryveil.parameters import parameters
+from queryveil.reading.log import SearchLog
+from queryveil.release.publish import Release
+from queryveil.release.published_texts import LABELS
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one release is still good for. Its figures come from the raw log: they are for the curator."""
+
+    release: str
+    figures: dict[str, Figure]
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Measures that were not asked for by name and do not apply, each with the reason."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """What one has to know beside the figures of a measure."""
+    items: str | None = None
+    """The kind of item that figures without a kind in their name are of; None if none are, or all have it there."""
+    warnings: tuple[str, ...] = ()
+    """What speaks against comparing this release with this log."""
+
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """Figures by name; None where there is nothing to compare."""
+        return {name: figure.value for name, figure in self.figures.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "release": self.release,
+            "items": self.items,
+            "measures": self.measures,
+            "stated": {
+                name: {"unit": figure.unit, "direction": figure.direction, "help": figure.help}
+                for name, figure in self.figures.items()
+            },
+            "left_out": self.left_out,
+            "notes": self.notes,
+            "warnings": list(self.warnings),
+        }
+
+
+@overload
+def evaluate(
+    log: SearchLog,
+    releases: Release | str | Path,
+    metrics: str | Iterable[str | Measure] | None = None,
+    *,
+    seeds: str | Path | Iterable[str] | None = None,
+    pattern: str | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> Evaluation: ...
+@overload
+def evaluate(
+    log: SearchLog,
+    releases: Sequence[Release | str | Path],
+    metrics: str | Iterable[str | Measure] | None = None,
+    *,
+    seeds: str | Path | Iterable[str] | None = None,
+    pattern: str | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> list[Evaluation]: ...
+def evaluate(
+    log: SearchLog,
+    releases: Release | str | Path | Sequence[Release | str | Path],
+    metrics: str | Iterable[str | Measure] | None = None,
+    *,
+    seeds: str | Path | Iterable[str] | None = None,
+    pattern: str | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> Evaluation | list[Evaluation]:
+    """Compare a release, or each of several, with the log that it was made from.
+
+    `metrics` are names such as 'coverage@100'; left out, all that apply. `seeds` are the domains of a concept, for
+    keyword generation; `pattern` is one like 'fear of *'; `top` replaces the number after @ where none is given.
+    `options` are those that measures declare: df, memory, frequent, min_ratio, ...
+    """
+    if isinstance(releases, (Release, str, Path)):
+        return evaluate(log, [releases], metrics, seeds=seeds, pattern=pattern, top=top, **options)[0]
+    chosen = measures(metrics, seeds=seeds, pattern=pattern, top=top, **options)
+    sides = _comparable([Released.of(release) for release in releases])
+    left_out: dict[str, str] = {}
+    if metrics is None:
+        used = {measure.name for measure in chosen}
+        left_out = {name: f"needs --{cls.option}" for name, cls in MEASURES.items() if name not in used}
+    original = Original(log)
+    if metrics is not None:
+        _refuse(chosen, original, sides)
+    return [_evaluation(original, release, chosen, left_out) for release in sides]
+
+
+def _comparable(sides: list[Released]) -> list[Released]:
+    """One main kind of item for all, or a kind in every name: no figure may stand beside one of other items."""
+    counting = [side for side in sides if side.kinds]
+    shared = [
+        kind for kind in (counting[0].kinds if counting else ()) if all(kind in one.kinds for one in counting)
+    ]
+    mains = {side.main for side in counting}
+    if len(mains) > 1:
+        for side in counting:
+            side.main = shared[0] if shared else None
+    return sides
+
+
+def measures(
+    metrics: str | Iterable[str | Measure] | None = None,
+    *,
+    seeds: str | Path | Iterable[str] | None = None,
+    pattern: str | None = None,
+    top: int | None = None,
+    **options: Any,
+) -> list[Measure]:
+    """The measures that these names stand for; without names, all for which everything needed is given."""
+    given: dict[str, Any] = {}
+    if seeds is not None:
+        given["seeds"] = domains(seeds)
+    if pattern is not None:
+        ends(pattern)
+        given["pattern"] = pattern
+    given |= _declared(options)
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    elif metrics is None:
+        metrics = [name for name, cls in MEASURES.items() if cls.option is None or cls.option in given]
+    chosen = [one for name in metrics for one in _named(name, given, top)]
+    used = {one.name for measure in chosen for one in parameters(type(measure))}
+    for name, value in options.items():
+        if value is not None and name not in used:
+            raise UsageError(
+                f"no measure that was chosen takes the option '{name}'",
+                "leave it out, or name its measure too",
+            )
+    return chosen
+
+
+def _declared(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, each of them one that some measure declares."""
+    known = {one.name for cls in MEASURES.values() for one in parameters(cls)}
+    for name in options:
+        if name not in known:
+            raise UsageError(f"no measure takes an option '{name}'", instead(name, sorted(known)))
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in chosen.items()}
+
+
+_CONCEPTS = "drawn concepts are read as words, without their senses, and counted like what was typed"
+_INSTALL = "install queryveil[language]"
+
+
+def _refuse(chosen: list[Measure], original: Original, releases: list[Released]) -> None:
+    """What a release lacks is said before anything is counted."""
+    for measure in chosen:
+        for release in releases:
+            lacking = measure.lacks(release)
+            if lacking is not None:
+                raise missing_table(lacking, f"in '{release.name}'", measure.name)
+            unmet = measure.unmet(original, release)
+            if unmet is not None:
+                raise InputError(f"{measure.name} cannot be had of '{release.name}': {unmet[0]}", unmet[1])
+            if measure.uninstalled:
+                raise UsageError(f"measure '{measure.name}' needs the package {measure.package}", _INSTALL)
+
+
+def _evaluation(
+    original: Original, release: Released, chosen: list[Measure], left_out: dict[str, str]
+) -> Evaluation:
+    figures: dict[str, Figure] = {}
+    notes: dict[str, str] = {}
+    warnings = origin.check(original, release)
+    for measure in chosen:
+        lacking = measure.lacks(release)
+        if lacking is not None:
+            left_out = left_out | {measure.name: f"the release has no table of {lacking}"}
+            continue
+        unmet = measure.unmet(original, release)
+        if unmet is not None:
+            left_out = left_out | {measure.name: f"{unmet[0]}; {unmet[1]}"}
+            continue
+        if measure.uninstalled:
+            left_out = left_out | {measure.name: f"needs the package {measure.package}; {_INSTALL}"}
+            continue
+        for name, value in measure.figures(original, release).items():
+            stated = measure.stated(name)
+            figures[name] = Figure(stated.unit, stated.direction, stated.help, value)
+        if release.texts == LABELS and (isinstance(measure, OfItems) or measure.table is not None):
+            notes["concepts"] = _CONCEPTS
+        note = measure.note(original, release)
+        if note is not None:
+            notes[measure.name] = note
+    counted = any(isinstance(measure, OfItems) for measure in chosen)
+    return Evaluation(release.name, figures, left_out, notes, release.main if counted else None, warnings)
+
+
+def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[Measure]:
+    """The measures that a name stands for: one, or one for each default of what follows the @."""
+    if isinstance(name, Measure):
+        return [name]
+    word, sign, number = name.strip().partition("@")
+    if word not in MEASURES:
+        raise UsageError(f"there is no measure '{word}'", instead(word, MEASURES, most=2))
+    cls = MEASURES[word]
+    if cls.option is not None and cls.option not in given:
+        raise UsageError(f"measure '{word}' needs --{cls.option}", _EXAMPLES[cls.option])
+    at = None
+    if sign:
+        try:
+            at = float(number)
+        except ValueError:
+            raise UsageError(
+                f"what follows the @ of '{word}' is not a number", f"write it like {_example(cls)}"
+            ) from None
+    return _values(cls, at, given, top)
+
+
+_EXAMPLES = {
+    "seeds": "name domains of the concept, like --seeds shoes.com,boots.com",
+    "pattern": "write it like --pattern 'fear of *'",
+}
+
+
+def _values(cls: type[Measure], at: float | None, given: dict[str, Any], top: int | None) -> list[Measure]:
+    own = {one.name: given[one.name] for one in parameters(cls) if one.name in given}
+    if cls.option is not None:
+        own[cls.option] = given[cls.option]
+    if at is None and cls.defaults and cls.whole and cls.topped and top is not None:
+        at = top
+    if at is not None or not cls.defaults:
+        return [cls(at=at, **own)]
+    return [cls(at=default, **own) for default in cls.defaults]
+
+
+def _example(cls: type[Measure]) -> str:
+    return str(cls()) if cls.defaults else cls.name

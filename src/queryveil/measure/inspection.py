@@ -1,0 +1,235 @@
+"""The risk at a glance: what a log holds, and how few of a person's queries single that person out.
+
+Everything here is for the curator: none of it is covered by a guarantee, none of it enters a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ibis
+from scipy.special import betaincinv
+
+from queryveil.count import item_kinds
+from queryveil.language import spotting
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_SAMPLED_USERS = 2_000
+_KNOWN = (1, 2, 3)
+_SAMPLED_QUERIES = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What a log holds."""
+
+    rows: int
+    users: int
+    empty_queries: int
+    rejected: int
+    reasons: dict[str, int]
+    examples: tuple[dict[str, Any], ...]
+    """The first rejected rows: file, line and reason, never their text."""
+    span: dict[str, str] | None
+    queries: int
+    clicks: int
+    orphan_clicks: int
+    items: dict[str, dict[str, float]]
+    uniqueness: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    """95 % intervals where a share was measured on sampled users."""
+    exposure: dict[str, Any] | None
+    """What different queries give away: how many were looked at, and the share with each kind of thing.
+
+    None where the packages that it needs are not installed. A share is None where the log is in a language that the
+    lists of names and words do not know: then only mail addresses and numbers are looked for.
+    """
+    format: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "users": self.users,
+            "empty_queries": self.empty_queries,
+            "rejected": {
+                "total": self.rejected,
+                "reasons": self.reasons,
+                "examples": list(self.examples),
+            },
+            "span": self.span,
+            "queries": self.queries,
+            "clicks": self.clicks,
+            "orphan_clicks": self.orphan_clicks,
+            "items": self.items,
+            "uniqueness": self.uniqueness,
+            "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
+            "exposure": self.exposure,
+            "format": self.format,
+        }
+
+
+def inspect(log: SearchLog) -> Inspection:
+    """Count everything, and measure who is unique by 1, 2 or 3 of their queries."""
+    with log.unchanged():
+        return _inspected(log)
+
+
+def _inspected(log: SearchLog) -> Inspection:
+    figures = _figures(log)
+    uniqueness, intervals = _uniqueness(log)
+    staged = log.staged
+    span = None
+    if figures.get("first") is not None:
+        span = {"first": figures["first"].isoformat(), "last": figures["last"].isoformat()}
+    return Inspection(
+        rows=figures["rows"],
+        users=log.users,
+        empty_queries=figures["empty"],
+        rejected=staged.rejected if staged else 0,
+        reasons=dict(staged.reasons) if staged else {},
+        examples=tuple(
+            {"file": one.file, "line": one.line, "reason": one.reason}
+            for one in (staged.examples if staged else ())
+        ),
+        span=span,
+        queries=_events(log),
+        clicks=figures["clicks"],
+        orphan_clicks=figures["orphans"],
+        items={kind.name: _per_kind(log, kind) for kind in item_kinds.KINDS.values() if _possible(log, kind)},
+        uniqueness=uniqueness,
+        intervals=intervals,
+        exposure=_exposure(log) if spotting.installed() else None,
+        format=staged.format if staged else None,
+    )
+
+
+def _row(log: SearchLog, table: ir.Table) -> dict[str, Any]:
+    found: dict[str, Any] = log.engine.arrow(table).to_pylist()[0]
+    return found
+
+
+def _figures(log: SearchLog) -> dict[str, Any]:
+    rows = log.table
+    empty = rows["query"] == ""
+    wanted: dict[str, Any] = {"rows": rows.count(), "empty": empty.sum()}
+    if "url" in log.columns:
+        clicked = rows["url"].notnull()
+        wanted |= {"clicks": clicked.sum(), "orphans": (clicked & empty).sum()}
+    if "time" in log.columns:
+        wanted |= {"first": rows["time"].min(), "last": rows["time"].max()}
+    found = _row(log, rows.aggregate(**wanted))
+    for name in ("rows", "empty", "clicks", "orphans"):
+        found[name] = int(found.get(name) or 0)
+    return found
+
+
+def _events(log: SearchLog) -> int:
+    keys = [column for column in ("user", "time", "query") if column in log.columns]
+    events = log.queries.select(*keys)
+    if "time" in keys:
+        events = events.distinct()
+    return int(_row(log, events.aggregate(n=events.count()))["n"])
+
+
+def _possible(log: SearchLog, kind: item_kinds.ItemKind) -> bool:
+    return all(column in log.columns for column in _needs(kind))
+
+
+def _needs(kind: item_kinds.ItemKind) -> tuple[str, ...]:
+    return {"query-pairs": ("time",), "clicks": ("url",)}.get(kind.name, ())
+
+
+def _per_kind(log: SearchLog, kind: item_kinds.ItemKind) -> dict[str, float]:
+    pairs = kind.occurrences(log).select("user", *kind.columns).distinct()
+    per_item = pairs.group_by(list(kind.columns)).aggregate(users=pairs.count())
+    found = _row(
+        log,
+        per_item.aggregate(
+            distinct=per_item.count(), pairs=per_item["users"].sum(), single=(per_item["users"] == 1).sum()
+        ),
+    )
+    distinct, total = int(found["distinct"] or 0), int(found["pairs"] or 0)
+    return {
+        "distinct": distinct,
+        "per_user": round(total / max(1, log.users), 3),
+        "one_user": int(found["single"] or 0),
+    }
+
+
+def _uniqueness(log: SearchLog) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """The share of users whom nobody shares r queries with, the r drawn at random from the user's own."""
+    keep = log.engine.keep
+    pairs = keep(log.queries.select("user", "query").distinct())
+    popularity = keep(pairs.group_by("query").aggregate(users=pairs.count()))
+    shares: dict[str, float] = {}
+    intervals: dict[str, tuple[float, float]] = {}
+    alone = pairs.join(popularity, "query")
+    by_user = alone.group_by("user").aggregate(share=(alone["users"] == 1).cast("float64").mean())
+    exact = _row(log, by_user.aggregate(share=by_user["share"].mean(), users=by_user.count()))
+    if not exact["users"]:
+        return {str(known): 0.0 for known in _KNOWN}, {}
+    shares["1"] = round(float(exact["share"]), 6)
+    for known in _KNOWN[1:]:
+        unique, sampled = _sampled(log, pairs, popularity, known)
+        shares[str(known)] = unique / sampled
+        intervals[str(known)] = _clopper_pearson(unique, sampled)
+    return shares, intervals
+
+
+def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) -> tuple[int, int]:
+    """Of sampled users, how many are unique by `known` of their queries; and how many were sampled."""
+    engine = log.engine
+    people = pairs.select("user").distinct()
+    people = people.mutate(place=engine.fast_hash(people["user"])).order_by(["place", "user"])
+    people = people.limit(_SAMPLED_USERS).select("user")
+    theirs = pairs.semi_join(people, "user")
+    text = ibis.literal(f"{known} ") + theirs["user"] + ibis.literal("\x1f") + theirs["query"]
+    theirs = theirs.mutate(order_key=engine.fast_hash(text))
+    order = ["order_key", "query"]
+    drawn = engine.keep(engine.smallest_per_user(theirs, order, ["query"], known, _SAMPLED_USERS))
+    rare = drawn.join(popularity, "query")
+    sizes = engine.keep(rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()))
+    sampled = int(_row(log, sizes.aggregate(n=sizes.count()))["n"])
+    # Someone with a query of their own is unique; the others are looked up among everybody's queries.
+    open_cases = drawn.semi_join(sizes.filter(sizes["rarest"] > 1), "user").rename(known_user="user")
+    others = open_cases.join(pairs, "query")
+    others = others.filter(others["user"] != others["known_user"])
+    shared = others.group_by(["known_user", "user"]).aggregate(shared=others.count())
+    most = shared.group_by("known_user").aggregate(shared=shared["shared"].max())
+    matched = most.join(sizes, most["known_user"] == sizes["user"])
+    matched = matched.filter(matched["shared"] == matched["drawn"])
+    hidden = int(_row(log, matched.aggregate(n=matched.count()))["n"])
+    return sampled - hidden, sampled
+
+
+def _exposure(log: SearchLog) -> dict[str, Any]:
+    """What the log's different queries give away, or 200,000 of them, drawn by a hash."""
+    rows = log.queries.select("query").distinct()
+    drawn = rows.mutate(place=log.engine.fast_hash(rows["query"])).order_by(["place", "query"])
+    texts = log.engine.arrow(drawn.limit(_SAMPLED_QUERIES).select("query"))["query"].combine_chunks()
+    spotter = spotting.Spotter()
+    masks = spotter.spot(texts.cast("string")).masks()
+    known = spotting.words_known(spotter, texts.cast("string"))
+    readable = spotting.is_readable(known)
+    shares = {
+        kind.name.lower(): round(float(((masks >> kind) & 1).mean()), 6) if len(texts) else 0.0
+        for kind in spotting.Kind
+        if readable or kind is spotting.Kind.IDENTIFIER
+    }
+    return {
+        "queries": len(texts),
+        "words_known": None if known is None else round(known, 6),
+        "looked_for": list(shares),
+        "shares": {kind.name.lower(): shares.get(kind.name.lower()) for kind in spotting.Kind},
+    }
+
+
+def _clopper_pearson(hits: int, trials: int, outside: float = 0.05) -> tuple[float, float]:
+    """The exact interval of a share; scipy.stats has it too, but takes a second to import."""
+    low = betaincinv(hits, trials - hits + 1, outside / 2) if hits else 0.0
+    high = betaincinv(hits + 1, trials - hits, 1 - outside / 2) if hits < trials else 1.0
+    return round(float(low), 4), round(float(high), 4)

@@ -1,0 +1,1 @@
+"""The ad hoc steps of the surveys: they promise nothing."""

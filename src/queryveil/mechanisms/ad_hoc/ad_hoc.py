@@ -1,0 +1,256 @@
+"""Ad hoc techniques, in any order: what people do to logs before they hand them on. They promise nothing.
+
+Delete or hash users, cut sessions, drop rare queries, scrub identifiers, share queries as secrets, split a user into
+topics. They are here to be measured and attacked beside methods that promise something: docs/proofs/ad-hoc.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from queryveil.errors import UsageError
+from queryveil.language import identifiers
+from queryveil.language.taxonomy import Taxonomy
+from queryveil.mechanisms import sessions
+from queryveil.mechanisms.ad_hoc import steps
+from queryveil.mechanisms.ad_hoc.secret_sharing import QuerySharing
+from queryveil.mechanisms.ad_hoc.shares import Shares, share_queries
+from queryveil.mechanisms.base import MOST_USERS, Plan, Run, public_parameters
+from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import NONE, Guarantee
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_NEEDS = {"shorten-sessions": "max_session", "drop-infrequent": "min_users", "secret-sharing": "k"}
+"""The parameter that a step cannot do without."""
+_ABOUT_USERS = {"hash-users", "split-personality"}
+_ABOUT_TEXT = {"scrub", "drop-infrequent", "split-personality"}
+
+_HOW = {
+    "delete-users": "Users were left out.",
+    "hash-users": "Every user was replaced by a keyed hash; the key was forgotten.",
+    "shorten-sessions": "Sessions were cut into pieces of at most {max_session:,} queries.",
+    "drop-infrequent": "Queries that fewer than {min_users:,} users posed were left out.",
+    "scrub": "Mail addresses, phone, card, account and national id numbers, IP addresses and logins in urls were "
+    "replaced by their kind, where they were found.",
+    "secret-sharing": "Every query was replaced by a keyed label and its user's share of the key that it is sealed "
+    "with; {k:,} different shares of a label open it.",
+    "split-personality": "Every user was replaced by one pseudonym for each topic (what the first noun of a query is a "
+    "kind of), and sessions were cut by topic.",
+}
+_CAVEATS = {
+    "delete-users": "without users, sessions still link the queries that one person posed one after the other",
+    "hash-users": "a hashed user is a user: all queries under one hash are one person's, and a few of them say whose",
+    "shorten-sessions": "short sessions link less, but what a person typed into one query can name that person",
+    "drop-infrequent": "a query that several people posed can still be about one of them, and an attacker's own "
+    "accounts make up any number of users",
+    "scrub": "scrubbing finds forms, not meaning: names, addresses, and numbers in an unusual form stay",
+    "secret-sharing": "labels tell how often each query was posed and by how many, which gives frequent ones away "
+    "before they open; k - 1 accounts of an attacker's own open a query with the first person who poses it",
+    "split-personality": "pseudonyms of one person can be linked again by places, names and habits that its topics "
+    "share",
+}
+_COLUMNS = {
+    "label": "a keyed hash that stands for a query",
+    "sealed": "the query, encrypted under a key of its own, in hexadecimal digits",
+    "share_x": "the point of a share, in hexadecimal digits; the same for one user and query",
+    "share_y": "the value of the share at that point",
+}
+
+STEPS = tuple(_HOW)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdHoc:
+    """Apply techniques that promise nothing, in the given order; for attacks and comparisons."""
+
+    name: ClassVar[str] = "ad-hoc"
+    needs_users: ClassVar[bool] = False
+
+    steps: tuple[str, ...] = param("what to do, in this order", choices=STEPS, many=True)
+    max_session: int | None = param(
+        "queries that a session may have, for shorten-sessions", ge=1, le=10**9, default=None
+    )
+    min_users: int | None = param(
+        "users that a query must have, for drop-infrequent", ge=2, le=MOST_USERS, default=None
+    )
+    k: int | None = param(
+        "users whose shares open a query, for secret-sharing", ge=2, le=10_000, default=None
+    )
+    regions: tuple[str, ...] | None = param(
+        "where phone numbers without a country code are from, for scrub; US if left out",
+        many=True,
+        default=None,
+    )
+
+    def __post_init__(self) -> None:
+        given: object = self.steps
+        if isinstance(given, str):
+            object.__setattr__(self, "steps", tuple(given.split(",")))
+        validate(self)
+        if len(set(self.steps)) < len(self.steps):
+            raise UsageError("a step is named twice", "name each step once in --steps")
+        for step, name in (*_NEEDS.items(), ("scrub", "regions")):
+            flag, value = "--" + name.replace("_", "-"), getattr(self, name)
+            if step in self.steps and value is None and name != "regions":
+                raise UsageError(f"step {step} needs {flag}", f"pass {flag}")
+            if step not in self.steps and value is not None:
+                raise UsageError(
+                    f"{flag} is for the step {step}", f"add {step} to --steps, or leave {flag} out"
+                )
+        self._refuse_wrong_order()
+
+    def _refuse_wrong_order(self) -> None:
+        done: set[str] = set()
+        for step in self.steps:
+            if step in _ABOUT_USERS and "delete-users" in done:
+                raise UsageError(
+                    f"step {step} comes after users were deleted", f"put {step} before delete-users"
+                )
+            if step in _ABOUT_TEXT and "secret-sharing" in done:
+                raise UsageError(
+                    f"step {step} comes after queries were sealed", f"put {step} before secret-sharing"
+                )
+            done.add(step)
+
+    # -- before data -------------------------------------------------------------------------------------
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised: nothing."""
+        warnings = []
+        if "shorten-sessions" in self.steps and not {"delete-users", "split-personality"} & set(self.steps):
+            warnings.append(
+                "short sessions hide little as long as the user column links them: add delete-users"
+            )
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=Guarantee(
+                kind=NONE,
+                caveats=(
+                    *(_CAVEATS[step] for step in self.steps if not (step == "delete-users" and self._apart)),
+                    "these steps together promise nothing",
+                ),
+            ),
+            what="A search log after ad hoc steps that promise nothing",
+            how=" ".join(
+                [
+                    *map(self._how, self.steps),
+                    "Sessions have random numbers and stand in their order, queries inside them as they were posed. "
+                    "Times, clicks and ranks were left out.",
+                ]
+            ),
+            warnings=tuple(warnings),
+            columns=_COLUMNS | {"user": self._user[1]},
+            assessment=self._assessment(),
+        )
+
+    def _how(self, step: str) -> str:
+        figures = {name: getattr(self, name) for name in _NEEDS.values()}
+        return _HOW[step].format(**figures).replace(" 1 queries", " 1 query")
+
+    @property
+    def _apart(self) -> bool:
+        """Whether no row has anything in common with another row of its user."""
+        return "delete-users" in self.steps and self.max_session == 1
+
+    @property
+    def _user(self) -> tuple[str, str]:
+        """What stands in place of users: the name of all of them, and what one is."""
+        if "split-personality" in self.steps:
+            return "pseudonyms", "a pseudonym: a keyed hash that stands for one user and one topic"
+        if "hash-users" in self.steps:
+            return "hashed users", "a keyed hash that stands for one user"
+        return "users", "the user, as in the log"
+
+    def _assessment(self) -> tuple[str, ...]:
+        sealed = "secret-sharing" in self.steps
+        by = " and ".join(([] if "delete-users" in self.steps else [self._user[0]]) + ["sessions"])
+        text = "label" if sealed else "query"
+        what = "labels" if sealed else "queries"
+        learnt = (
+            f"the labels that are linked to it are learnt. Queries are sealed: whoever has {self.k:,} different shares "
+            "of a label reads its query, and frequent queries are guessed from how often a label comes."
+            if sealed
+            else "the queries that are linked to it are learnt as they stand in the release."
+        )
+        if self._apart and not sealed:
+            learnt = "it is learnt as it stands in the release."
+        return (
+            f"Singling out: Yes. A row is one person's, and a rare {text}, or a few {what} together, can say whose.",
+            "Linkability: "
+            + (
+                f"Not excluded. Every session is one query, but rare {what} that people repeat link their rows."
+                if self._apart
+                else f"Yes. The {what} of one person are linked by {by}."
+            ),
+            f"Inference: Not excluded. Nothing limits it. Once a person is recognised by one {text}, {learnt}",
+            f"Disclosed: The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
+            f"Learnt: Who a row is about, if its {text}, or how often it comes, gives that person away.",
+            *([] if self._apart else [f"Learnt: The other {what} of that person, as far as {by} link them."]),
+        )
+
+    # -- with data ---------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        sessions.check(log)
+        if "scrub" in self.steps:
+            identifiers.check_regions(self.regions or identifiers.REGIONS)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        events = sessions.events(log)
+        rows = log.engine.keep(events.mutate(pseudonym=events["user"]))
+        tables: dict[str, pa.Table] = {}
+        shares: Shares | None = None
+        for step in self.steps:
+            with run.stage(step.partition("-")[0]) as say:
+                if step == "secret-sharing":
+                    sharing = QuerySharing(run.noise.key(), self.k or 0)
+                    changed, tables["queries"], shares = share_queries(log.engine, rows, sharing)
+                else:
+                    changed = self._step(step, log, rows, run)
+                before, rows = rows, log.engine.keep(changed)
+                log.engine.drop(before)
+                say(self._how(step))
+        with run.stage("protect") as say:
+            table = self._log(log, rows, run, shares)
+            say(f"{table.num_rows:,} query events left, random numbers in place of sessions")
+        return {"log": table, **tables}
+
+    def _step(self, step: str, log: SearchLog, rows: ir.Table, run: Run) -> ir.Table:
+        match step:
+            case "delete-users":
+                return steps.delete_users(rows)
+            case "hash-users":
+                rows, run.private["hashed-users"] = steps.hash_users(log.engine, rows, run.noise.key())
+            case "shorten-sessions":
+                return steps.shorten_sessions(rows, self.max_session or 0)
+            case "drop-infrequent":
+                return steps.drop_infrequent(rows, self.min_users or 0)
+            case "scrub":
+                regions = self.regions or identifiers.REGIONS
+                rows, run.private["identifiers"] = steps.scrub_queries(log.engine, rows, regions)
+            case _:
+                key, taxonomy = run.noise.key(), Taxonomy.wordnet()
+                rows, run.private["pseudonyms"] = steps.split_personality(log.engine, rows, key, taxonomy)
+        return rows
+
+    def _log(self, log: SearchLog, rows: ir.Table, run: Run, shares: Shares | None) -> pa.Table:
+        also = ["pseudonym"] if "delete-users" not in self.steps else []
+        names = {"pseudonym": "user"}
+        if shares is not None:
+            also.append("share")
+            names["query"] = "label"
+        table = sessions.shuffled(log, rows, "query" if shares is None else "label", run.noise, also)
+        log.engine.drop(rows)
+        columns = {names.get(name, name): table[name] for name in table.column_names}
+        if shares is not None:
+            columns |= shares.columns(columns.pop("share"))
+        order = ("user", "session", "share_x", "share_y", "label", "query")
+        return pa.table({name: columns[name] for name in order if name in columns})

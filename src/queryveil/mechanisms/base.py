@@ -1,0 +1,146 @@
+"""What a mechanism is, what it is given, and what it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet
+from queryveil.parameters import parameters
+from queryveil.privacy import strength
+from queryveil.privacy.guarantee import Guarantee
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
+
+USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
+MOST_USERS = 10**12
+"""More people than there are: the largest number of users that a parameter may name."""
+MOST_UNKNOWN = 0.5
+"""The share of a log's words that a taxonomy may lack before its curator is warned."""
+ROW_LOCAL = "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would be done and promised, computed from parameters alone."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    calibration: Mapping[str, Any]
+    guarantee: Guarantee
+    what: str = ""
+    """What the release holds, without its numbers: "frequent queries of a search log, with noisy counts"."""
+    how: str = ""
+    """What is done, in a sentence or two for readers of the release."""
+    warnings: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    """What the result will be like, in sentences for its curator."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the figures of the calibration are called on a terminal, in the order in which they are shown."""
+    counts: str = "users"
+    """What a published count is a number of."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What columns of this method mean, where it is not what they mean elsewhere."""
+    assessment: tuple[str, ...] = ()
+    """What readers are told of this method in particular, where the kind of guarantee alone does not say it.
+
+    Lines of a name, a colon and sentences. 'Singling out', 'Linkability' and 'Inference' are answers that begin with a
+    verdict: Yes, No, Limited or Not excluded. Of these three all or none. 'Disclosed', 'Learnt', 'Withheld',
+    'On purpose' and 'Checked' are explained in report/words.py.
+    """
+
+    def as_dict(self) -> dict[str, Any]:
+        shown = {
+            "method": self.method,
+            "what": self.what,
+            "how": self.how,
+            "parameters": dict(self.parameters),
+            "calibration": dict(self.calibration),
+            "guarantee": self.guarantee.as_dict(),
+            "warnings": list(self.warnings),
+        }
+        shown |= {"expected": list(self.expected)} if self.expected else {}
+        return shown | ({"assessment": list(self.assessment)} if self.assessment else {})
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One publication in progress: its randomness, its public facts, and where stages and private facts go."""
+
+    noise: Noise
+    users: int | None = None
+    order_key: str = "engine"
+    told: Callable[[str, str], None] | None = None
+    """Called with the name of a stage and a sentence about it, for the curator's eyes."""
+    private: dict[str, pa.Table] = field(default_factory=dict)
+    """Tables for the curator's private folder."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    """What was seen in the log and its curator must know. No guarantee covers it: nothing public may hold it."""
+    salt: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.salt = self.salt or self.noise.key()
+
+    def warn(self, sentence: str) -> None:
+        """Tell the curator, on the terminal and in the private folder."""
+        self.warnings.append(sentence)
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Time a stage; what is said inside is told under its name."""
+        start = time.perf_counter()
+        try:
+            yield lambda sentence: self.told(name, sentence) if self.told else None
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)
+
+
+class Mechanism(Protocol):
+    """A way to protect a log. Implementations are frozen dataclasses with declared parameters."""
+
+    name: ClassVar[str]
+    needs_users: ClassVar[bool]
+    """The guarantee depends on a public number of users under some parameters."""
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""
+
+    def check(self, log: SearchLog) -> None:
+        """Refuse a log that lacks what the method needs, before anything is charged. Reads no rows."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+
+def warnings_of(guarantee: Guarantee, users: int | None) -> tuple[str, ...]:
+    """What a curator is warned of, who may know the number of users where readers may not."""
+    if not guarantee.delta_too_large:
+        return ()
+    limit = f"1/users = {1 / users:.2g}" if users else f"{strength.MOST_DELTA:g}"
+    return (f"{guarantee.of_delta(users)}; choose a delta well below {limit}",)
+
+
+def need_users(log: SearchLog, k: int) -> None:
+    """Refuse a log in which no crowd of k can be found."""
+    if log.users < k:
+        raise CannotBeMet(
+            f"the log has fewer than the {k:,} users that everything published must have",
+            "lower --k (2 at least), or use a log of more users",
+        )
+
+
+def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
+    """The parameters as a manifest may show them: no paths, nothing that was left out."""
+    shown: dict[str, Any] = {}
+    for parameter in parameters(type(mechanism)):
+        value = getattr(mechanism, parameter.name)
+        if value is None or parameter.declaration.path:
+            continue
+        shown[parameter.name] = list(value) if isinstance(value, tuple) else value
+    return shown

@@ -1,0 +1,403 @@
+"""Release-Data: the private query click graph. Queries, clicks on their results, and what was searched next.
+
+Each user's first d queries count; a query whose noisy count is above K is published, then noisy click counts of
+its results, then reformulations. After Korolova et al., Releasing search queries and clicks privately, with the
+thresholds of docs/proofs/click-graph.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from queryveil.count import item_kinds, public_lists
+from queryveil.errors import InputError, UsageError
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
+from queryveil.mechanisms.click_graph import theory, words
+from queryveil.mechanisms.click_graph.tables import Edges, Tables
+from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, NONE, PURE, Guarantee
+from queryveil.reading.log import SearchLog
+
+_MAX_SCALE = 2.0**40
+_MAX_USERS = 10**12
+_MOST = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClickGraph:
+    """Publish frequent queries, clicks on their results and reformulations, with noisy counts."""
+
+    name: ClassVar[str] = "click-graph"
+    needs_users: ClassVar[bool] = False
+
+    epsilon: float | None = param("privacy loss per user", gt=0, default=None)
+    delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
+    max_queries: int = param(
+        "queries that one user may add, the first ones by time (d)", ge=1, le=_MOST, default=20
+    )
+    count: str = param(
+        "count every time a query is posed, or every user once",
+        choices=("occurrences", "users"),
+        default="occurrences",
+    )
+    counts: str = param(
+        "publish the noisy count that chose a query (free, biased near the threshold) or a fresh one",
+        choices=("reuse", "fresh"),
+        default="reuse",
+    )
+    epsilon_counts: float | None = param("privacy loss of fresh counts", gt=0, default=None)
+    urls: str = param(
+        "urls from public result lists, from the log behind a threshold, or the most clicked (not covered)",
+        choices=("public", "private", "clicked"),
+        default="public",
+    )
+    results: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
+        "file of public result lists (query, url)", path=True, function=True, default=None
+    )
+    max_clicks: int | None = param(
+        "clicks that one user may add, the first ones by time (d_c); max-queries if left out",
+        ge=1,
+        le=_MOST,
+        default=None,
+    )
+    epsilon_clicks: float | None = param("privacy loss of click counts", gt=0, default=None)
+    delta_clicks: float | None = param("delta of private urls", gt=0, lt=1, default=None)
+    suggestions: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
+        "file of public suggestion lists (query, suggestion); query pairs of the log if left out",
+        path=True,
+        function=True,
+        default=None,
+    )
+    max_reformulations: int | None = param(
+        "reformulations that one user may add, the first ones by time (d_r); max-queries if left out",
+        ge=1,
+        le=_MOST,
+        default=None,
+    )
+    epsilon_reformulations: float | None = param("privacy loss of reformulation counts", gt=0, default=None)
+    delta_reformulations: float | None = param("delta of reformulations", gt=0, lt=1, default=None)
+    analysis: str = param(
+        "thresholds by the paper or by the tight proof", choices=("paper", "tight"), default="tight"
+    )
+    noise_scale: float | None = param(
+        "scale of the noise (b), instead of epsilon", gt=0, le=_MAX_SCALE, default=None
+    )
+    threshold: float | None = param(
+        "publish queries above this noisy count (K), instead of delta", ge=1, default=None
+    )
+    counts_noise_scale: float | None = param(
+        "scale of the noise of fresh counts (b_q), instead of epsilon-counts",
+        gt=0,
+        le=_MAX_SCALE,
+        default=None,
+    )
+    clicks_noise_scale: float | None = param(
+        "scale of the noise of click counts (b_c), instead of epsilon-clicks",
+        gt=0,
+        le=_MAX_SCALE,
+        default=None,
+    )
+    non_negative: bool = param("set negative counts to zero", default=False)
+
+    def __post_init__(self) -> None:
+        if self.delta == 0:
+            raise UsageError(
+                "delta 0 asks for pure differential privacy, under which no query of a log can be published: that a "
+                "query nobody else posed appears must have a probability above 0",
+                "use a delta above 0, well below one over the number of users",
+            )
+        validate(self)
+        given = (self.noise_scale is not None, self.threshold is not None)
+        asked = (self.epsilon is not None, self.delta is not None)
+        if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
+            raise UsageError(
+                "click-graph needs epsilon and delta, or a noise scale and a threshold",
+                "pass --epsilon and --delta, or --noise-scale and --threshold",
+            )
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        if self.epsilon_counts is not None and self.counts_noise_scale is not None:
+            raise _twice("epsilon-counts", "counts-noise-scale")
+        if self.epsilon_clicks is not None and self.clicks_noise_scale is not None:
+            raise _twice("epsilon-clicks", "clicks-noise-scale")
+        fresh = self.epsilon_counts is not None or self.counts_noise_scale is not None
+        if (self.counts == "fresh") != fresh:
+            raise UsageError(
+                "fresh counts have a privacy loss of their own, reused ones have none",
+                "pass --counts fresh together with --epsilon-counts, or neither",
+            )
+        self._refuse_half_bought_clicks()
+        if self.epsilon_reformulations is None:
+            if self.suggestions is not None or self.delta_reformulations is not None:
+                raise UsageError(
+                    "reformulations have a privacy loss of their own", "pass --epsilon-reformulations too"
+                )
+        elif (self.suggestions is None) == (self.delta_reformulations is None):
+            raise UsageError(
+                "reformulations come from public suggestion lists, or from query pairs behind a threshold",
+                "pass --suggestions FILE, or --delta-reformulations, and not both",
+            )
+
+    def _refuse_half_bought_clicks(self) -> None:
+        if not self.clicks_bought:
+            if self.results is not None or self.delta_clicks is not None or self.urls != "public":
+                raise UsageError("click counts have a privacy loss of their own", "pass --epsilon-clicks too")
+            return
+        if (self.urls == "private") != (self.delta_clicks is not None):
+            raise UsageError(
+                "urls that are not public need a threshold with a delta, public ones need none",
+                "pass --urls private together with --delta-clicks, or neither",
+            )
+        if self.urls == "private" and self.epsilon_clicks is None:
+            raise UsageError("private urls are calibrated from epsilon and delta", "pass --epsilon-clicks")
+        if self.urls != "public" and self.results is not None:
+            raise UsageError(
+                "the urls come from the log and from result lists", "drop --urls, or drop --results"
+            )
+
+    # -- before data -------------------------------------------------------------------------------------
+
+    @property
+    def clicks_bought(self) -> bool:
+        """Whether there will be a table of clicks."""
+        return self.epsilon_clicks is not None or self.clicks_noise_scale is not None
+
+    @property
+    def once(self) -> bool:
+        """Whether a user counts once per item."""
+        return self.count == "users"
+
+    def selection(self) -> theory.Setting:
+        """Noise and threshold that decide which queries are published."""
+        d, once, by_paper = self.max_queries, self.once, self.analysis == "paper"
+        if self.noise_scale is not None and self.threshold is not None:
+            return theory.given(d, self.noise_scale, self.threshold, once=once, by_paper=by_paper)
+        if self.epsilon is None or self.delta is None:
+            raise AssertionError("checked when the mechanism was made")
+        if by_paper:
+            return theory.paper(d, self.epsilon, self.delta, once=once)
+        return theory.tight(d, self.epsilon, self.delta, once=once)
+
+    def _counts_scale(self) -> float | None:
+        if self.counts == "reuse":
+            return None
+        if self.counts_noise_scale is not None:
+            return self.counts_noise_scale
+        return theory.scale_for(self.max_queries, float(self.epsilon_counts or 0), "max-queries")
+
+    def _clicks(self) -> Edges | None:
+        if not self.clicks_bought:
+            return None
+        d = self.max_clicks or self.max_queries
+        if self.urls == "private":
+            epsilon, delta = float(self.epsilon_clicks or 0), float(self.delta_clicks or 0)
+            setting = theory.tight(d, epsilon, delta, once=self.once, bound="max-clicks")
+            return Edges(d=d, scale=setting.scale, setting=setting)
+        scale = self.clicks_noise_scale or theory.scale_for(d, float(self.epsilon_clicks or 0), "max-clicks")
+        return Edges(d=d, scale=scale, lists=self.results)
+
+    def _reformulations(self) -> Edges | None:
+        if self.epsilon_reformulations is None:
+            return None
+        d = self.max_reformulations or self.max_queries
+        if self.delta_reformulations is None:
+            scale = theory.scale_for(d, self.epsilon_reformulations, "max-reformulations")
+            return Edges(d=d, scale=scale, lists=self.suggestions)
+        setting = theory.tight(
+            d,
+            self.epsilon_reformulations,
+            self.delta_reformulations,
+            once=self.once,
+            bound="max-reformulations",
+        )
+        return Edges(d=d, scale=setting.scale, setting=setting)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Thresholds and guarantee. They do not depend on the number of users; a warning may."""
+        if users is not None and not 1 <= users <= _MAX_USERS:
+            raise UsageError(
+                f"parameter 'users' must be an int >= 1 and <= {_MAX_USERS:g}; got {users}",
+                "pass --users N, a public upper bound on the number of users",
+            )
+        clicks, reformulations = self._clicks(), self._reformulations()
+        total = self._guarantee(clicks, reformulations).among(users, told=False)
+        shown = public_parameters(self)
+        shown |= {"max_clicks": clicks.d} if clicks else {}
+        shown |= {"max_reformulations": reformulations.d} if reformulations else {}
+        return Plan(
+            method=self.name,
+            parameters=shown,
+            calibration=self._calibration(clicks, reformulations),
+            guarantee=total,
+            what=words.what(clicks, reformulations),
+            how=words.how(self, clicks, reformulations),
+            warnings=warnings_of(total, users) + self._warnings(),
+            labels=words.LABELS,
+            assessment=words.assessment(self),
+            counts="users" if self.once else "times",
+        )
+
+    def _calibration(self, clicks: Edges | None, reformulations: Edges | None) -> dict[str, Any]:
+        setting, fresh = self.selection(), self._counts_scale()
+        shown = setting.as_dict()
+        shown |= {"counts_noise_scale": fresh} if fresh else {}
+        shown |= {"clicks": clicks.as_dict()} if clicks else {}
+        shown |= {"reformulations": reformulations.as_dict()} if reformulations else {}
+        more = self.max_queries / fresh if fresh else 0.0
+        more += sum(one.d / one.scale for one in (clicks, reformulations) if one)
+        if self.threshold is not None:
+            threshold = self.threshold
+        elif self.epsilon is not None and self.delta is not None:
+            threshold = theory.paper_threshold(self.max_queries, self.epsilon, self.delta)
+        else:
+            raise AssertionError("checked when the mechanism was made")
+        shown["paper"] = theory.theorem1(self.max_queries, setting.scale, threshold, more=more)
+        return shown
+
+    def _warnings(self) -> tuple[str, ...]:
+        found = []
+        if self.max_clicks is not None and not self.clicks_bought:
+            found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
+        if self.max_reformulations is not None and self.epsilon_reformulations is None:
+            found.append("max-reformulations has no effect without --epsilon-reformulations")
+        if self.clicks_bought and self.urls == "public" and self.results is None:
+            found.append("publishing click counts will need --results FILE, the public result lists")
+        return tuple(found)
+
+    # -- what is promised --------------------------------------------------------------------------------
+
+    def _guarantee(self, clicks: Edges | None, reformulations: Edges | None) -> Guarantee:
+        setting = self.selection()
+        parts = [
+            self._part(
+                "queries",
+                APPROXIMATE,
+                self.epsilon if self.epsilon is not None else setting.epsilon,
+                self.delta if self.delta is not None else setting.delta,
+                caveats=words.caveats(self),
+            )
+        ]
+        fresh = self._counts_scale()
+        if fresh is not None:
+            cost = self.epsilon_counts or theory.Setting(self.max_queries, fresh, 0).epsilon
+            parts.append(self._part("counts of queries", PURE, cost, 0.0))
+        if clicks is not None and self.urls != "clicked":
+            lists = ("the result lists are public: a function of the query alone",)
+            parts.append(
+                self._edges_part(
+                    "clicks",
+                    clicks,
+                    self.epsilon_clicks,
+                    self.delta_clicks,
+                    lists if self.urls == "public" else (),
+                )
+            )
+        if reformulations is not None:
+            assumed = ["sessions are cut within each user's own rows"]
+            if self.suggestions is not None:
+                assumed.append("the suggestion lists are public: a function of the query alone")
+            parts.append(
+                self._edges_part(
+                    "reformulations",
+                    reformulations,
+                    self.epsilon_reformulations,
+                    self.delta_reformulations,
+                    tuple(assumed),
+                )
+            )
+        total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
+        for one in parts[1:]:
+            total = total + one
+        if clicks is not None and self.urls == "clicked":
+            return self._not_covered(total)
+        return total
+
+    def _edges_part(
+        self,
+        of: str,
+        edges: Edges,
+        epsilon: float | None,
+        delta: float | None,
+        assumptions: tuple[str, ...],
+    ) -> Guarantee:
+        kind = PURE if edges.setting is None else APPROXIMATE
+        return self._part(of, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
+
+    def _part(
+        self,
+        of: str,
+        kind: str,
+        epsilon: float,
+        delta: float,
+        *,
+        assumptions: tuple[str, ...] = (),
+        caveats: tuple[str, ...] = (),
+    ) -> Guarantee:
+        return Guarantee(
+            kind=kind,
+            of=of,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=ADD_REMOVE,
+            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *assumptions),
+            caveats=caveats,
+        )
+
+    def _not_covered(self, total: Guarantee) -> Guarantee:
+        """The most clicked urls of the log: a url that one user alone clicked is published with certainty."""
+        return Guarantee(
+            kind=NONE,
+            neighbours=ADD_REMOVE,
+            assumptions=total.assumptions,
+            caveats=(
+                "the clicked urls are taken from the log itself and are not covered by any guarantee: a url that one "
+                "user alone clicked can appear with certainty; so nothing is promised, not even for a part of it",
+                *total.caveats,
+            ),
+        )
+
+    # -- with data ---------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        log.need("time", "keeping each user's first queries")
+        if self.max_clicks is not None or self.clicks_bought:
+            log.need("url", "counting clicks")
+            some = log.table.filter(log.table["url"].notnull()).limit(1)
+            if self.clicks_bought and log.engine.arrow(some.select("user")).num_rows == 0:
+                raise InputError(
+                    "the log has a 'url' column but no click in it",
+                    "leave out --epsilon-clicks, or name the column of clicked urls with --columns url=...",
+                )
+        if self.clicks_bought and self.urls == "public" and self.results is None:
+            raise UsageError(
+                "click counts need public result lists; the log's own clicked urls are not public",
+                "pass --results FILE, or --urls private with --delta-clicks",
+            )
+        if isinstance(self.results, str):
+            public_lists.read(Path(self.results))
+        if isinstance(self.suggestions, str):
+            public_lists.read(Path(self.suggestions), "next_query")
+        if self.epsilon_reformulations is not None:
+            item_kinds.kind("query-pairs").rows(log)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        made = Tables(log, run, once=self.once, non_negative=self.non_negative)
+        clicks, reformulations = self._clicks(), self._reformulations()
+        tables = {"queries": made.queries(self.selection(), self._counts_scale())}
+        published = tables["queries"]["query"]
+        if clicks:
+            tables["clicks"] = made.clicks(clicks, published)
+        if reformulations:
+            tables["reformulations"] = made.reformulations(reformulations, published)
+        return tables
+
+
+def _twice(one: str, other: str) -> UsageError:
+    return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")

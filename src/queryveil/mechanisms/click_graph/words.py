@@ -1,0 +1,103 @@
+"""What the click graph is called and how it was made, in words for readers of a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from queryveil.count import item_kinds
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+    from queryveil.mechanisms.click_graph.tables import Edges
+
+_WHAT = "The click graph of a search log: frequent queries{clicks}{reformulations}, with noisy counts"
+LABELS = {
+    "noise_scale": "noise scale (b)",
+    "threshold": "published above a noisy count of (K)",
+    "alpha": "alpha of Theorem 1",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "count_for_half": "count for a 50 % chance to be published",
+    "count_for_99_percent": "count for a 99 % chance to be published",
+    "counts_noise_scale": "noise scale of fresh counts (b_q)",
+}
+
+
+def what(clicks: Edges | None, reformulations: Edges | None) -> str:
+    """What the release holds."""
+    return _WHAT.format(
+        clicks=", clicks on their results" if clicks else "",
+        reformulations=", what was searched next" if reformulations else "",
+    )
+
+
+def how(method: ClickGraph, clicks: Edges | None, reformulations: Edges | None) -> str:
+    """What is done, for readers of the release."""
+    counted = "of users who posed each query" if method.once else "of times that each query was posed"
+    told = (
+        f"Each user's first {_some('queries', method.max_queries)} counted. Random noise was added to the number "
+        f"{counted}, and a query was published if the noisy number was above a threshold, "
+        + ("with that number." if method.counts == "reuse" else "with another noisy number.")
+    )
+    if clicks:
+        number = "users who clicked it" if method.once else "clicks"
+        source = {
+            "public": f"For every published query, each url of its public result list has a noisy number of {number}, "
+            "zeros included",
+            "private": f"A url clicked for a published query was published if its noisy number of {number} was above a "
+            "threshold of its own",
+            "clicked": f"For every published query each of its most clicked urls has a noisy number of {number}",
+        }[method.urls]
+        told += f" {source}; each user's first {_some('clicks', clicks.d)} counted."
+    if reformulations:
+        number = "users who searched it next" if method.once else "times that it was searched next"
+        source = (
+            f"Each public suggestion of a published query has a noisy number of {number}"
+            if method.suggestions is not None
+            else "Two published queries that followed one another were published as a pair if their noisy number of "
+            f"{'users' if method.once else 'times'} was above a threshold of its own"
+        )
+        told += f" {source}; each user's first {_some('query-pairs', reformulations.d)} counted."
+    return told + (" Negative numbers were set to zero." if method.non_negative else "")
+
+
+def _some(kind: str, number: int) -> str:
+    """'query was', '20 queries were'."""
+    said = item_kinds.kind(kind).counted(number)
+    return f"{said.removeprefix('1 ')} was" if number == 1 else f"{said} were"
+
+
+def caveats(method: ClickGraph) -> tuple[str, ...]:
+    """What readers of the queries must know."""
+    accounts = "whoever opens enough accounts can have a query of their choice published"
+    covered = not (method.clicks_bought and method.urls == "clicked")
+    found = [accounts + ("; about others it tells no more than epsilon and delta allow" if covered else "")]
+    if method.counts == "reuse":
+        found.append(
+            "counts just above the threshold are too high on average: their noise is why they are published"
+        )
+    if method.counts == "fresh" or method.clicks_bought or method.suggestions is not None:
+        found.append("noise can bring counts below what they were, and below zero")
+    if method.clicks_bought or method.epsilon_reformulations is not None:
+        found.append(
+            "counts of different tables must not be divided by one another: each is of other first searches or clicks "
+            "of a user, and has noise of its own"
+        )
+    return tuple(found)
+
+
+def assessment(method: ClickGraph) -> tuple[str, ...]:
+    """Nothing particular, unless urls are taken from the log as they are."""
+    if not method.clicks_bought or method.urls != "clicked":
+        return ()
+    return (
+        "Singling out: Not excluded. A url that one person alone clicked can be published, and can say who that is.",
+        "Linkability: Not excluded. Rows carry no user, session or time. But a url that one person alone clicked "
+        "stands beside the query that it was clicked for, and other data about the person can name the same url.",
+        "Inference: Not excluded. Nothing limits what the published urls say.",
+        "Disclosed: Frequent queries are disclosed, and with each of them its most clicked urls, also such as one "
+        "person alone clicked. Counts have noise.",
+        "Learnt: Which urls were clicked for a published query, also by one person alone.",
+        "Learnt: Who a row is about, if its url gives that person away, and for which query that person clicked it.",
+        "Learnt: What many people searched for.",
+    )

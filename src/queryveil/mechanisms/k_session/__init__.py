@@ -1,0 +1,1 @@
+"""k-session anonymity: sets of keywords that at least k sessions share."""

@@ -1,0 +1,244 @@
+"""k-session anonymity: add and delete keywords until every session looks like those of k - 1 other users.
+
+After Motwani and Nabar, Anonymizing unstructured data. Sessions become sets of keywords; groups of k to 2k - 1 users
+are made greedily by set distance, and each session is published as the keywords that more than half of its group's
+users have. What that promises and what it does not is in docs/proofs/k-session.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.count import item_kinds
+from queryveil.mechanisms import sessions
+from queryveil.mechanisms.base import (
+    MOST_USERS,
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    need_users,
+    public_parameters,
+)
+from queryveil.mechanisms.transactions.generalised import LIST
+from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from queryveil.mechanisms.k_session.grouping import Groups, KeywordSets
+
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_COLUMNS = {
+    "group": "a random number that stands for one set of keywords; its rows are equal",
+    "items": "the keywords that a session is published with; none if its group had too little in common",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KSession:
+    """Publish sessions as sets of keywords, each changed until at least k users have the same set."""
+
+    name: ClassVar[str] = "k-session"
+    needs_users: ClassVar[bool] = False
+
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=Guarantee(
+                kind=K_ANONYMITY,
+                k=self.k,
+                shared="set of keywords",
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "sessions are cut within each user's own rows"),
+                caveats=self._caveats(),
+            ),
+            what="Sessions of a search log as sets of keywords, the same for enough users, without users and times",
+            how=(
+                "Every session was taken as the set of its keywords. Sessions were put into groups of "
+                f"{self.k:,} to {2 * self.k - 1:,} different users, like with like, and each was published with the "
+                "keywords that more than half of the users of its group have: others were deleted from it, missing "
+                "ones added. Sessions without any keyword were left out. Equal sets have one random number and stand "
+                "in its order; users, times, clicks and the order of words were left out."
+            ),
+            columns=_COLUMNS,
+            assessment=self._assessment(),
+        )
+
+    def _assessment(self) -> tuple[str, ...]:
+        return (
+            "Singling out: No, without further knowledge. Every published set of keywords stands for sessions of at "
+            f"least {self.k:,} users, and its rows are equal.",
+            "Linkability: Not excluded. Rows carry no user, session or time, and equal rows cannot be told apart. But "
+            "someone who knows a session of a person from another data set can link it to a set that stands for "
+            f"{self.k:,} users or more, and so to one of its rows with a probability of up to 1 in {self.k:,}, or more "
+            "if they know more.",
+            "Inference: Not excluded. Nothing limits it. What most of a group searched for is concluded about all of "
+            f"them, and an attacker with {self._fakes} of their own finds out whether somebody else searched for "
+            "something.",
+            f"Disclosed: No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. How many "
+            "sessions there are, in all and with each set, is disclosed exactly.",
+            f"Withheld: Whose session a row is: at least {self.k:,} users have a session that is published with the "
+            "same set of keywords. That holds as long as nothing else is known about them.",
+            f"Checked: that every set of keywords is in at least {self.k:,} rows; that these are of different users "
+            "cannot be seen from a release",
+        )
+
+    @property
+    def _fakes(self) -> str:
+        """What an attack needs that makes a set appear if one more user has it."""
+        return "1 account" if self.k // 2 == 1 else f"{self.k // 2:,} accounts"
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (
+            "homogeneity: what most members of a group have in common is published, and concluded about each of them "
+            "by whoever knows that they are in it",
+            f"active attack: someone who searches for what a person is suspected of with {self._fakes} of their own "
+            "(half of k, rounded down) makes it appear in the release if and only if somebody else did, almost always",
+            "nothing is promised against someone who knows more than the release, such as the other members of a group",
+            "a published set is a compromise: keywords were added that a session did not have, and nobody need have "
+            "had all of them; how often keywords come together is not what it was in the log",
+            f"the number of sessions is exact, in all and of each set: {self.k:,} accounts of an attacker's own fill a "
+            "group, and see whoever joins them as one row more",
+        )
+
+    def check(self, log: SearchLog) -> None:
+        need_users(log, self.k)
+        sessions.check(log)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        # Its compiled loops take a while to load: only where they are used.
+        from queryveil.mechanisms.k_session.grouping import group
+
+        with run.stage("count") as say:
+            sets, names = keyword_sets(log)
+            say(f"{len(sets):,} sessions with {len(sets.items):,} keywords, {len(names):,} of them different")
+        with run.stage("protect") as say:
+            found = group(sets, self.k)
+            table, by_number = _transactions(found, names, run)
+            run.private |= _cost(sets, found, by_number)
+            say(_sentence(sets, found))
+            return {"transactions": table}
+
+
+def keyword_sets(log: SearchLog) -> tuple[KeywordSets, pa.StringArray]:
+    """A log's sessions as sets of coded keywords, and what the codes stand for, in the order of their texts."""
+    from queryveil.mechanisms.k_session.grouping import KeywordSets
+
+    users, words, lengths = [], [], [np.zeros(0, dtype=np.int64)]
+    # A stream of coded batches: the text of every session at once would be many times larger.
+    for batch in log.engine.batches(_lists(log)):
+        lists = batch.column("keywords")
+        users.append(batch.column("user").cast(pa.string()).dictionary_encode())
+        words.append(pc.list_flatten(lists).cast(pa.string()).dictionary_encode())
+        lengths.append(pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64))
+    owners, _ = _coded(users)
+    codes, names = _coded(words)
+    sizes = np.concatenate(lengths)
+    sessions_of = np.repeat(np.arange(len(sizes)), sizes)
+    distinct = np.unique(sessions_of * max(1, len(names)) + codes)
+    starts = np.searchsorted(distinct, np.arange(len(sizes) + 1) * max(1, len(names)))
+    kept = (distinct % max(1, len(names))).astype(np.int32)
+    return KeywordSets(starts.astype(np.int64), kept, owners, len(names)), names
+
+
+def _lists(log: SearchLog) -> ir.Table:
+    """One row for each session that has a keyword: its user and its keywords, with repeats."""
+    rows = log.sessions() if "time" in log.columns else log.queries
+    rows = item_kinds.with_keywords(rows.select("user", "session", "words"))
+    rows = rows.filter(rows["keyword"] != "")
+    listed = rows.group_by(["user", "session"]).aggregate(keywords=rows["keyword"].collect())
+    return listed.select("user", "keywords")
+
+
+def _coded(parts: list[pa.DictionaryArray]) -> tuple[npt.NDArray[np.int32], pa.StringArray]:
+    """Texts as numbers in the order of the texts, whatever order an engine gave them in."""
+    whole = pa.chunked_array(parts, _CODED).unify_dictionaries()
+    if not len(whole):
+        return np.zeros(0, dtype=np.int32), pa.array([], pa.string())
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks])
+    texts = next(chunk.dictionary for chunk in whole.chunks)
+    order = pc.sort_indices(texts)
+    rank = np.empty(len(texts), dtype=np.int32)
+    rank[order.to_numpy()] = np.arange(len(texts), dtype=np.int32)
+    return rank[codes], texts.take(order)
+
+
+def _transactions(found: Groups, names: pa.StringArray, run: Run) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+    """One row per session, equal sets under one random number; and for each group its number.
+
+    Groups that came to the same set are one: which of its sessions were together would tell more than the sets do.
+    """
+    known: dict[bytes, int] = {}
+    contents = found.items.tobytes()
+    width, starts = found.items.itemsize, found.starts.tolist()
+    same = [
+        known.setdefault(contents[width * first : width * end], len(known)) for first, end in pairwise(starts)
+    ]
+    numbers = run.noise.permutation(len(known))[np.array(same)]
+    of_session = numbers[found.of_session]
+    order = np.argsort(of_session, kind="stable")
+    lists = pa.ListArray.from_arrays(
+        pa.array(found.starts, pa.int32()), names.take(pa.array(found.items)), type=LIST
+    )
+    shown = lists.take(pa.array(found.of_session[order]))
+    return pa.table({"group": pa.array(of_session[order], pa.int64()), "items": shown}), numbers
+
+
+def _cost(sets: KeywordSets, found: Groups, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Table]:
+    """What the release cost, in all and set by set. For the curator."""
+    empty = np.diff(found.starts)[found.of_session] == 0
+    figures = {
+        "sessions": len(sets),
+        "keywords": len(sets.items),
+        "keywords_added": int(found.added.sum()),
+        "keywords_deleted": int(found.deleted.sum()),
+        "added_per_session": float(found.added.mean()),
+        "deleted_per_session": float(found.deleted.mean()),
+        "share_of_sets_that_became_empty": float(empty.mean()),
+        "groups": len(found),
+        "different_sets": len(np.unique(numbers)),
+    }
+    by_set = (
+        pa.table(
+            {
+                "group": numbers[found.of_session],
+                "keywords": sets.sizes,
+                "added": found.added,
+                "deleted": found.deleted,
+            }
+        )
+        .group_by("group")
+        .aggregate([("group", "count"), ("keywords", "sum"), ("added", "sum"), ("deleted", "sum")])
+    )
+    by_set = by_set.rename_columns(["group", "sessions", "keywords", "added", "deleted"]).sort_by("group")
+    return {
+        "cost": pa.table(
+            {"measure": list(figures), "value": pa.array(map(float, figures.values()), pa.float64())}
+        ),
+        "cost-of-groups": by_set,
+    }
+
+
+def _sentence(sets: KeywordSets, found: Groups) -> str:
+    empty = (np.diff(found.starts)[found.of_session] == 0).mean()
+    return (
+        f"{len(found):,} groups; of {len(sets.items) / len(sets):.2f} keywords per session {found.deleted.mean():.2f} "
+        f"were deleted and {found.added.mean():.2f} added; {100 * empty:.1f} % of the sets became empty"
+    )

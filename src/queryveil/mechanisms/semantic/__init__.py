@@ -1,0 +1,1 @@
+"""Semantic perturbation: concepts replaced by near ones at random."""

@@ -1,0 +1,238 @@
+"""Semantically perturbed logs: every phrase of every query is replaced by a concept close in meaning.
+
+The exponential mechanism draws the concept; users get random numbers, and times, urls and ranks are left out. What
+epsilon means here is in docs/decisions/0009-what-epsilon-means.md, the proof in docs/proofs/semantic.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.errors import UsageError
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.semantic import words
+from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
+from queryveil.mechanisms.semantic.draws import CRITERIA, NSQC, SQC1
+from queryveil.mechanisms.semantic.mapping import drawn
+from queryveil.mechanisms.semantic.rows import Phrases, Tally
+from queryveil.mechanisms.semantic.table import Rows
+from queryveil.parameters import param, validate
+from queryveil.privacy.guarantee import PURE, Guarantee, replace_if_equal
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
+
+_MOST_EPSILON = 1e6
+_MOST_PHRASES = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Semantic:
+    """Replace every phrase of every query by a concept close in meaning, user by user."""
+
+    name: ClassVar[str] = "semantic"
+    needs_users: ClassVar[bool] = False
+
+    epsilon: float = param("privacy loss per user, or per query", gt=0, le=_MOST_EPSILON)
+    criterion: str = param(
+        "what is close: similar in meaning (sqc1), similar and of the same topic (sqc2), equal (nsqc)",
+        choices=CRITERIA,
+        default=SQC1,
+    )
+    domain: str | None = param(
+        "concept that all drawn ones are a kind of, or per-topic; abstraction, or the file's root, if left out",
+        default=None,
+    )
+    topics: tuple[str, ...] | None = param("concepts, none below another", many=True, default=None)
+    epsilon_per: str = param(
+        "spread epsilon over all phrases of a user, or spend it on each of them",
+        choices=("user", "query"),
+        default="user",
+    )
+    max_phrases: int | None = param(
+        "phrases that a user may have, later ones are dropped; spread epsilon over so many",
+        ge=1,
+        le=_MOST_PHRASES,
+        default=None,
+    )
+    pad: bool = param("give every user exactly max-phrases queries of one phrase", default=False)
+    tight: bool = param(
+        "draw with the largest exponent that the taxonomy allows, found by search, and state why",
+        default=False,
+    )
+    keep_words: str = param(
+        "put back words that were not replaced, which are then not protected: function words, or modifiers too",
+        choices=("none", "function", "modifiers"),
+        default="none",
+    )
+    whole_queries: bool = param("take a query as one phrase, not its words", default=False)
+    taxonomy: str | None = param(
+        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+        if self.pad and self.max_phrases is None:
+            raise UsageError("padding needs to know up to how many phrases", "pass --max-phrases N too")
+        if self.pad and self.domain == PER_TOPIC:
+            raise UsageError(
+                "padding is drawn from one domain, and per-topic has several",
+                "drop --pad, or name one --domain",
+            )
+
+        if self.tight and (not self.fixed or self.criterion == NSQC):
+            raise UsageError(
+                "a search for the largest exponent needs one epsilon for all phrases, and a criterion of similarity",
+                "pass --max-phrases or --epsilon-per query, and sqc1 or sqc2; nsqc is tight already",
+            )
+        if self.pad and self.keep_words != "none":
+            raise UsageError("padding has no words to keep", "drop --pad or --keep-words")
+        if self.whole_queries and self.keep_words != "none":
+            raise UsageError(
+                "a whole query that is one phrase leaves no words to keep",
+                "drop --whole-queries or --keep-words",
+            )
+
+    # -- before data ---------------------------------------------------------------------------------------------
+
+    def choice(self) -> Choice:
+        """The domains, and how concepts are drawn from them."""
+        return Choice.of(self.taxonomy, self.domain, self.topics, self.criterion, tight=self.tight)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether every phrase has the same epsilon, whoever's it is."""
+        return self.epsilon_per == "query" or self.max_phrases is not None
+
+    @property
+    def slots(self) -> int | None:
+        """Queries of every user in a padded release."""
+        return self.max_phrases if self.pad else None
+
+    @property
+    def per_single_phrase(self) -> bool:
+        """Whether epsilon is promised for one phrase, because a user may have any number of them."""
+        return self.epsilon_per == "query" and self.max_phrases is None
+
+    def total(self) -> float:
+        """The epsilon that is promised: per user, or per phrase where users may have any number of them."""
+        if self.epsilon_per == "query" and self.max_phrases is not None:
+            return float(Decimal(repr(self.epsilon)) * self.max_phrases)
+        return self.epsilon
+
+    def per_phrase(self, phrases: int) -> Fraction:
+        """The epsilon of one phrase of a user who has so many."""
+        if self.max_phrases is not None:
+            return Fraction(self.total()) / self.max_phrases
+        return Fraction(self.epsilon) / (phrases if self.epsilon_per == "user" else 1)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        choice = self.choice()
+        shown = public_parameters(self) | {"domain": self.domain if self.per_topic else choice.labels[0]}
+        if self.topics:
+            shown["topics"] = list(choice.topics)
+        return Plan(
+            method=self.name,
+            parameters=shown,
+            calibration=self._calibration(choice),
+            guarantee=self._guarantee(),
+            what=words.what(self),
+            how=words.how(self, choice.taxonomy.identity, choice.labels),
+            expected=words.expected(self, choice),
+            labels=words.LABELS,
+            columns=words.COLUMNS,
+            assessment=words.assessment(self, choice.labels),
+            warnings=words.warnings(self, choice),
+        )
+
+    @property
+    def per_topic(self) -> bool:
+        return self.domain == PER_TOPIC
+
+    def _calibration(self, choice: Choice) -> dict[str, Any]:
+        # Where it is spread over all phrases of a user, figures are those of a user with one: others have less.
+        each = self.per_phrase(1)
+        shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
+        if not self.fixed:
+            return shown | {"drawn_for_phrases": 1}
+        if any(not sampler.exponent(each) for sampler in choice.samplers):
+            raise UsageError(
+                f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too little to draw with",
+                "raise --epsilon or lower --max-phrases",
+            )
+        return shown | {"epsilon_per_phrase": float(each)}
+
+    def _guarantee(self) -> Guarantee:
+        equal = [] if self.pad else ["shape"]
+        equal += ["topics"] if self.per_topic else []
+        equal += ["words"] if self.keep_words != "none" else []
+        return Guarantee(
+            kind=PURE,
+            epsilon=self.total(),
+            delta=0.0,
+            unit="phrase" if self.per_single_phrase else "user",
+            neighbours=replace_if_equal(*equal),
+            assumptions=(
+                ROW_LOCAL,
+                USER_IS_ACCOUNT,
+                words.TAXONOMY_IS_PUBLIC,
+                words.USERS_ARE_PUBLIC if self.pad else words.USERS_INSIDE_ARE_PUBLIC,
+            ),
+            caveats=words.caveats(self),
+        )
+
+    # -- with data -----------------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        """Any log with users and queries will do."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise, self.slots) as rows:
+            for some in drawn(log, self, run.noise, keep=self.keep_words, whole=self.whole_queries):
+                rows.add(some)
+            run.private["phrases"] = rows.tally.table()
+            rows.tally.warn(run, "queries" if self.whole_queries else "phrases")
+            counts = rows.tally.counts
+            replaced = counts.get("phrases replaced", 0)
+            say(
+                f"{replaced:,} of {counts.get('phrases', 0):,} phrases replaced by concepts; the others have no "
+                "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
+            )
+            rows.found(replaced, padded=self.pad, say=say)
+            table, run.private["user-map"] = rows.tables()
+            return {"log": table}
+
+    def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
+        """The same phrases with drawn concepts; padded if asked for."""
+        topics = choice.locate(found.concepts)[0]
+        inside = topics >= 0
+        phrases = found.only(inside).ordered(topics[inside], noise)
+        tally.add("phrases outside the domain", int((~inside).sum()))
+        if self.max_phrases is not None:
+            kept = phrases.first(self.max_phrases)
+            tally.add("phrases beyond max-phrases", len(phrases.owners) - len(kept.owners))
+            phrases = kept
+        tally.add("phrases replaced", len(phrases.owners))
+        numbers = np.zeros(1, dtype=np.int64) if self.fixed else np.unique(phrases.counts())
+        epsilons = [self.per_phrase(max(1, number)) for number in numbers.tolist()]
+        shares = np.zeros(len(phrases.owners), dtype=np.int64)
+        if not self.fixed:
+            shares = np.searchsorted(numbers, phrases.counts())[phrases.owners]
+        concepts = choice.draw(phrases.concepts, epsilons, shares, noise)
+        if self.pad and self.max_phrases is not None:
+            return self._padded(phrases, concepts, choice, noise, self.max_phrases)
+        return dataclasses.replace(phrases, concepts=concepts)
+
+    def _padded(self, phrases: Phrases, own: np.ndarray, choice: Choice, noise: Noise, most: int) -> Phrases:
+        """Exactly so many queries of one phrase for every user, what she lacks drawn uniformly."""
+        slots = np.arange(phrases.users * most)
+        concepts = choice.uniform(len(slots), noise)
+        concepts[phrases.owners * most + phrases.ranks()] = own
+        return Phrases(phrases.users, slots // most, slots, concepts)

@@ -1,0 +1,1 @@
+"""k-anonymous transactions: Clump, Partition, and what they share."""

@@ -1,0 +1,103 @@
+"""Clump: k-anonymous transactions by clustering and least common generalisation.
+
+After Milani Fard and Wang, An effective clustering approach to web query log anonymization. The rules that differ
+from the paper's, and why, are in docs/decisions/0007-least-common-generalisation.md; what is promised is in
+docs/proofs/clump.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
+from queryveil.mechanisms.transactions import generalised
+from queryveil.parameters import param, validate
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+
+_HOW = {
+    "better": "Equal transactions of enough users are a group. The others were clustered where their common "
+    "generalisation loses least, all together or inside of groups that were split from the root of the taxonomy down, "
+    "whichever loses less.",
+    "paper": "Transactions were clustered, longest first, where their common generalisation loses least.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clump:
+    """Publish each user's words as concepts that at least k users share, in clusters that lose little."""
+
+    name: ClassVar[str] = "clump"
+    needs_users: ClassVar[bool] = False
+
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)
+    transactions: str = param(
+        "one transaction per user (merged words) or per query",
+        choices=generalised.TRANSACTIONS,
+        default="users",
+    )
+    taxonomy: str | None = param(
+        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+    )
+    whole_queries: bool = param("take a query as one item, not its words", default=False)
+    algorithm: str = param(
+        "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
+        choices=("better", "paper"),
+        default="better",
+    )
+    criterion: str = param(
+        "join the cluster whose distortion rises least, or whose total is least (the paper's)",
+        choices=("increase", "total"),
+        default="increase",
+    )
+    order: str = param(
+        "equally long transactions by taxonomy, or by user and time",
+        choices=("signature", "input"),
+        default="signature",
+    )
+    lcg: str = param(
+        "exact least common generalisation, or the paper's, which drops leftovers",
+        choices=("exact", "paper"),
+        default="exact",
+    )
+    distinct: bool = param("remove duplicates from what is published", default=False)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def vocabulary(self) -> generalised.Vocabulary:
+        return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=generalised.guarantee(self.k),
+            **generalised.described(
+                self.k,
+                self.transactions,
+                self.vocabulary(),
+                _HOW[self.algorithm],
+            ),
+        )
+
+    def check(self, log: SearchLog) -> None:
+        need_users(log, self.k)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        def group(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
+            from queryveil.mechanisms.transactions.algorithms import clump, crowds_first
+
+            chosen = crowds_first if self.algorithm == "better" else clump
+            rules: dict[str, Any] = {"criterion": self.criterion, "order": self.order, "lcg": self.lcg}
+            return chosen(tree, bags, self.k, self.r, users=users, distinct=self.distinct, **rules)
+
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)

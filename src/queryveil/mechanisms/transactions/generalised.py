@@ -1,0 +1,293 @@
+"""From a log to transactions over a taxonomy, and from groups of them to a table: what Clump and Partition share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet
+from queryveil.language.taxonomy import Taxonomy
+from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
+from queryveil.mechanisms.base import MOST_UNKNOWN, ROW_LOCAL, USER_IS_ACCOUNT, Run
+from queryveil.mechanisms.transactions.words import items_of
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+
+TRANSACTIONS = ("users", "queries")
+SHARED = "transaction"
+WHAT = "Transactions of a search log: concepts that stand for the words of {of}, the same for at least {k:,} users"
+CAVEATS = (
+    "what all members of a group have in common is published, and learnt about each of them",
+    "whoever knows the words of k - 1 members of a group learns what the last one shares with them",
+    "whoever adds transactions through accounts of their own can choose what others are grouped with",
+    "other releases of the same log can be combined with this one: k-anonymity does not add up",
+)
+ASSESSMENT = (
+    "Singling out: No, without further knowledge. Every published transaction is that of at least {k:,} users, item "
+    "for item.",
+    "Linkability: Not excluded. Rows carry no user, session or time, and rows of a group are equal and cannot be told "
+    "apart. But someone who knows words of a person from another data set can link that person to a group of {k:,} "
+    "users or more, and so to one of its rows with a probability of up to 1 in {k:,}, or more if they know more.",
+    "Inference: Not excluded. Nothing limits it. What a whole group shares is learnt about each of its members.",
+    "Disclosed: No concept is disclosed that fewer than {k:,} users have in common. How many rows a group has is "
+    "disclosed exactly.",
+    "Checked: that every group has at least {k:,} rows; that these are of different users cannot be seen from a "
+    "release",
+)
+COLUMNS = {
+    "group": "a random number that stands for a group; its rows are equal",
+    "items": "concepts of the taxonomy, each of them standing for a word of every member",
+}
+
+LIST = pa.list_(pa.field("element", pa.string()))
+"""Parquet calls what is in a list its element: the type is then the same before and after writing."""
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A taxonomy, and the words that it is not asked for."""
+
+    taxonomy: Taxonomy
+    skipped: frozenset[str]
+    whole: bool = False
+    """Whether a query is one item, not its words."""
+
+    @property
+    def noun(self) -> str:
+        """What is looked up."""
+        return "queries" if self.whole else "words"
+
+    @staticmethod
+    def of(file: str | None, *, whole: bool = False) -> Vocabulary:
+        if file is None:
+            # Function words are nouns in WordNet by accident; in someone's own taxonomy a word is what it says.
+            return Vocabulary(Taxonomy.wordnet(), FUNCTION_WORDS, whole)
+        return Vocabulary(Taxonomy.from_file(Path(file)), frozenset(), whole)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A log's transactions as numbers: concepts of a pruned taxonomy, and whose each transaction is."""
+
+    taxonomy: Taxonomy
+    tree: Tree
+    bags: Bags
+    users: Codes
+    uncovered: pa.Table
+    """Words that no concept stands for, with how many transactions have them and why. For the curator."""
+    unknown: float
+    """Share of the log's words, as often as they are posed and function words aside, that the taxonomy lacks."""
+
+
+def guarantee(k: int) -> Guarantee:
+    return Guarantee(
+        kind=K_ANONYMITY,
+        k=k,
+        shared=SHARED,
+        assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "the taxonomy was chosen without looking at the log"),
+        caveats=CAVEATS,
+    )
+
+
+def described(k: int, transactions: str, vocabulary: Vocabulary, more: str) -> dict[str, Any]:
+    """The words of a plan."""
+    of = "each user" if transactions == "users" else "each query"
+    identity = vocabulary.taxonomy.identity
+    senses = "; a word is its first noun sense, function words are left out" if vocabulary.skipped else ""
+    replaced = (
+        f"Whole queries were replaced by the concepts of a taxonomy ({identity}) that have them as names. Other "
+        "queries were left out."
+        if vocabulary.whole
+        else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}), several words that are "
+        "one name by one concept. Words without a concept were left out."
+    )
+    return {
+        "what": WHAT.format(of=of, k=k),
+        "how": (
+            f"{replaced} {more} Every transaction was published as what its group of at least "
+            f"{k:,} users has in common, the groups in random order."
+        ),
+        "columns": COLUMNS,
+        "assessment": tuple(line.format(k=k) for line in ASSESSMENT),
+    }
+
+
+def publish(
+    log: SearchLog,
+    run: Run,
+    vocabulary: Vocabulary,
+    transactions: str,
+    group: Callable[[Tree, Bags, Codes], Grouping],
+) -> dict[str, pa.Table]:
+    """Code the log, group its transactions, and write every one as what its group has in common."""
+    with run.stage("map") as say:
+        coded = code(log, vocabulary, transactions)
+        run.private["uncovered-words"] = coded.uncovered
+        _warn(run, coded, vocabulary)
+        say(
+            f"{len(coded.bags):,} {transactions} with {len(coded.bags.items):,} items; "
+            f"{coded.uncovered.num_rows:,} {vocabulary.noun} have no concept and are left out "
+            "(uncovered-words.parquet in the private folder)"
+        )
+    with run.stage("group") as say:
+        found = group(coded.tree, coded.bags, coded.users)
+        # Of users also those who posed nothing but empty queries, and are no transaction at all.
+        of = log.users if transactions == "users" else len(coded.bags)
+        empty = of - len(coded.bags) + found.empty
+        figures = {**asdict(found.quality), "empty": empty, "groups": len(found.published)}
+        run.private["quality"] = pa.table(
+            {"measure": list(figures), "value": pa.array(map(float, figures.values()), pa.float64())}
+        )
+        say(
+            f"{len(found.published):,} groups; {empty:,} {transactions} without items are left out; distortion "
+            f"{found.quality.ggd_per_item:.3f} per item (1 is suppressing all)"
+        )
+    with run.stage("protect"):
+        return {"transactions": _table(found, coded.taxonomy, run)}
+
+
+def _warn(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
+    """Tell the curator if little of the log can be in the release. The share is the log's, and never published."""
+    if coded.unknown > MOST_UNKNOWN:
+        run.warn(
+            f"{100 * coded.unknown:.0f} % of the log's {vocabulary.noun} have no concept in the taxonomy and are left "
+            "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
+        )
+
+
+# -- from words to concepts ----------------------------------------------------------------------------------
+
+
+def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
+    """Every user's merged words, or every query, as concepts of the taxonomy that occur."""
+    from queryveil.mechanisms.transactions.algorithms import Bags, Tree
+
+    users, texts, distinct_texts = _rows(log, transactions)
+    found = items_of(distinct_texts, vocabulary.taxonomy, whole=vocabulary.whole)
+    flat, starts, known_words, concepts = found.flat, found.starts, found.texts, found.concepts
+    skipped = np.fromiter((word in vocabulary.skipped for word in known_words), np.bool_, len(known_words))
+    concepts = np.where(skipped, np.int32(-1), concepts)
+    if not (concepts >= 0).any():
+        raise CannotBeMet(
+            f"the taxonomy has a concept for none of this log's {vocabulary.noun}",
+            f"give one that knows its {vocabulary.noun} with --taxonomy"
+            + ("" if vocabulary.skipped else ", or leave it out for WordNet"),
+        )
+    lengths = (starts[1:] - starts[:-1])[texts]
+    words = flat[ranges(starts[:-1][texts], lengths)]
+    owners = np.repeat(users if transactions == "users" else np.arange(len(texts)), lengths)
+    covered = concepts[words] >= 0
+    meant = ~skipped[words]
+    unknown = float((meant & ~covered).sum() / max(1, meant.sum()))
+    uncovered = _listed(known_words, skipped, owners[~covered], words[~covered])
+    owners, items = owners[covered], concepts[words[covered]]
+    people = np.arange(int(users[-1]) + 1) if transactions == "users" else users
+    if transactions == "users":  # without duplicates after mapping
+        owners, items = _distinct(owners, items, len(vocabulary.taxonomy))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(people)))))
+    pruned = vocabulary.taxonomy.pruned(np.unique(items))
+    return Coded(
+        pruned, Tree(pruned.parents), Bags(pruned.renumbered(items), offsets), people, uncovered, unknown
+    )
+
+
+def _rows(log: SearchLog, transactions: str) -> tuple[Codes, Codes, pa.StringArray]:
+    """User and text of each row as numbers, and the texts. Users' numbers ascend; every engine gives the same.
+
+    The order decides ties in grouping, so it must be total, and one that a log has on any engine.
+    """
+    timed = ["time"] if transactions == "queries" and "time" in log.columns else []
+    rows = log.queries.select("user", *timed, "query").distinct().order_by(["user", *timed, "query"])
+    users, texts = [], []
+    for batch in log.engine.batches(rows.select("user", "query")):
+        users.append(batch.column("user").cast(pa.string()).dictionary_encode())
+        texts.append(batch.column("query").cast(pa.string()).dictionary_encode())
+    user_codes, _ = _unified(users)
+    text_codes, different = _unified(texts)
+    return user_codes, text_codes, different
+
+
+def _unified(parts: list[pa.DictionaryArray]) -> tuple[Codes, pa.StringArray]:
+    """Codes by first appearance, and what they stand for."""
+    whole = pa.chunked_array(parts, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+    if not len(whole):
+        return np.empty(0, np.int64), pa.array([], pa.string())
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks]).astype(np.int64)
+    return codes, whole.chunk(0).dictionary
+
+
+def _distinct(
+    owners: Codes, values: npt.NDArray[np.int32], below: int
+) -> tuple[Codes, npt.NDArray[np.int32]]:
+    """Distinct pairs in order; values are below a limit."""
+    pairs = np.sort(owners * below + values)
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    return pairs // below, (pairs % below).astype(np.int32)
+
+
+def _listed(
+    words: Sequence[str], skipped: npt.NDArray[np.bool_], owners: Codes, uncovered: npt.NDArray[np.int32]
+) -> pa.Table:
+    """Uncovered words with the number of transactions that have them, most frequent first."""
+    _, once = _distinct(owners, uncovered, len(words))
+    times = np.bincount(once, minlength=len(words)).tolist()
+    ranked = sorted(np.unique(once).tolist(), key=lambda word: (-times[word], words[word]))
+    reasons = ("not in the taxonomy", "function word")
+    return pa.table(
+        {
+            "word": pa.array([words[word] for word in ranked], pa.string()),
+            "transactions": pa.array([times[word] for word in ranked], pa.int64()),
+            "reason": pa.array([reasons[int(skipped[word])] for word in ranked], pa.string()),
+        }
+    )
+
+
+# -- from groups to a table ----------------------------------------------------------------------------------
+
+
+def _table(found: Grouping, taxonomy: Taxonomy, run: Run) -> pa.Table:
+    """One row per transaction under its group's random number, in the order of these numbers.
+
+    Rows of a group are equal, so that nothing depends on where a member stood in the log. Labels are copied cell by
+    cell: a dictionary would tell concepts of the log that are not published.
+    """
+    names = taxonomy.labels(range(len(taxonomy)))
+    published = _by_name(found.published, names)
+    numbers = run.noise.permutation(len(published))
+    sizes = np.bincount(found.groups[found.groups >= 0], minlength=len(numbers))
+    by_number = np.argsort(numbers)
+    groups = np.repeat(by_number, sizes[by_number])
+    lengths = published.lengths[groups]
+    items = published.items[ranges(published.offsets[:-1][groups], lengths)]
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())  # refuses what does not fit
+    shown = pa.array(names, pa.string()).take(pa.array(items))
+    lists = pa.ListArray.from_arrays(offsets, shown, type=LIST)
+    return pa.table({"group": pa.array(numbers[groups], pa.int64()), "items": lists})
+
+
+def _by_name(bags: Bags, names: Sequence[str]) -> Bags:
+    """Items of each transaction in the order of their names, which anyone can check to tell nothing."""
+    place = np.empty(len(names), np.int64)
+    place[np.array(sorted(range(len(names)), key=names.__getitem__))] = np.arange(len(names))
+    owners = np.repeat(np.arange(len(bags)), bags.lengths)
+    return dataclasses.replace(bags, items=bags.items[np.lexsort((place[bags.items], owners))])
+
+
+def ranges(starts: Codes, lengths: Codes) -> Codes:
+    """start, start + 1, ... for each start, as many as its length."""
+    ends = np.cumsum(lengths)
+    count = int(ends[-1]) if len(ends) else 0
+    found: Codes = np.arange(count) + np.repeat(starts - (ends - lengths), lengths)
+    return found

@@ -1,0 +1,71 @@
+"""Partition: k-anonymous transactions by drilling a cut through the taxonomy from the root.
+
+After He and Naughton, Anonymization of set-valued data via top-down, local generalization; the peer that Clump is
+compared with. What is promised is in docs/proofs/partition.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
+from queryveil.mechanisms.transactions import generalised
+from queryveil.parameters import param, validate
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """Publish each user's words as concepts that at least k users share, cut from the top of the taxonomy."""
+
+    name: ClassVar[str] = "partition"
+    needs_users: ClassVar[bool] = False
+
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    transactions: str = param(
+        "one transaction per user (merged words) or per query",
+        choices=generalised.TRANSACTIONS,
+        default="users",
+    )
+    taxonomy: str | None = param(
+        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+    )
+    whole_queries: bool = param("take a query as one item, not its words", default=False)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def vocabulary(self) -> generalised.Vocabulary:
+        return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """What is promised; it does not depend on the number of users."""
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={},
+            guarantee=generalised.guarantee(self.k),
+            **generalised.described(
+                self.k,
+                self.transactions,
+                self.vocabulary(),
+                "Groups were split from the root of the taxonomy down as long as all of them stayed large enough.",
+            ),
+        )
+
+    def check(self, log: SearchLog) -> None:
+        need_users(log, self.k)
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        def group(tree: Tree, bags: Bags, users: generalised.Codes) -> Grouping:
+            from queryveil.mechanisms.transactions.algorithms import partition
+
+            return partition(tree, bags, self.k, users=users)
+
+        return generalised.publish(log, run, self.vocabulary(), self.transactions, group)

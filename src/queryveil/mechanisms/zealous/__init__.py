@@ -1,0 +1,1 @@
+"""ZEALOUS: items that enough users share, with noisy counts."""

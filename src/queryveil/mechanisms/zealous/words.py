@@ -1,0 +1,74 @@
+"""What a release of ZEALOUS is called and how it was made, in words for its readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from queryveil.count import item_kinds
+from queryveil.privacy.guarantee import listed
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.zealous.zealous import Zealous
+
+_IN_WORDS = {
+    "keywords": "words of queries",
+    "queries": "search queries",
+    "query-pairs": "pairs of queries that followed one another",
+    "clicks": "queries with a url that was clicked for them",
+}
+LABELS = {
+    "noise_scale": "noise scale",
+    "threshold": "first threshold (users)",
+    "second_threshold": "published above (noisy users)",
+    "delta": "delta, probabilistic",
+    "delta_indistinguishable": "delta, approximate",
+    "users_for_half": "users for a 50 % chance to be published",
+    "users_for_99_percent": "users for a 99 % chance to be published",
+    "clicks_noise_scale": "noise scale of click counts",
+}
+OF_COUNTS = "counts are of users who kept an item among at most m, with noise; they are not frequencies"
+OF_CLICKS = (
+    "click counts carry noise and may be negative; a url with a positive count may have been clicked by nobody",
+    "counts of the two tables must not be divided by one another: queries and clicks of a user are chosen apart, and "
+    "every count has noise of its own",
+)
+OF_PROCESSING = (
+    "probabilistic differential privacy can be lost by further processing; approximate differential privacy, which "
+    "this release has too, is kept"
+)
+
+
+def what(method: Zealous) -> str:
+    """What the release holds."""
+    clicks = ", and clicks on their results" if method.then_clicks else ""
+    kinds = listed([_IN_WORDS[kind] for kind in method.items])
+    return f"Frequent {kinds} from a search log{clicks}, with noisy numbers of users"
+
+
+def how(method: Zealous, first_threshold: int) -> str:
+    """What is done, for readers of the release; the largest first threshold of all item kinds."""
+    kept = listed([item_kinds.kind(kind).counted(method.max_items) for kind in method.items])
+    noise = (
+        "Those of too few users were dropped, random noise was added to the number of users of every other one"
+        if first_threshold > 1
+        else "Random noise was added to the number of users of each of them"
+    )
+    told = (
+        f"Each user contributed at most {kept}. {noise}, and only those whose noisy number was above a threshold were "
+        "published, with that noisy number."
+    )
+    if method.then_clicks:
+        most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
+        told += (
+            " For every published query, each url of its public result list has a noisy number of users who clicked "
+            f"it; at most {most} of each user counted."
+        )
+    return told
+
+
+def users_are_public(users: int) -> str:
+    """The assumption under which a number of users is told."""
+    return (
+        f"the number of users is public (at most {users}: the log's own number, unless the publisher declared a larger "
+        "one), and so is who has no accepted row at all"
+    )

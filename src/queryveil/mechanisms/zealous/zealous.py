@@ -1,0 +1,376 @@
+"""ZEALOUS: publish the items that enough users share, with noisy user counts.
+
+Each user keeps at most m items; items kept by fewer than tau users are dropped; discrete Laplace noise is added
+to every remaining count; what is above the second threshold is published. After Goetz et al., A comparative
+study of publishing search logs, with the thresholds of docs/proofs/zealous.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.count import contribution, item_kinds, public_lists
+from queryveil.count.contribution import Bound
+from queryveil.count.item_kinds import ItemKind
+from queryveil.errors import UsageError
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
+from queryveil.mechanisms.zealous import theory, words
+from queryveil.parameters import param, validate
+from queryveil.privacy import calibration
+from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+from queryveil.reading.log import SearchLog
+
+_MAX_USERS = 10**12
+_MAX_SCALE = 2.0**40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zealous:
+    """Publish the items that enough users share, with noisy user counts."""
+
+    name: ClassVar[str] = "zealous"
+    needs_users: ClassVar[bool] = True
+
+    epsilon: float | None = param("privacy loss per user", gt=0, default=None)
+    delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
+    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1)
+    items: tuple[str, ...] = param(
+        "what is counted and published", choices=tuple(item_kinds.KINDS), many=True, default=("queries",)
+    )
+    epsilon_split: tuple[float, ...] | None = param(
+        "shares of epsilon and delta per item kind, evenly if left out", gt=0, many=True, default=None
+    )
+    keep: str = param("which of a user's items count", choices=contribution.KEEP, default="random")
+    promise: str = param(
+        "kind of guarantee",
+        choices=("probabilistic", "approximate"),
+        default="probabilistic",
+        flag="--guarantee",
+    )
+    analysis: str = param(
+        "thresholds by the paper or by the tight proof", choices=("paper", "tight"), default="tight"
+    )
+    neighbours: str = param(
+        "what is hidden: one user's history replaced, or one user added or removed (approximate only)",
+        choices=("replace", "add-remove"),
+        default="replace",
+    )
+    tau: int | None = param(
+        "first threshold: users an item needs before noise; chosen to publish most if left out",
+        ge=1,
+        le=_MAX_USERS,
+        default=None,
+    )
+    noise_scale: float | None = param(
+        "scale of the noise, instead of epsilon", gt=0, le=_MAX_SCALE, default=None
+    )
+    second_threshold: float | None = param(
+        "publish above this noisy count, instead of delta", ge=0, default=None
+    )
+    then_clicks: bool = param("publish click counts of the published queries too", default=False)
+    results: str | None = param(
+        "file of public result lists (query, url) for --then-clicks", path=True, default=None
+    )
+    max_clicks: int | None = param(
+        "clicks that one user may add, max-items if left out", ge=1, le=10**9, default=None
+    )
+    epsilon_clicks: float | None = param(
+        "privacy loss of click counts, epsilon if left out", gt=0, default=None
+    )
+
+    def __post_init__(self) -> None:
+        kinds: object = self.items
+        if isinstance(kinds, str):
+            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        if self.delta == 0 and self.epsilon is not None:
+            raise self._pure_is_impossible(users=None)
+        validate(self)
+        given = (self.noise_scale is not None, self.second_threshold is not None)
+        asked = (self.epsilon is not None, self.delta is not None)
+        if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
+            raise UsageError(
+                "zealous needs epsilon and delta, or a noise scale and a second threshold",
+                "pass --epsilon and --delta, or --noise-scale and --second-threshold",
+            )
+        if self.promise == "probabilistic" and self.neighbours == "add-remove":
+            raise UsageError(
+                "probabilistic differential privacy is proven here for a replaced history only",
+                "use --neighbours replace, or --guarantee approximate",
+            )
+        if len(set(self.items)) < len(self.items):
+            raise UsageError("an item kind is named twice", "name each kind once in --items")
+        if self.epsilon_split is not None and len(self.epsilon_split) != len(self.items):
+            raise UsageError(
+                f"epsilon-split has {len(self.epsilon_split)} shares for {len(self.items)} item kinds",
+                "give one share for each kind in --items, in the same order",
+            )
+        if self.then_clicks and (self.items != ("queries",) or self.results is None):
+            raise UsageError(
+                "then-clicks publishes clicks of published queries on public result lists",
+                "use --items queries and name the lists with --results, or publish --items clicks",
+            )
+
+    # -- before data -------------------------------------------------------------------------------------
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Thresholds and guarantee. Probabilistic guarantees need a public number (or bound) of users."""
+        if users is not None and not 1 <= users <= _MAX_USERS:
+            raise UsageError(
+                f"parameter 'users' must be an int >= 1 and <= {_MAX_USERS:g}; got {users}",
+                "pass --users N, a public upper bound on the number of users",
+            )
+        if self.promise == "probabilistic" and users is None:
+            raise UsageError(
+                "a probabilistic guarantee depends on the number of users",
+                "pass --users N, a public upper bound on it, or use --guarantee approximate",
+            )
+        settings = {part.items[0]: part._thresholds(users) for part in self._parts()}
+        promises = [self._promise(kind, setting, users) for kind, setting in settings.items()]
+        if self.then_clicks:
+            promises.append(self._clicks_promise())
+        total = promises[0]
+        for one in promises[1:]:
+            total = total + one
+        if len(settings) > 1 and self.epsilon is not None and self.delta is not None:
+            # The shares add up to what was asked for; their rounded floats may not.
+            total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta)
+        # What does not depend on the number of users must not tell it.
+        told = users if self._users_matter else None
+        total = total.among(users, told=told is not None)
+        shown = {kind: self._calibration(setting, told) for kind, setting in settings.items()}
+        parameters = public_parameters(self) | ({"users": told} if told else {})
+        return Plan(
+            method=self.name,
+            parameters=parameters,
+            calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
+            guarantee=total,
+            what=words.what(self),
+            how=words.how(self, max(setting.tau for setting in settings.values())),
+            warnings=warnings_of(total, users),
+            labels=words.LABELS,
+        )
+
+    @property
+    def _users_matter(self) -> bool:
+        return self.promise == "probabilistic"
+
+    def _parts(self) -> list[Zealous]:
+        """One single-kind mechanism for each item kind, with its share of the budget."""
+        if len(self.items) == 1:
+            return [dataclasses.replace(self, epsilon_split=None)]
+        shares = self.epsilon_split or (1.0,) * len(self.items)
+        parts = []
+        for kind, share in zip(self.items, shares, strict=True):
+            changes: dict[str, Any] = {"items": (kind,), "epsilon_split": None}
+            if self.epsilon is not None and self.delta is not None:
+                # Rounded down, so that the parts never add up to more than was promised.
+                changes["epsilon"] = theory.share_down(self.epsilon, share, shares)
+                changes["delta"] = theory.share_down(self.delta, share, shares)
+            parts.append(dataclasses.replace(self, **changes))
+        return parts
+
+    def _thresholds(self, users: int | None) -> theory.Setting:
+        m, replace = self.max_items, self.neighbours == "replace"
+        if self.noise_scale is not None and self.second_threshold is not None:
+            top = calibration.floor(self.second_threshold)
+            return theory.Setting(m=m, scale=self.noise_scale, tau=self.tau or 1, top=top, replace=replace)
+        if self.epsilon is None or self.delta is None:
+            raise AssertionError("checked when the mechanism was made")
+        if self.promise == "approximate":
+            return theory.approximate(
+                m, self.epsilon, self.delta, tau=self.tau, replace=replace, paper=self.analysis == "paper"
+            )
+        if users is None:
+            raise AssertionError("checked by plan")
+        return theory.probabilistic(
+            m, self.epsilon, self.delta, users, tau=self.tau, paper=self.analysis == "paper"
+        )
+
+    def _promise(self, of: str, setting: theory.Setting, users: int | None) -> Guarantee:
+        single = len(self.items) == 1
+        asked = self.epsilon is not None and single
+        neighbours = REPLACE if setting.replace else ADD_REMOVE
+        common: dict[str, Any] = {"neighbours": neighbours, "assumptions": self._assumptions(users)}
+        if not single or self.then_clicks:
+            common["of"] = of
+        caveats = (words.OF_COUNTS,)
+        approximate = Guarantee(
+            kind=APPROXIMATE,
+            epsilon=self.epsilon if asked else setting.epsilon_approximate,
+            delta=self.delta if asked and self.promise == "approximate" else setting.delta_approximate,
+            caveats=caveats,
+            **common,
+        )
+        if self.promise == "approximate":
+            return approximate
+        if users is None:
+            raise AssertionError("checked by plan")
+        epsilon = self.epsilon if asked else setting.epsilon_probabilistic
+        return Guarantee(
+            kind=PROBABILISTIC,
+            epsilon=epsilon,
+            delta=self.delta if asked else setting.delta_probabilistic(users),
+            implies=dataclasses.replace(approximate, epsilon=min(approximate.epsilon or 0, epsilon or 0)),
+            caveats=(*caveats, words.OF_PROCESSING),
+            **common,
+        )
+
+    def _assumptions(self, users: int | None) -> tuple[str, ...]:
+        listed = [ROW_LOCAL, USER_IS_ACCOUNT]
+        if users is not None and self._users_matter:
+            listed.append(words.users_are_public(users))
+        if "query-pairs" in self.items:
+            listed.append("sessions are cut within each user's own rows")
+        if self.then_clicks:
+            listed.append("the result lists are public: a function of the query alone")
+        return tuple(listed)
+
+    def _clicks_promise(self) -> Guarantee:
+        return Guarantee(
+            kind=PURE,
+            of="clicks",
+            epsilon=self._epsilon_clicks(),
+            delta=0.0,
+            neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
+            assumptions=self._assumptions(None),
+            caveats=words.OF_CLICKS,
+        )
+
+    def _epsilon_clicks(self) -> float:
+        if self.epsilon_clicks is not None:
+            return self.epsilon_clicks
+        if self.epsilon is not None:
+            return self.epsilon
+        return self._thresholds(None).epsilon_approximate
+
+    def _calibration(self, setting: theory.Setting, users: int | None) -> Mapping[str, Any]:
+        shown: dict[str, Any] = setting.as_dict(users)
+        paper = theory.paper(
+            self.max_items,
+            setting.scale,
+            users,
+            delta=None if len(self.items) > 1 else self.delta,
+            tau=self.tau,
+            second_threshold=self.second_threshold,
+            approximate=self.promise == "approximate",
+        )
+        if self.then_clicks:
+            shown["clicks_noise_scale"] = self._clicks_scale()
+        if users is not None:
+            shown["pure_dp"] = theory.impossibility(
+                users, self.max_items, setting.tau, setting.epsilon_approximate
+            )
+        return shown | {"paper": paper}
+
+    def _pure_is_impossible(self, users: int | None) -> UsageError:
+        known = theory.impossibility(users or 10**6, self.max_items, self.tau or 50, float(self.epsilon or 1))
+        return UsageError(
+            "delta 0 asks for pure differential privacy, under which no useful histogram of searches exists: "
+            f"once there are more than {known['domain_bound']:.3g} possible items, a method that outputs an item "
+            f"of {known['frequent']} users with probability {known['accuracy']:g} is worse than publishing nothing "
+            f"(for {known['users']:,} users)",
+            "use a delta above 0, well below one over the number of users",
+        )
+
+    # -- with data ---------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        for name in self.items:
+            item_kinds.kind(name).rows(log)
+        if self.keep == "first":
+            log.need("time", "keeping each user's first items")
+        if self.then_clicks and self.results is not None:
+            log.need("url", "counting clicks")
+            public_lists.read(Path(self.results))
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        tables: dict[str, pa.Table] = {}
+        for part in self._parts():
+            kind = item_kinds.kind(part.items[0])
+            setting = part._thresholds(run.users)
+            published = part._histogram(log, kind, setting, run)
+            tables["items" if len(self.items) == 1 else kind.name] = published
+        if self.then_clicks:
+            tables["clicks"] = self._clicks(log, tables["items"], run)
+        return tables
+
+    def _histogram(self, log: SearchLog, kind: ItemKind, setting: theory.Setting, run: Run) -> pa.Table:
+        bound = Bound(most=self.max_items, keep=self.keep, salt=run.salt, order_key=run.order_key)
+        with run.stage("bound") as say:
+            chosen = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
+            kept = contribution.bounded(log, kind, bound)
+            say(f"at most {kind.counted(self.max_items)} per user, {chosen[self.keep]}")
+        schema = pa.schema([(column, pa.string()) for column in kind.columns] + [("count", pa.int64())])
+        counted, released, true = 0, [], []
+        with run.stage("count") as say:
+            histogram = contribution.counts(kept, kind.columns, at_least=setting.tau)
+            # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
+            for batch in log.engine.batches(histogram.select(*schema.names)):
+                counted += batch.num_rows
+                noisy, survives = self.threshold(batch.column("count").to_numpy(), setting, run)
+                rows = batch.filter(pa.array(survives))
+                true.append(rows.column("count"))
+                released.append(
+                    pa.record_batch(
+                        [
+                            *(rows.column(c).cast(pa.string()) for c in kind.columns),
+                            pa.array(noisy[survives]),
+                        ],
+                        schema=schema,
+                    )
+                )
+            least = f"with at least {setting.tau:,} users" if setting.tau > 1 else "in all"
+            say(f"{kind.counted(counted)} {least}")
+        table = pa.Table.from_batches(released, schema)
+        with run.stage("protect") as say:
+            order = [("count", "descending"), *((column, "ascending") for column in kind.columns)]
+            positions = pc.sort_indices(table, sort_keys=order)
+            run.private[f"{kind.name}-true-counts"] = table.append_column(
+                "users", pa.chunked_array(true, pa.int64())
+            ).take(positions)
+            say(
+                f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: "
+                f"{kind.counted(table.num_rows)}"
+            )
+            return table.take(positions)
+
+    def threshold(
+        self, counts: np.ndarray, setting: theory.Setting, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Steps 3 to 5: noisy counts, and which of them are published."""
+        noisy = counts + run.noise.discrete_laplace(setting.scale, len(counts))
+        return noisy, (counts >= setting.tau) & (noisy > setting.top)
+
+    def _clicks_scale(self) -> float:
+        factor = 2 if self.neighbours == "replace" else 1
+        return theory.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
+
+    def _clicks(self, log: SearchLog, queries: pa.Table, run: Run) -> pa.Table:
+        """Noisy user counts for every public result of every published query, zeros included."""
+        if self.results is None:
+            raise AssertionError("checked when the mechanism was made")
+        with run.stage("clicks") as say:
+            surfaced = public_lists.of_queries(public_lists.read(Path(self.results)), queries["query"])
+            counts = public_lists.click_counts(
+                log,
+                surfaced,
+                Bound(
+                    most=self.max_clicks or self.max_items,
+                    keep=self.keep,
+                    salt=run.salt,
+                    order_key=run.order_key,
+                ),
+            )
+            scale = self._clicks_scale()
+            noisy = counts + run.noise.discrete_laplace(scale, len(counts))
+            say(f"noise of about +-{scale * 2**0.5:.0f} on {len(counts):,} results of published queries")
+        table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
+        return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])

@@ -1,0 +1,306 @@
+"""DuckDB, inside the process: the default engine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
+from queryveil.reading.engine.base import Engine, loose_default, temporary_name
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+DUCKDB_MEMORY = "3GB"
+"""Default ceiling of DuckDB's own memory; beyond it work spills to the temporary directory."""
+
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20})([KMGT]B)", re.IGNORECASE | re.ASCII)
+_MOST_MEMORY = 10**15
+"""More than any machine has; DuckDB takes no number of bytes beyond 64 bits."""
+
+_NO_MEMORY = ("out of memory", "bad_alloc", "failed to allocate", "could not allocate", "cannot allocate")
+"""What DuckDB says where the machine itself refuses memory, in errors of several kinds."""
+
+_REPEATS = 3
+"""How many rows per item DuckDB looks at before it makes a user's rows distinct."""
+
+_MOST_IN_AGGREGATE = 1_000_000
+"""DuckDB's min(x, n) takes no larger n."""
+
+_BATCH_ROWS = 250_000
+
+_NO_FOREIGN_CODE: dict[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    # Where an extension would be fetched from if somebody asked for one: from nowhere, and not from the network.
+    "custom_extension_repository": "/nowhere",
+}
+"""What runs is what was installed with DuckDB itself, whatever a file says."""
+
+_BINARY = {"", "binary", "c", "posix"}
+"""Collations that compare bytes."""
+
+_BYTES_PER_KEPT_ITEM = 120
+"""What one item in a per-user aggregate state costs at most in practice; decides when to sort instead."""
+
+
+@ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
+def _strlen(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="sha256", signature=(("string",), "string"))
+def _sha256(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",), "uint64"))
+def _duckdb_hash(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 3, "uint64"))
+def _duckdb_hash2(key, first, second): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 4, "uint64"))
+def _duckdb_hash3(key, first, second, third): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="hash", signature=(("uint64",), "uint64"))
+def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
+
+
+class DuckDB(Engine):
+    name = "duckdb"
+    fast_hash_name = "hash"
+
+    def __init__(self, con: Any, memory: str = DUCKDB_MEMORY) -> None:
+        super().__init__(con)
+        self.memory = memory
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            raise self._ours(error) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+
+    def _ours(self, error: Exception) -> QueryveilError:
+        import duckdb
+
+        said = str(error).lower()
+        if "no space left" in said or "max_temp_directory_size" in said:
+            return OutputError(
+                "the disk is full that the engine spills to", "free some space, or name another TMPDIR"
+            )
+        if isinstance(error, duckdb.OutOfMemoryException) or any(one in said for one in _NO_MEMORY):
+            return CannotBeMet(
+                f"the work does not fit into the engine's memory limit of {self.memory}",
+                "raise QUERYVEIL_MEMORY, or free some memory and the disk that it spills to",
+            )
+        return InputError(
+            f"the engine could not read or process the log ({type(error).__name__})",
+            "check that the files are complete; QUERYVEIL_DEBUG=1 shows the engine's own words",
+        )
+
+    def register(self, table: pa.Table) -> ir.Table:
+        name = temporary_name()
+        self.con.con.register(name, table)
+        return self.con.table(name)
+
+    def keep(self, table: ir.Table) -> ir.Table:
+        name = temporary_name()
+        with self.errors():
+            self._run(f'CREATE TEMP TABLE "{name}" AS {self.con.compile(table)}')
+        return self.con.table(name)
+
+    def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
+        if folder is None:
+            return self.keep(table)
+        file = folder / f"{temporary_name()}.parquet"
+        with self.errors():
+            self._run(
+                f"COPY ({self.con.compile(table)}) TO '{str(file).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            )
+        return self.read_parquet([file])
+
+    def drop(self, kept: ir.Table) -> None:
+        self.con.raw_sql(f'DROP TABLE "{kept.op().name}"')
+
+    def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
+        name, paths = temporary_name(), ", ".join(_quoted(_exact(file)) for file in files)
+        # Of other columns not even the type is asked for: Ibis would fetch an extension for some.
+        wanted = ", ".join('"' + one.replace('"', '""') + '"' for one in dict.fromkeys(columns or ())) or "*"
+        with self.errors():
+            # Folder names are no columns: 'user=7/' must not become the user of its rows.
+            self.con.raw_sql(
+                f'CREATE TEMP VIEW "{name}" AS SELECT {wanted} '  # noqa: S608 (names are quoted)
+                f"FROM read_parquet([{paths}], hive_partitioning = false)"
+            )
+            return self.con.table(name)
+
+    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
+        # A column of a foreign table may have a collation; also as text, an enumeration is in an order of its own.
+        parts = (
+            f'CAST("{one}" AS VARCHAR) COLLATE "binary" AS "{one}"' if one in columns else f'"{one}"'
+            for one in table.columns
+        )
+        return self.con.sql(
+            f"SELECT {', '.join(parts)} FROM ({self.con.compile(table)})",  # noqa: S608 (our own names)
+            schema=table.schema(),
+        )
+
+    def arrow(self, table: ir.Table) -> pa.Table:
+        with self.errors():
+            return self._run(self.con.compile(table)).to_arrow_table()
+
+    def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
+        with self.errors():
+            yield from self._run(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
+
+    def _run(self, sql: str) -> Any:
+        """Evaluate, unless the connection's owner has changed since how texts compare."""
+        (collation,) = self.con.raw_sql("SELECT current_setting('default_collation')").fetchone()
+        if str(collation or "").lower() not in _BINARY:
+            raise loose_default()
+        return self.con.raw_sql(sql)
+
+    def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
+        return _strlen(text) == text.length()
+
+    def sha256(self, text: ir.StringValue) -> ir.StringValue:
+        return _sha256(text)
+
+    def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        return _duckdb_hash(text)
+
+    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
+        # DuckDB hashes several values together without gluing them first, but only combines them by exclusive or:
+        # without hashing the result again, items would keep much of one order for all users.
+        hashes = {2: _duckdb_hash2, 3: _duckdb_hash3}
+        return _duckdb_rehash(hashes[len(texts)](key, *texts))
+
+    def _fits(self, users: int, kept: int) -> bool:
+        """Aggregates hold every kept row in memory and cannot spill; sorting windows can, and know no limit."""
+        return kept < _MOST_IN_AGGREGATE and users * kept * _BYTES_PER_KEPT_ITEM <= _bytes(self.memory) // 2
+
+    def smallest_per_user(
+        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
+    ) -> ir.Table:
+        if not self._fits(users, most):
+            return super().smallest_per_user(table, order, keep, most, users)
+        columns = list(dict.fromkeys([*order, *keep]))
+        lists = (
+            f'SELECT "user", min({_packed(columns)}, {int(most)}) AS kept'  # noqa: S608
+            f' FROM ({self.con.compile(table)}) GROUP BY "user"'
+        )
+        return self._unpacked(lists, keep, table)
+
+    def smallest_items_per_user(
+        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
+    ) -> ir.Table:
+        # Making rows distinct first is most of the cost. Instead take more than `most` of the smallest rows with
+        # their repeats, drop repeats (they are adjacent), and do it the long way for the few users whose repeats
+        # fill the list.
+        wide = _REPEATS * most + 1
+        if not self._fits(users, wide):
+            return super().smallest_items_per_user(rows, item, order_key, most, users)
+        keyed = rows.mutate(order_key=order_key)
+        columns = ["order_key", *item]
+        sql = (
+            f'SELECT "user", len(kept) = {wide} AND len(first) < {int(most)} AS "unsure", first[1:{int(most)}] AS kept'  # noqa: S608
+            f' FROM (SELECT "user", kept, list_filter(kept, lambda x, i: i = 1 OR x <> kept[i - 1]) AS first'
+            # Filtered here and not before: DuckDB would work out the text twice, to filter and to keep.
+            f' FROM (SELECT "user", min({_packed(columns)}, {wide}) FILTER (WHERE "{item[0]}" <> \'\') AS kept'
+            f' FROM ({self.con.compile(keyed)}) GROUP BY "user"))'
+        )
+        name = temporary_name()
+        with self.errors():
+            self._run(f'CREATE TEMP TABLE "{name}" AS {sql}')
+            unsure = self.con.raw_sql(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
+        sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
+        if not unsure:
+            return sure
+        people = self.con.sql(
+            f'SELECT "user" FROM "{name}" WHERE "unsure"',  # noqa: S608
+            schema=ibis.schema({"user": "string"}),
+        )
+        theirs = keyed.filter(keyed[item[0]] != "").semi_join(people, "user").distinct()
+        return sure.union(self.smallest_per_user(theirs, columns, item, most, unsure))
+
+    def _unpacked(self, lists: str, keep: Sequence[str], table: ir.Table) -> ir.Table:
+        columns = ", ".join(f'kept."{column}"' for column in keep)
+        schema = {column: table.schema()[column] for column in ("user", *keep)}
+        return self.con.sql(
+            f'SELECT "user", {columns} FROM (SELECT "user", unnest(kept) AS kept FROM ({lists}))',  # noqa: S608
+            schema=ibis.schema(schema),
+        )
+
+
+def _packed(columns: Sequence[str]) -> str:
+    """Columns as one value that DuckDB compares from left to right."""
+    return "struct_pack(" + ", ".join(f'"{column}" := "{column}"' for column in columns) + ")"
+
+
+def start(
+    spill: Path | None, share: int = 1, threads: int | None = None, reads: Sequence[Path] | None = None
+) -> DuckDB:
+    """DuckDB with our settings, which nobody can change after; what does not fit into memory goes to `spill`.
+
+    `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
+    """
+    memory = os.environ.get("QUERYVEIL_MEMORY", DUCKDB_MEMORY)
+    size = _bytes(memory)
+    if share > 1:
+        memory = f"{max(1, size // share // 10**6)}MB"
+    con = ibis.duckdb.connect(**_NO_FOREIGN_CODE)
+    settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
+    # A file whose metadata speak of shapes is read as the bytes that it holds.
+    settings["enable_geoparquet_conversion"] = "false"
+    if spill is not None:
+        settings["temp_directory"] = str(spill)
+    if threads is not None:
+        settings["threads"] = str(threads)
+    made = DuckDB(con, memory)
+    with made.errors():
+        for name, value in settings.items():
+            con.raw_sql(f"SET {name} = {_quoted(value)}")
+        if reads is not None:
+            _open_only(con, [*reads, *([] if spill is None else [spill])])
+        con.raw_sql("SET lock_configuration = true")
+    return made
+
+
+def _open_only(con: Any, places: Sequence[Path]) -> None:
+    folders = [f"{one}{os.sep}" for one in places if one.is_dir()]
+    files = [form for one in places if not one.is_dir() for form in dict.fromkeys((str(one), _exact(one)))]
+    for name, paths in (("allowed_directories", folders), ("allowed_paths", files)):
+        con.raw_sql(f"SET {name} = [{', '.join(map(_quoted, paths))}]")
+    con.raw_sql("SET enable_external_access = false")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _exact(file: Path) -> str:
+    """A file may be named like a glob; brackets make each such character stand for itself."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def _bytes(size: str) -> int:
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+    written = _SIZE.fullmatch(size)
+    number = float(written[1]) * units[written[2].upper()] if written else 0
+    if not 1 <= number <= _MOST_MEMORY:
+        raise UsageError(f"QUERYVEIL_MEMORY '{size[:40]}' is not a size", "write it like 3GB or 500MB")
+    return int(number)

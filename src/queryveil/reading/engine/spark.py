@@ -1,0 +1,267 @@
+"""Spark, by an existing session, a local one, or a master's address."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import pickle
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import ibis
+import pyarrow as pa
+
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
+from queryveil.files import workspace
+from queryveil.reading.engine.base import Engine, T, UserMap, temporary_name
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@ibis.udf.scalar.builtin(name="octet_length", signature=(("string",), "int64"))
+def _octet_length(text): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="sha2", signature=(("string", "int64"), "string"))
+def _sha2(text, bits): ...  # type: ignore[no-untyped-def]
+
+
+@ibis.udf.scalar.builtin(name="xxhash64", signature=(("string",), "int64"))
+def _xxhash64(text): ...  # type: ignore[no-untyped-def]
+
+
+_TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
+_GONE = (
+    *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
+    *("stopped SparkContext", "All masters are unresponsive"),
+)
+"""What Spark says of workers, executors and contexts that are no more."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _guarded(method: Method) -> Method:
+    """Whatever fails inside is told in our words."""
+
+    @functools.wraps(method)
+    def inside(self: Spark, *given: Any, **named: Any) -> Any:
+        with self.errors():
+            return method(self, *given, **named)
+
+    return cast(Method, inside)
+
+
+class Spark(Engine):
+    name = "spark"
+    fast_hash_name = "xxhash64"
+
+    @_guarded
+    def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
+        session = self.con._session
+        # Hadoop takes names for globs too; a backslash makes a character stand for itself.
+        exact = [re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file)) for file in files]
+        # Folder names are no columns: looking files up recursively turns partition discovery off.
+        frame = session.read.option("recursiveFileLookup", "true").parquet(*exact)
+        # Names between backticks: a dot in a name must not mean a field.
+        wanted = (f"`{one.replace('`', '``')}`" for one in dict.fromkeys(columns or ()))
+        return self.table(frame.select(*wanted) if columns else frame)
+
+    @_guarded
+    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
+        # Columns have collations from a catalogue, a DataFrame, or the metadata of a Parquet file that Spark wrote.
+        from pyspark.sql import functions
+
+        frame = self.con._session.sql(self.con.compile(table))
+        exact = {one: functions.collate(functions.col(one).cast("string"), "UTF8_BINARY") for one in columns}
+        return self.table(frame.withColumns(exact))
+
+    @_guarded
+    def keep(self, table: ir.Table) -> ir.Table:
+        # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
+        return self.table(self.con._session.sql(self.con.compile(table)).localCheckpoint())
+
+    @_guarded
+    def drop(self, kept: ir.Table) -> None:
+        self.con._session.catalog.dropTempView(kept.op().name)
+
+    @_guarded
+    def arrow(self, table: ir.Table) -> pa.Table:
+        # Straight to Arrow: the way over pandas copies every text twice.
+        found: pa.Table = self.con._session.sql(self.con.compile(table)).toArrow()
+        return found
+
+    def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
+        yield from self.arrow(table).to_batches()
+
+    def map_users(
+        self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
+    ) -> Iterator[T]:
+        with self.errors():
+            session = self.con._session
+
+        def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # A value is one cell, so that the driver takes them one at a time, whatever is in them.
+            for value in function(batches):
+                yield pa.record_batch([pa.array([pickle.dumps(value)], pa.binary())], names=["value"])
+
+        with self.errors():
+            frame = session.sql(self.con.compile(table))
+            # So many parts also where little is in them: Spark would put these together, and use one core.
+            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
+            users = frame.repartition(parts, "user").sortWithinPartitions("user", *order).select(*columns)
+        with self.errors(), _queryveil_in_workers():
+            # Kept by the executors and cut off from where it came from: nothing is drawn a second time.
+            kept = users.mapInArrow(packed, "value binary").localCheckpoint()
+        with self.errors():
+            for row in kept.toLocalIterator():
+                # From workers that this process sent the function to.
+                yield pickle.loads(bytes(row["value"]))  # noqa: S301
+
+    @_guarded
+    def table(self, frame: Any) -> ir.Table:
+        """A Spark DataFrame as an Ibis table."""
+        name = temporary_name()
+        frame.createOrReplaceTempView(name)
+        return self.con.table(name)
+
+    @_guarded
+    def register(self, table: pa.Table) -> ir.Table:
+        return self.table(self.con._session.createDataFrame(table.to_pandas()))
+
+    def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
+        return _octet_length(text) == text.length()
+
+    def sha256(self, text: ir.StringValue) -> ir.StringValue:
+        return _sha2(text, 256)
+
+    def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
+        return _xxhash64(text)
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+            raise _told(error) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+
+
+def _told(error: Exception) -> QueryveilError:
+    """What Spark's error means; its own words may quote rows."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    words = ""
+    # They may have to be fetched from the process that is gone.
+    with contextlib.suppress(Exception):
+        words = str(error)
+    if any(sign in words for sign in _TOO_LITTLE_MEMORY):
+        return CannotBeMet(
+            "the log does not fit into Spark's memory",
+            "use --engine duckdb, a Spark with more memory, or part of the log",
+        )
+    failed = isinstance(error, (PySparkException, Py4JJavaError))
+    if not failed or not words or any(sign in words for sign in _GONE):
+        return CannotBeMet(
+            "Spark was lost while it worked: its process ended, or its workers did",
+            "check that it has enough memory and nobody stops it, and run again, or use --engine duckdb",
+        )
+    return InputError(
+        f"Spark could not read or process the log ({type(error).__name__})",
+        "check that the files are complete; QUERYVEIL_DEBUG=1 shows Spark's own words",
+    )
+
+
+@contextlib.contextmanager
+def _queryveil_in_workers() -> Iterator[None]:
+    """Say what to do where Spark's workers have another Python than this one, without this package."""
+    from pyspark.errors import PythonException
+
+    try:
+        yield
+    except PythonException as error:
+        if "ModuleNotFoundError" not in str(error):
+            raise
+        raise UsageError(
+            "a package is missing in the Python of Spark's workers",
+            "install queryveil[language] there, and name that Python with PYSPARK_PYTHON",
+        ) from None
+
+
+def start(url: str) -> Spark:
+    """A session at `spark` (all local cores) or at a master."""
+    if shown_address(url) != url:
+        raise UsageError(
+            f"Spark's master '{shown_address(url)}' is more than a host and a port",
+            "write it like spark://host:7077, local or local[4]",
+        )
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UsageError("engine 'spark' needs PySpark", "install queryveil[spark]") from None
+    master = "local[*]" if url == "spark" else url
+    builder = SparkSession.builder.master(master).appName("queryveil")
+    quiet = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.log.level": "OFF",
+    }
+    if master.startswith("local"):
+        # Workers need what is installed here.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        quiet |= {"spark.sql.shuffle.partitions": "4", "spark.driver.bindAddress": "127.0.0.1"}
+        quiet |= {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g"}
+    try:
+        if SparkSession.getActiveSession() is None:
+            quiet |= _own_folder(local=master.startswith("local"))
+        for name, value in quiet.items():
+            builder = builder.config(name, value)
+        with _silent_children():
+            session = builder.getOrCreate()
+    except QueryveilError:
+        raise
+    except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
+        raise UsageError(
+            f"Spark did not start at '{master}' ({type(error).__name__})",
+            "check that Java 17 or newer is installed and the master is reachable, or use --engine duckdb",
+        ) from None
+    return Spark(ibis.pyspark.connect(session))
+
+
+def _own_folder(local: bool) -> dict[str, str]:
+    """Settings that keep what Spark spills and shuffles in a folder of this user alone, until this process ends."""
+    folder = workspace.new_name()
+    atexit.register(workspace.remove, folder)
+    workspace.make(folder)
+    settings = {"spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}"}
+    # The workers of a cluster have folders of their own, which are configured there.
+    return settings | ({"spark.local.dir": str(folder)} if local else {})
+
+
+@contextlib.contextmanager
+def _silent_children() -> Iterator[None]:
+    """Start processes that write files for this user alone, and nothing to standard error.
+
+    Java's log may quote rows, and its warnings tell a person nothing.
+    """
+    mask = os.umask(0o077)
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        if not os.environ.get("QUERYVEIL_DEBUG"):
+            os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.umask(mask)
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,177 @@
+"""Readers: one file per source format, each turning a log into Parquet files with standard columns.
+
+`stage` finds the files, decides the format, lets the reader work and stops if too many rows were rejected.
+A new format is one file and one line in `READERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from queryveil.errors import InputError, OutputError, UsageError, instead
+from queryveil.reading.columns import as_number
+from queryveil.reading.formats.aol import Aol
+from queryveil.reading.formats.csv import Csv
+from queryveil.reading.formats.jsonl import Jsonl
+from queryveil.reading.formats.parquet import Parquet
+from queryveil.reading.formats.tsv import Tsv
+from queryveil.reading.model import (
+    COLUMNS,
+    NO_VALUE,
+    SPELLED_NULL,
+    Head,
+    Progress,
+    Reader,
+    ReadOptions,
+    Rejection,
+    Source,
+    SourceFile,
+    Staged,
+)
+from queryveil.reading.pinning import Pin, require_unchanged
+from queryveil.reading.sources import as_source_file, expand, labels, pinned_now, read_head
+
+__all__ = [
+    "COLUMNS",
+    "NO_VALUE",
+    "READERS",
+    "SPELLED_NULL",
+    "Progress",
+    "ReadOptions",
+    "Reader",
+    "Rejection",
+    "Staged",
+    "require_unchanged",
+    "stage",
+]
+
+# Asked in this order whether a file is theirs: what can be told for sure comes first.
+_ALL: tuple[Reader, ...] = (
+    Parquet(),
+    Aol(),
+    Jsonl(),
+    Csv(),
+    Tsv(),
+)
+READERS: Mapping[str, Reader] = {reader.name: reader for reader in _ALL}
+
+_WAYS_OUT = {
+    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S; if there are none, name the "
+    "other columns with --columns",
+    "wrong number of fields": "check --format, --delimiter and --columns",
+    "no user": "check --columns",
+    "no such field": "check --columns",
+    "bad rank": "check --columns",
+    "not JSON": "check --format",
+    "not UTF-8": "convert the file to UTF-8",
+}
+
+
+def stage(
+    log: str | Path | Sequence[str | Path],
+    options: ReadOptions,
+    into: Path,
+    progress: Progress | None = None,
+) -> Staged:
+    """Read a log (file, folder, glob or several of them) into Parquet under `into`."""
+    if options.format is not None and options.format not in READERS:
+        raise UsageError(f"there is no format {options.format!r}", instead(options.format, READERS))
+    source, reader = _open(expand(log), options)
+    if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
+        raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
+    try:
+        # Queries are written here as they are, so nobody else may look.
+        into.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot create the folder {str(into)!r}: {error.strerror}", "choose another folder"
+        ) from None
+    try:
+        staged = reader.stage(source, options, into, progress)
+    except InputError:
+        require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
+        raise
+    require_unchanged(source.pins)
+    _require_rows(staged, options.max_rejected, source)
+    in_place = staged.files == tuple(file.path for file in source.files)
+    return replace(staged, format=reader.name, pins=source.pins if in_place else ())
+
+
+def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
+    """Look into all files; those without any content are passed over if there are others."""
+    files: list[SourceFile] = []
+    pins: list[Pin] = []
+    first: tuple[Head, Reader] | None = None
+    for path, label in zip(paths, labels(paths), strict=True):
+        pinned = pinned_now(path, label)
+        head = read_head(path)
+        if head.whole and not head.data.strip():
+            continue
+        reader = _reader(head, label, options)
+        if first is None:
+            first = head, reader
+        elif reader.name != first[1].name:
+            raise InputError(
+                f"{files[0].label!r} is {first[1].name} but {label!r} is {reader.name}",
+                "read them one at a time, or say --format if they are of one kind",
+            )
+        files.append(as_source_file(head, label))
+        pins.append(pinned)
+    if first is None:
+        name = repr(paths[0].name)
+        raise InputError(
+            f"{name} is empty" if len(paths) == 1 else f"{name} and {len(paths) - 1} more are empty",
+            "check that the export is complete",
+        )
+    return Source(tuple(files), first[0], tuple(pins)), first[1]
+
+
+def _numbered(options: ReadOptions) -> bool:
+    """Columns by number in a file without a header."""
+    return (
+        bool(options.columns)
+        and not options.header
+        and all(as_number(at) is not None for at in (options.columns or {}).values())
+    )
+
+
+def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
+    if options.format is not None:
+        return READERS[options.format]
+    if options.delimiter is not None and not READERS["parquet"].matches(head):
+        return READERS["tsv" if options.delimiter == "\t" else "csv"]
+    if _numbered(options) and not READERS["parquet"].matches(head):
+        # No header, so the first line is somebody's row and must not decide: the name does, or it is TSV.
+        named = (reader for reader in READERS.values() if head.suffix in reader.suffixes)
+        return next(named, READERS["tsv"])
+    # A text may have rows with binary data, the first one too, but it does not consist of them.
+    if not head.binary or READERS["parquet"].matches(head):
+        for reader in READERS.values():
+            if reader.matches(head):
+                return reader
+    if b"\0" in head.data:
+        raise InputError(f"{label!r} is binary, and not Parquet", "give text or Parquet")
+    raise InputError(
+        f"the format of {label!r} is not recognised",
+        f"say which it is with --format {'|'.join(READERS)}, and --delimiter if it is neither tab nor comma",
+    )
+
+
+def _require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
+    """Stop if too much was rejected, or if nothing is left."""
+    total = staged.rows + staged.rejected
+    if not total:
+        raise InputError(f"{source.files[0].label!r} holds no rows", "check that the export is complete")
+    if staged.rejected <= max_rejected * total and staged.rows:
+        return
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in staged.reasons.items())
+    at, reason = staged.examples[0], next(iter(staged.reasons))
+    why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
+    raise InputError(
+        f"{staged.rejected:,} of {total:,} rows were rejected, {why} "
+        f"({reasons}; first: {at.file!r} line {at.line})",
+        (staged.ways_out.get(reason) or _WAYS_OUT.get(reason, "look at that line"))
+        + (", or raise --max-rejected" if staged.rows else ""),
+    )

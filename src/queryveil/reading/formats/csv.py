@@ -1,0 +1,110 @@
+"""Comma-separated text with double quotes; a row is a line, so that an open quote ends with its line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.reading.columns import as_number, find, is_header
+from queryveil.reading.formats.delimited import Split, lay_out, stage_fields
+from queryveil.reading.lines import LONGEST_LINE
+from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+
+_DELIMITERS = (",", ";", "|")
+_UNBALANCED = "unbalanced quote"
+_FIELDS = pa.list_(pa.string())
+
+
+class Csv:
+    name: ClassVar[str] = "csv"
+    help: ClassVar[str] = "comma-separated text with double quotes, one row per line"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+
+    def matches(self, head: Head) -> bool:
+        line = head.first_line
+        if head.suffix in self.suffixes:
+            return True
+        return "\t" not in line and "," in line
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        delimiter = options.delimiter or _delimiter(source.head.first_line, options)
+        layout = lay_out(source, options, delimiter, _splitter(delimiter))
+        return stage_fields(
+            source,
+            layout,
+            options,
+            into,
+            progress,
+            format=self.name,
+            prepare=lambda batch: _with_fields(batch, delimiter),
+        )
+
+
+def _delimiter(header: str, options: ReadOptions) -> str:
+    """The delimiter that makes a header of the first line; a comma if none does."""
+    names = [str(at) for at in (options.columns or {}).values() if as_number(at) is None]
+    if options.columns and not names:
+        return ","  # no header: the first line is somebody's row and must not decide
+    for delimiter in _DELIMITERS:
+        fields = _splitter(delimiter)(header)
+        if all(find(name, fields) for name in names) if names else is_header(fields):
+            return delimiter
+    return ","
+
+
+def _splitter(delimiter: str) -> Split:
+    def split(line: str) -> list[str]:
+        with _long_fields():
+            return _parse(line, delimiter) or line.split(delimiter)
+
+    return split
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let the csv module accept any line that we accept; its limit is global, so it is put back."""
+    before = csv.field_size_limit(LONGEST_LINE + 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _parse(line: str, delimiter: str) -> list[str] | None:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True), None)
+    except csv.Error:
+        return None
+
+
+def _with_fields(batch: pa.RecordBatch, delimiter: str) -> pa.RecordBatch:
+    """Add the fields of lines that hold a quote; the others are split at the delimiter later, and faster."""
+    texts, problems = batch.column("text"), batch.column("problem")
+    quoted = pc.and_(pc.match_substring(texts, '"'), pc.is_null(problems))
+    if not pc.any(quoted).as_py():
+        return batch.append_column("fields", pa.nulls(batch.num_rows, _FIELDS))
+    with _long_fields():
+        parsed = pa.array(_parse_all(texts.filter(quoted).to_pylist(), delimiter), _FIELDS)
+    # Each quoted line takes the next of the parsed ones, the others take none.
+    at = pc.subtract(pc.cumulative_sum(pc.cast(quoted, pa.int64())), 1)
+    fields = parsed.take(pc.if_else(quoted, at, pa.scalar(None, pa.int64())))
+    unbalanced = pc.and_(quoted, pc.is_null(fields))
+    reasons = pc.if_else(unbalanced, _UNBALANCED, problems)
+    return batch.set_column(3, "problem", reasons).append_column("fields", fields)
+
+
+def _parse_all(lines: list[str], delimiter: str) -> list[list[str] | None]:
+    """Each line by itself. Together is faster, and the same if no record took more than one line."""
+    try:
+        together: list[list[str] | None] = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        together = []
+    if len(together) == len(lines):
+        return together
+    return [_parse(line, delimiter) for line in lines]

@@ -1,0 +1,204 @@
+"""Lines of fields between delimiters: what TSV, CSV and AOL have in common.
+
+Delimiter, header and columns are pinned before the first row is read; then each line is parsed by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from queryveil.errors import InputError, UsageError
+from queryveil.reading.columns import (
+    ALIASES,
+    WAY_OUT,
+    as_number,
+    by_alias,
+    find,
+    is_header,
+    require_once,
+    usual,
+)
+from queryveil.reading.lines import read_lines
+from queryveil.reading.model import Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.times import literal
+
+Split = Callable[[str], list[str]]
+
+# What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
+_DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
+_TYPED = {"\t": "\\t"}
+_LOOKED_AT = 100
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How every line of every file is read."""
+
+    delimiter: str
+    header: str | None
+    """The header line as it stands; a file may start with it."""
+    columns: Mapping[str, int]
+    """Standard column -> field number from 1."""
+    width: int | None
+    """Fields that the header names, if there is one."""
+    widths: tuple[int, ...] = ()
+    """Numbers of fields that are allowed, if the format fixes them."""
+
+    def problem_sql(self) -> str:
+        """SQL for what is wrong with the fields `f` of a line, null if nothing is."""
+        wrong = f"len(f) < {max(self.columns.values())}"
+        if self.widths:
+            wrong = f"len(f) NOT IN ({', '.join(map(str, self.widths))})"
+        elif self.width is not None:
+            # A delimiter inside a field shifts the rest; a delimiter too many at the end does no harm.
+            wrong += f" OR len(f) > {self.width} AND array_to_string(f[{self.width + 1}:], '') <> ''"
+        return f"CASE WHEN text = '' THEN 'blank line' WHEN {wrong} THEN 'wrong number of fields' END"
+
+
+def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) -> Layout:
+    """Pin header and columns from the options and the first lines."""
+    first = source.head.first_line
+    fields = split(first)
+    where = f"{source.files[0].label!r}"
+    names = [at for at in (options.columns or {}).values() if as_number(at) is None]
+    if options.header is False and names:
+        raise UsageError(
+            "columns are given by name, but the file is said to have no header",
+            "give numbers from 1, as in --columns user=1,query=2",
+        )
+    # Numbers mean that there is no header: were it decided by the first line, which is then somebody's row,
+    # that row could change how all others are read.
+    guessed = bool(names) if options.columns is not None else is_header(fields)
+    has_header = options.header if options.header is not None else guessed
+    if options.columns is not None:
+        columns = _numbers(options.columns, fields if has_header else [], source, delimiter, split)
+    elif not has_header:
+        way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
+        raise InputError(f"{where} has no header that says which column holds what", way_out or WAY_OUT)
+    else:
+        columns = _by_alias(fields, source, delimiter)
+    if not has_header:
+        return Layout(delimiter, None, columns, None)
+    named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
+    _require_same_header(source, first, named, split)
+    return Layout(delimiter, first, columns, len(fields))
+
+
+def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str, int]:
+    """Field numbers of the usual names in what is said to be a header."""
+    where = repr(source.files[0].label)
+    found = by_alias(fields)
+    for standard in ("user", "query"):
+        if standard not in found:
+            way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
+            raise InputError(
+                f"{where} has no column for the {standard} {_among(fields)}{_seen(fields)}",
+                way_out or f"say which it is with --columns; usual names are {', '.join(ALIASES[standard])}",
+            )
+    for name in found.values():
+        require_once(name, fields, where, "give the columns as numbers from 1, and say --header")
+    return {name: fields.index(at) + 1 for name, at in found.items()}
+
+
+def _numbers(
+    columns: Mapping[str, str | int], fields: Sequence[str], source: Source, delimiter: str, split: Split
+) -> dict[str, int]:
+    """Field numbers for what the user named; `fields` are those of the header, which may be a row by mistake."""
+    where = repr(source.files[0].label)
+    widest = max((len(split(line)) for line in source.head.lines), default=0)
+    elsewhere = _cut_elsewhere(source, delimiter) if widest == 1 else ""
+    numbers = {}
+    for standard, at in columns.items():
+        name = find(str(at), fields)
+        number = fields.index(name) + 1 if name is not None else as_number(at)
+        if number is None and str(at) in fields:
+            require_once(str(at), fields, where, "give the columns as numbers from 1, and say --header")
+        if number is None:
+            raise InputError(
+                f"{where} has no column {at!r} {_among(fields)}{_seen(fields)}",
+                elsewhere or "correct --columns; in a file without a header, give numbers from 1",
+            )
+        if not 1 <= number <= widest:
+            many = "1 column" if widest == 1 else f"{widest} columns"
+            raise InputError(
+                f"{where} has {many}, so there is no column {number}", elsewhere or "correct --columns"
+            )
+        numbers[standard] = number
+    return numbers
+
+
+def _among(fields: Sequence[str]) -> str:
+    return f"among the {len(fields)} fields of its first line" if len(fields) != 1 else "in its first line"
+
+
+def _seen(fields: Sequence[str]) -> str:
+    """What may be told of a first line that should be a header: only names that we know ourselves."""
+    names = usual(fields)
+    shown = f"; it has {', '.join(names)}" if len(names) > 1 else ""
+    hidden = len(fields) > (len(names) if shown else 0)
+    return shown + (" (what it says is not shown: it may be somebody's row)" if hidden else "")
+
+
+def _cut_elsewhere(source: Source, delimiter: str) -> str:
+    """A way out where lines have one field: the character that seems to separate them, if there is one."""
+    lines = source.head.lines[:_LOOKED_AT]
+    others = [one for one in _DELIMITERS if one != delimiter]
+    likely = max(others, key=lambda one: sum(one in line for line in lines))
+    if not lines or 2 * sum(likely in line for line in lines) <= len(lines):
+        return ""
+    return (
+        f"{_DELIMITERS[likely]} seem to separate the columns: try --delimiter '{_TYPED.get(likely, likely)}'"
+    )
+
+
+def _require_same_header(source: Source, header: str, named: Sequence[str], split: Split) -> None:
+    for file in source.files[1:]:
+        if file.first_line in {header, ""}:
+            continue
+        fields = split(file.first_line)
+        if is_header(fields) or (named and set(named) <= set(fields)):
+            raise InputError(
+                f"{source.files[0].label!r} and {file.label!r} have different headers",
+                "read them one at a time",
+            )
+
+
+def stage_fields(
+    source: Source,
+    layout: Layout,
+    options: ReadOptions,
+    into: Path,
+    progress: Progress | None,
+    *,
+    format: str,
+    raw: Mapping[str, str] | None = None,
+    prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+) -> Staged:
+    """Parse and stage all lines.
+
+    `raw` replaces the expression of single columns; `prepare` may add a column `fields` to a batch for lines
+    that need more than splitting at the delimiter.
+    """
+    batches: Iterator[pa.RecordBatch] = read_lines(source, layout.header, progress)
+    fields = f"string_split(text, {literal(layout.delimiter)})"
+    if prepare is not None:
+        batches = map(prepare, batches)
+        fields = f"coalesce(fields, {fields})"
+    relation = (
+        "(SELECT file, line, lines, text, coalesce(problem, "  # noqa: S608 (literals are quoted)
+        f"{layout.problem_sql()}) AS problem, f "
+        f"FROM (SELECT *, {fields} AS f FROM chunk))"
+    )
+    expressions = {name: f"f[{number}]" for name, number in layout.columns.items()} | dict(raw or {})
+    sql = conform_sql(relation, expressions, time_format=options.time_format)
+    with connect(into, options) as connection, Stager(into, list(layout.columns), source) as stager:
+        for chunk in chunks(batches):
+            connection.register("chunk", chunk)
+            stager.add(connection.execute(sql).to_arrow_table())
+            connection.unregister("chunk")
+        return stager.finish(format)

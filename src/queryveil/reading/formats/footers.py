@@ -1,0 +1,93 @@
+"""What a Parquet file says of itself, and whether it says one thing only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+
+from queryveil.errors import InputError
+from queryveil.reading.model import SourceFile
+
+_ROW_PLACE = {"file_index", "file_row_number"}  # columns that DuckDB adds to say where a row is
+
+
+def read_schema(file: SourceFile) -> Any:
+    """The Arrow schema of a file."""
+    if file.compression is not None:
+        raise InputError(
+            f"{file.label!r} is Parquet inside {file.compression}, which cannot be read in place",
+            "decompress it first",
+        )
+    try:
+        schema = pq.read_schema(file.path)
+        names = schema.names
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{file.label!r} has a column whose name is not UTF-8, or is damaged",
+            "rename the column, or copy the file again from where it came",
+        ) from None
+    except Exception:  # noqa: BLE001 (a damaged footer makes its readers fail in many ways, for one reason)
+        raise damaged(file.label) from None
+    if shadowing := _ROW_PLACE & {name.lower() for name in names}:
+        raise InputError(
+            f"{file.label!r} has a column {min(shadowing)!r}, which hides the number of the row",
+            "rename this column",
+        )
+    return schema
+
+
+def damaged(label: str) -> InputError:
+    return InputError(
+        f"{label!r} is damaged, cut short or not Parquet",
+        "copy it again from where it came, or name its --format",
+    )
+
+
+def disagrees(label: str) -> InputError:
+    return InputError(
+        f"{label!r} is damaged: its footer disagrees with itself or with the pages on how many rows there are",
+        "copy it again from where it came",
+    )
+
+
+def require_one_each(chosen: Mapping[str, str], names: Sequence[str], label: str) -> None:
+    """Refuse columns of which an engine could read another: engines take no notice of case.
+
+    DuckDB moreover calls the second of two such columns `name_1`, which a third one may be called itself.
+    """
+    folded = [name.casefold() for name in names]
+    twice = {name for name in folded if folded.count(name) > 1}
+    for name in chosen.values():
+        same = name.casefold()
+        stem, _, number = same.rpartition("_")
+        if same in twice or (number.isdigit() and stem in twice):
+            alike = [repr(names[at]) for at, other in enumerate(folded) if other in (same, stem)]
+            raise InputError(
+                f"{label!r} has columns that engines cannot tell apart: {', '.join(alike[:5])}",
+                "rename all but one; case makes no difference",
+            )
+
+
+def rows_stated(connection: Any, file: SourceFile, path: str, columns: Collection[str]) -> int:
+    """How many rows the file says that it has, if all its parts say the same; `path` is as DuckDB wants it.
+
+    Asked of DuckDB: Arrow ends the whole process on some damaged parts of a footer that it reads only when asked.
+    """
+    try:
+        (stated,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
+        groups = connection.execute(
+            "SELECT any_value(row_group_num_rows), min(row_group_num_rows), min(num_values), max(num_values), count(*) "
+            "FROM parquet_metadata(?) WHERE list_contains(?, path_in_schema) GROUP BY row_group_id",
+            [path, list(columns)],
+        ).fetchall()
+    except duckdb.Error:
+        raise damaged(file.label) from None
+    for rows, least, fewest, most, chunks in groups:
+        if not (0 <= rows == least == fewest == most and chunks == len(columns)):
+            raise disagrees(file.label)
+    if sum(rows for rows, *_ in groups) != stated:
+        raise disagrees(file.label)
+    return int(stated)

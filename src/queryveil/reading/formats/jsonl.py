@@ -1,0 +1,138 @@
+"""One JSON object per line; a column is a key, or a path of keys with dots between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from queryveil.errors import InputError, UsageError
+from queryveil.reading.columns import ALIASES, as_number
+from queryveil.reading.formats import keys
+from queryveil.reading.lines import read_lines
+from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.times import literal
+
+Rows = Sequence[Mapping[str, Any]]
+
+_LOOKED_AT = 100
+# What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
+_SUSPECT = r"(?s)[\[{].*|true|false|-?(NaN|Inf|Infinity)"
+
+
+class Jsonl:
+    name: ClassVar[str] = "jsonl"
+    help: ClassVar[str] = "JSON lines: one object per line, columns by key (or path.to.key)"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+
+    def matches(self, head: Head) -> bool:
+        # The name decides where it can: the first line is somebody's row.
+        return head.suffix in self.suffixes or _object(head.first_line.lstrip()) is not None
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        pointers = _usual() if options.columns is None else _named(options.columns)
+        sql = _sql(pointers, options.time_format)
+        with connect(into, options) as connection, Stager(into, list(pointers), source) as stager:
+            for chunk in chunks(read_lines(source, None, progress)):
+                connection.register("chunk", chunk)
+                stager.add(connection.execute(sql).to_arrow_table())
+                connection.unregister("chunk")
+            rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
+            _require_filled(options, stager, repr(source.files[0].label), rows)
+            return replace(stager.finish(self.name), ways_out=_ways_out(pointers, options, rows))
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# Where a column is found must not depend on the rows, or one row could move a column for all others. So each
+# column has a fixed list of places, and each row is looked up in all of them, in order.
+Pointers = Mapping[str, tuple[str, ...]]
+
+
+def _usual() -> Pointers:
+    """The usual keys of every column, in the usual spellings."""
+    return {
+        name: tuple(dict.fromkeys(_pointer([key]) for alias in aliases for key in _spellings(alias)))
+        for name, aliases in ALIASES.items()
+    }
+
+
+def _spellings(alias: str) -> tuple[str, ...]:
+    first, *rest = alias.split("_")
+    camel = first + "".join(part.capitalize() for part in rest)
+    return alias, camel, camel[:1].upper() + camel[1:]
+
+
+def _named(columns: Mapping[str, str | int]) -> Pointers:
+    """Where the user says: a path of keys, or one key that holds dots itself."""
+    if any(as_number(at) is not None for at in columns.values()):
+        raise UsageError("JSON lines have no column numbers", "give keys, as in --columns user=user_id")
+    return {
+        name: tuple(dict.fromkeys((_pointer(str(at).split(".")), _pointer([str(at)]))))
+        for name, at in columns.items()
+    }
+
+
+def _pointer(steps: Sequence[str]) -> str:
+    """An RFC 6901 pointer, in which every key can be written."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def _sql(pointers: Pointers, time_format: str | None) -> str:
+    places = [(name, literal(pointer)) for name, all_of in pointers.items() for pointer in all_of]
+    found = [(name, place, f"v[{number}]") for number, (name, place) in enumerate(places, start=1)]
+    values = {
+        name: f"coalesce({', '.join(value for other, _, value in found if other == name)}, NULL)"
+        for name in pointers
+    }
+    wrong_type = " OR ".join(
+        f"regexp_full_match({value}, {literal(_SUSPECT)}) AND json_type(j, {place}) <> 'VARCHAR'"
+        for _, place, value in found
+    )
+    asked = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
+    relation = (
+        "(SELECT file, line, lines, text, CASE "  # noqa: S608 (literals are quoted)
+        "WHEN problem IS NOT NULL THEN problem "
+        "WHEN text = '' THEN 'blank line' "
+        # What is valid and starts with a brace is an object; asking for its type would parse it once more.
+        "WHEN j IS NULL OR NOT regexp_matches(j, '^\\s*[{]') THEN 'not JSON' "
+        f"WHEN {values['query']} IS NULL AND NOT ({asked}) THEN 'no such field' "
+        f"WHEN {wrong_type} THEN 'wrong type' END AS problem, v "
+        f"FROM (SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v "
+        # Functions on JSON raise on text that is none, so they never see any.
+        "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(text) THEN text END AS j FROM chunk)))"
+    )
+    return conform_sql(relation, values, time_format=time_format)
+
+
+def _require_filled(options: ReadOptions, stager: Stager, where: str, rows: Rows) -> None:
+    """A key that was named but never seen is a typing error, not an empty column."""
+    for name, at in (options.columns or {}).items():
+        if stager.rows and name not in stager.filled:
+            raise InputError(
+                f"no row of {where} has a value at {at!r}", f"correct --columns: {keys.shown(rows)}"
+            )
+
+
+def _ways_out(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
+    """For a column that none of the first rows has: what was looked for, and what there is."""
+    found = {}
+    for name, reason in (("query", "no such field"), ("user", "no user"), ("time", "bad time")):
+        if name not in pointers or any(keys.has_value(row, pointers[name]) for row in rows):
+            continue
+        named = (options.columns or {}).get(name)
+        sought = f"no {named!r}" if named is not None else f"none of {', '.join(ALIASES[name])}"
+        found[reason] = (
+            f"say where the {name} is with --columns {name}=...: there is {sought} in the first rows; "
+            f"{keys.shown(rows)}"
+        )
+    return found

@@ -1,0 +1,184 @@
+"""What a reader is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from queryveil.errors import UsageError, instead
+from queryveil.reading.pinning import Pin
+
+COLUMNS = ("user", "time", "query", "url", "rank", "session")
+"""The standard columns, in the order in which they are staged; `user` and `query` are always there."""
+
+SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
+"""How databases write into a text that there is nothing; nobody is called so. A query stays as it was typed."""
+
+NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
+"""What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""
+
+LONGEST_TEXT = 1024 * 1024
+"""Bytes that a user, query, url or session may have; a longer one is a bad row."""
+
+Progress = Callable[[int, int], None]
+"""Called with bytes read so far and bytes in all, both as they lie on disk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a log is to be read; what is left out is decided from the first lines, once for all files."""
+
+    format: str | None = None
+    columns: Mapping[str, str | int] | None = None
+    time_format: str | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    max_rejected: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_rejected <= 1:  # NaN fails this too
+            raise UsageError(
+                f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
+                "give --max-rejected as a fraction, for example 0.05",
+            )
+        if self.columns is not None:
+            _check_columns(self.columns)
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
+            raise UsageError(
+                "the delimiter must be one character, and no quote or line end",
+                "give it as is, for example --delimiter ';'",
+            )
+
+
+def _check_columns(columns: Mapping[str, str | int]) -> None:
+    for name, at in columns.items():
+        if name not in COLUMNS:
+            raise UsageError(f"there is no column {name!r} in a search log", instead(name, COLUMNS))
+        if (isinstance(at, int) and at < 1) or at in {"", "0"}:
+            raise UsageError(f"column {name!r} needs a name or a number from 1", "columns are counted from 1")
+    for name in ("user", "query"):
+        if name not in columns:
+            raise UsageError(f"the columns do not say where the {name} is", f"add {name}=... to --columns")
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Where a row was kept aside and why; never what it said."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A log as Parquet files in which the standard columns can be found."""
+
+    files: tuple[Path, ...]
+    names: Mapping[str, str]
+    """Standard column -> its name in `files`; a column that the source lacks is missing."""
+    direct: bool
+    """Values are the source's own, in its types: read in place, or copied without the rejected rows."""
+    rows: int
+    empty_queries: int | None
+    """Accepted rows without a query; None for `direct` files, whose texts are not read before they are counted."""
+    rejected: int
+    reasons: Mapping[str, int]
+    examples: tuple[Rejection, ...]
+    rejected_file: Path | None
+    """All rejected rows with file, line, reason and text: for the curator only.
+
+    A row may stand for several `lines`: blank ones, and, beyond the first million, those of one reason without text.
+    """
+    format: str
+    ways_out: Mapping[str, str] = field(default_factory=dict)
+    """Reason -> what to do about it, where the reader knows more than the reason says."""
+    pins: tuple[Pin, ...] = ()
+    """The source's files as they were, where `files` are the source itself and will be read again."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of one file, decompressed, from which format and columns are decided."""
+
+    path: Path
+    data: bytes
+    compression: str | None
+    whole: bool
+    """`data` is all there is."""
+
+    @property
+    def suffix(self) -> str:
+        """The last suffix once `.gz` or `.zst` is taken off, in lower case."""
+        suffixes = [s.lower() for s in self.path.suffixes]
+        while suffixes and suffixes[-1] in {".gz", ".zst", ".gzip", ".zstd"}:
+            suffixes.pop()
+        return suffixes[-1] if suffixes else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The non-blank lines that are complete and text; the only line, even if it was cut short.
+
+        A line with a NUL byte is a bad row, which decides nothing.
+        """
+        return [text for text in self._texts() if "\0" not in text]
+
+    @property
+    def binary(self) -> bool:
+        """Whether this is no text at all: most of its lines have a NUL byte."""
+        texts = self._texts()
+        return 2 * sum("\0" in text for text in texts) > len(texts)
+
+    def _texts(self) -> list[str]:
+        rows = self.data.split(b"\n")
+        if not self.whole and len(rows) > 1:
+            rows.pop()
+        texts = (row.removesuffix(b"\r").decode("utf-8", "replace") for row in rows)
+        return [text for text in texts if text.strip()]
+
+    @property
+    def first_line(self) -> str:
+        return next(iter(self.lines), "")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    path: Path
+    label: str
+    """How messages and rejected rows call this file: its name where that is enough."""
+    compression: str | None
+    first_line: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of one log, all of one format, in the order in which they are read."""
+
+    files: tuple[SourceFile, ...]
+    head: Head
+    """Of the first file."""
+    pins: tuple[Pin, ...]
+    """The files as they were before anything was read of them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files, as they lie on disk."""
+        return sum(one.size for one in self.pins)
+
+
+class Reader(Protocol):
+    """One source format; registered by one line in `readers/__init__.py`."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    def matches(self, head: Head) -> bool:
+        """Whether this file looks like mine; readers are asked in the order of the registry."""
+        ...
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        """Turn the source into Parquet files under `into`, every row either accepted or rejected."""
+        ...

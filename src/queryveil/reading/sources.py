@@ -1,0 +1,168 @@
+"""From what the user named (file, folder, glob, several) to files that can be read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from queryveil.errors import InputError
+from queryveil.files.folder import is_release
+from queryveil.reading.model import Head, SourceFile
+from queryveil.reading.pinning import Pin, pin
+
+HEAD_BYTES = 256 * 1024
+_LONGEST_KEPT_FIRST_LINE = 64 * 1024
+_BOM = b"\xef\xbb\xbf"
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNREADABLE = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+
+
+def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The files behind a path, folder, glob or a list of them, in a fixed order, each once."""
+    wanted = [log] if isinstance(log, str | Path) else list(log)
+    if not wanted:
+        raise InputError("no log was named", "give a file, a folder or a glob")
+    found: dict[Path, Path] = {}
+    for one in wanted:
+        for path in _expand_one(one):
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def _expand_one(one: str | Path) -> list[Path]:
+    path = Path(one)
+    if not str(one).strip():
+        # An unset variable in a script must not mean the current folder.
+        raise InputError("no log was named", "give a file, a folder or a glob")
+    try:
+        if path.is_dir():
+            return _files_below(path)
+        if path.exists():
+            _require_regular(path)
+            return [path]
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if not glob.has_magic(str(path)):
+        raise InputError(f"there is no file or folder {str(path)!r}", "check the path")
+    files = []
+    for match in sorted(Path(found) for found in glob.glob(str(path), recursive=True)):  # noqa: PTH207 (absolute)
+        # A wildcard no more reaches hidden names than a folder does; written out, they are read.
+        if not any(_is_hidden(part) for part in set(match.parts) - set(path.parts)):
+            files += _files_below(match) if match.is_dir() else [match]
+    if not files:
+        raise InputError(f"no file matches {str(path)!r}", "check the pattern, or quote it for the shell")
+    return files
+
+
+def _files_below(folder: Path) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        # os.walk would otherwise leave the folder out without a word.
+        raise _unreadable(Path(error.filename or folder), error)
+
+    files: list[Path] = []
+    for here, folders, names in os.walk(folder, onerror=refuse):
+        if is_release(Path(here)):
+            raise InputError(
+                f"{str(here)!r} is a release, and a raw log is needed there",
+                "name the log, or swap what was swapped; a release is for queryveil release verify, report, evaluate "
+                "LOG RELEASE and attack",
+            )
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        files += [Path(here, name) for name in names if not _is_hidden(name)]
+    for path in files:
+        _require_regular(path)
+    if not files:
+        raise InputError(f"the folder {str(folder)!r} holds no data files", "check the path")
+    return sorted(files)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _require_regular(path: Path) -> None:
+    # A pipe cannot be read twice, and the first lines are needed before the rest.
+    if not path.is_file():
+        raise InputError(f"{str(path)!r} is not a regular file", "write it to a file first")
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    if isinstance(error, PermissionError):
+        return InputError(f"no permission to read {str(path)!r}", "ask its owner, or copy it")
+    return InputError(f"cannot read {str(path)!r}: {error.strerror or 'unknown cause'}", "check the path")
+
+
+def labels(paths: Sequence[Path]) -> list[str]:
+    """Short names for messages: the file's own name unless two files share it."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def pinned_now(path: Path, label: str) -> Pin:
+    """The file as it is now, before anything is read of it."""
+    try:
+        return pin(path, label)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def read_head(path: Path) -> Head:
+    """The first bytes of a file, decompressed, without a byte order mark."""
+    try:
+        with path.open("rb") as raw:
+            magic = raw.read(8)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    compression = next((name for mark, name in _COMPRESSIONS.items() if magic.startswith(mark)), None)
+    for mark, what in _UNREADABLE.items():
+        if magic.startswith(mark):
+            raise InputError(
+                f"{path.name!r} is {what}, which is not read",
+                "give it as UTF-8 text, plain or compressed with gzip or zstd",
+            )
+    data = b""
+    for block, _ in blocks(SourceFile(path, path.name, compression, ""), HEAD_BYTES):
+        data += block
+        if len(data) >= HEAD_BYTES:
+            break
+    return Head(path, data, compression, whole=len(data) < HEAD_BYTES - len(_BOM))
+
+
+def as_source_file(head: Head, label: str) -> SourceFile:
+    first = head.first_line
+    return SourceFile(
+        head.path, label, head.compression, first if len(first) <= _LONGEST_KEPT_FIRST_LINE else ""
+    )
+
+
+def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
+    """The decompressed content block by block, with the bytes of the file itself consumed so far."""
+    try:
+        with pa.OSFile(str(file.path), "rb") as raw:
+            # Arrow's streams, unlike some others, raise when compressed data ends early.
+            stream: Any = pa.CompressedInputStream(raw, file.compression) if file.compression else raw
+            first = True
+            while block := stream.read(max(size, len(_BOM)) if first else size):
+                yield (block.removeprefix(_BOM) if first else block), raw.tell()
+                first = False
+    except PermissionError as error:
+        raise _unreadable(file.path, error) from None
+    except OSError as error:
+        if file.compression and error.errno is None:
+            raise InputError(
+                f"{file.label!r} is damaged or cut short: its {file.compression} data cannot be decompressed",
+                "copy it again from where it came",
+            ) from None
+        raise _unreadable(file.path, error) from None

@@ -1,0 +1,310 @@
+"""From parsed rows to Parquet: accepted rows in one file, rejected ones with their reason in another."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from queryveil.errors import InputError, OutputError
+from queryveil.reading.model import (
+    COLUMNS,
+    LONGEST_TEXT,
+    NO_VALUE,
+    SPELLED_NULL,
+    ReadOptions,
+    Rejection,
+    Source,
+    Staged,
+)
+from queryveil.reading.times import check_time_format, impossible_sql, literal, time_sql
+
+MEMORY_LIMIT = "2GB"
+CHUNK_ROWS = 300_000
+CHUNK_BYTES = 32 * 1024 * 1024
+EXAMPLES = 20
+KEPT_ASIDE = 1_000_000
+"""Rejected rows that are kept with their text; beyond them only files, lines and reasons are."""
+KEPT_OF_LONG_TEXT = 1000
+TEXT_TOO_LONG = "text too long"
+
+TYPES = {
+    "user": pa.string(),
+    "time": pa.timestamp("us"),
+    "query": pa.string(),
+    "url": pa.string(),
+    "rank": pa.int32(),
+    "session": pa.string(),
+}
+_REJECTED = pa.schema(
+    [
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("lines", pa.int64()),
+        ("reason", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+# What Unicode calls white space; RE2's \s knows only a part of it.
+_BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
+
+
+def blank_sql(text: str) -> str:
+    """SQL: the text is null, empty or only white space. Most text starts with a visible ASCII character."""
+    return (
+        f"({text} IS NULL OR ({text} < '!' OR {text} >= chr(127)) AND regexp_full_match({text}, '{_BLANK}'))"
+    )
+
+
+def too_long_sql(text: str) -> str:
+    """SQL: the text is longer than a text may be."""
+    return f"coalesce(strlen({text}) > {LONGEST_TEXT}, false)"
+
+
+def no_user_sql(text: str) -> str:
+    """SQL: there is no user, or the word for none."""
+    return f"({blank_sql(text)} OR {_among(text, SPELLED_NULL)})"
+
+
+def _among(text: str, words: Sequence[str]) -> str:
+    # Not IN: DuckDB makes a join of a long list, which is slow and forgets the order of the rows.
+    return f"list_contains([{', '.join(map(literal, words))}], {text})"
+
+
+def _value_sql(text: str) -> str:
+    """SQL: the text, or null where it says that there is none."""
+    return f"CASE WHEN NOT {_among(text, NO_VALUE)} THEN {text} END"
+
+
+def conform_sql(
+    relation: str,
+    raw: Mapping[str, str],
+    *,
+    time_format: str | None = None,
+    typed_time: bool = False,
+    text: str = "text",
+) -> str:
+    """SQL that types and judges the rows of `relation`.
+
+    `relation` has file, line, lines and problem; `raw` gives for each standard column an expression over it, all of
+    them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row.
+    """
+    raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
+    texts = [f"raw_{name}" for name in raw if name != "time" or not typed_time]
+    long = " OR ".join(map(too_long_sql, texts))
+    typed, checks = (
+        [],
+        [f"WHEN {long} THEN '{TEXT_TOO_LONG}'", f"WHEN {no_user_sql('raw_user')} THEN 'no user'"],
+    )
+    if "time" in raw:
+        expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
+        typed.append(f"{expression} AS typed_time")
+        checks.append(f"WHEN {impossible_sql('typed_time')} THEN 'bad time'")
+    if "rank" in raw:
+        # Whole numbers, also as 3.0, which is how data frames write a column with gaps.
+        whole = r"regexp_full_match(raw_rank, ' *\d{1,9}(\.0+)? *')"
+        typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
+        checks.append(f"WHEN typed_rank IS NULL AND NOT {_among('trim(raw_rank)', NO_VALUE)} THEN 'bad rank'")
+    outputs = {
+        "user": "raw_user",
+        "time": "typed_time",
+        "query": "coalesce(raw_query, '')",
+        "url": _value_sql("raw_url"),
+        "rank": "typed_rank",
+        "session": _value_sql("raw_session"),
+    }
+    columns = ", ".join(f'{outputs[name]} AS "{name}"' for name in COLUMNS if name in raw)
+    return (
+        f"WITH raws AS (SELECT *, {raws} FROM {relation}), "  # noqa: S608 (only our own expressions and quoted names)
+        f"typed AS (SELECT {', '.join(['*', *typed])} FROM raws), "
+        f"judged AS (SELECT *, coalesce(problem, CASE {' '.join(checks)} END) AS reason FROM typed) "
+        "SELECT file, line, lines, reason, "
+        f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
+        f"WHEN reason IS NOT NULL THEN {text} END AS text, "
+        f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {columns} FROM judged"
+    )
+
+
+@contextmanager
+def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
+    """A private DuckDB that spills into `into`, fetches nothing, and whose errors say nothing of the rows."""
+    # DuckDB would import this by itself at its first table, and forget an interrupt that comes meanwhile.
+    import pyarrow.dataset  # noqa: F401
+
+    config = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "custom_extension_repository": "/nowhere",
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": str(into / "spill"),
+    }
+    try:
+        with duckdb.connect(config=config) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_geoparquet_conversion = false")
+            connection.execute("SET lock_configuration = true")
+            check_time_format(connection, options.time_format)
+            yield connection
+    except duckdb.OutOfMemoryException:
+        raise InputError(
+            f"reading the log needs more than {MEMORY_LIMIT} of memory at once: a part of it is too large",
+            "write it anew in smaller parts (Parquet: smaller pages and row groups), or as text",
+        ) from None
+    except duckdb.Error as error:
+        # DuckDB quotes the offending value, so only the kind of error is told.
+        raise InputError(
+            f"the log could not be read ({type(error).__name__})", "check that the files are complete"
+        ) from None
+
+
+def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches gathered into tables that are worth a query and small enough for memory."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+class Stager:
+    """Collects judged rows (`conform_sql`) into the files and counts of a `Staged`."""
+
+    def __init__(self, into: Path, columns: Sequence[str], source: Source) -> None:
+        self.rows = self.empty_queries = 0
+        self.reasons: Counter[str] = Counter()
+        self.filled: set[str] = set()
+        """Columns in which some accepted row has a value."""
+        self._kept = 0
+        self._examples: list[Rejection] = []
+        self._labels = pa.array([file.label for file in source.files], pa.string())
+        self._schema = pa.schema([(name, TYPES[name]) for name in COLUMNS if name in columns])
+        self._into = into
+        self.rows_file = into / "rows.parquet"
+        self._rejected_file = into / "rejected.parquet"
+        self._rows_writer: Any = None
+        self._rejected_writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for writer in (self._rows_writer, self._rejected_writer):
+            if writer is not None:
+                writer.close()
+
+    def add(self, judged: pa.Table) -> None:
+        """Put each row where it belongs."""
+        reasons = judged.column("reason")
+        accepted = judged
+        if reasons.null_count < len(reasons):
+            self.reject(judged.filter(pc.is_valid(reasons)))
+            accepted = judged.filter(pc.is_null(reasons))
+        self.rows += accepted.num_rows
+        self.empty_queries += pc.sum(accepted.column("empty")).as_py() or 0
+        table = accepted.select(self._schema.names).cast(self._schema)
+        self.filled |= {name for name in table.column_names if table.column(name).null_count < len(table)}
+        self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
+        self._write(self._rows_writer, table)
+
+    def reject(self, rejected: pa.Table) -> None:
+        """Keep rows aside, with the file by its label."""
+        files = pc.take(self._labels, rejected.column("file"))
+        others = (rejected.column(name).cast(_REJECTED.field(name).type) for name in _REJECTED.names[1:])
+        table = pa.table([files, *others], schema=_REJECTED)
+        for value in table.group_by("reason").aggregate([("lines", "sum")]).to_pylist():
+            self.reasons[value["reason"]] += value["lines_sum"]
+        room = max(0, KEPT_ASIDE - self._kept)
+        self._kept += table.num_rows
+        if table.num_rows > room:
+            table = pa.concat_tables([table.slice(0, room), _in_runs(table.slice(room))])
+        for row in (
+            table.select(["file", "line", "reason"]).slice(0, EXAMPLES - len(self._examples)).to_pylist()
+        ):
+            self._examples.append(Rejection(row["file"], row["line"], row["reason"]))
+        self._rejected_writer = self._rejected_writer or self._open(self._rejected_file, _REJECTED)
+        self._write(self._rejected_writer, table)
+
+    def finish(self, format: str) -> Staged:
+        """Close the files; the staged log is the accepted rows."""
+        self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
+        names = {name: name for name in self._schema.names}
+        return self._staged((self.rows_file,), names, format, direct=False)
+
+    def finish_direct(self, format: str, source: Source, names: Mapping[str, str]) -> Staged:
+        """The staged log is the source itself; only rejected rows were written."""
+        return self._staged(tuple(file.path for file in source.files), names, format, direct=True)
+
+    def finish_copy(self, format: str, names: Mapping[str, str]) -> Staged:
+        """The staged log is a copy of the good rows, made by the caller with values as they were."""
+        return self._staged((self.rows_file,), {name: name for name in names}, format, direct=True)
+
+    def _staged(self, files: tuple[Path, ...], names: Mapping[str, str], format: str, direct: bool) -> Staged:
+        self.__exit__()
+        return Staged(
+            files=files,
+            names=dict(names),
+            direct=direct,
+            rows=self.rows,
+            empty_queries=None if direct else self.empty_queries,
+            rejected=self.reasons.total(),
+            reasons=dict(self.reasons.most_common()),
+            examples=tuple(self._examples),
+            rejected_file=self._rejected_file if self._rejected_writer is not None else None,
+            format=format,
+        )
+
+    def _open(self, path: Path, schema: pa.Schema) -> Any:
+        try:
+            return pq.ParquetWriter(path, schema, compression="snappy")
+        except OSError as error:
+            raise _not_writable(self._into, error) from None
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        try:
+            writer.write_table(table)
+        except OSError as error:
+            raise _not_writable(self._into, error) from None
+
+
+def _in_runs(rejected: pa.Table) -> pa.Table:
+    """Rejected rows without their texts: lines that follow each other and have one reason are one row."""
+    columns = {name: rejected.column(name).combine_chunks() for name in ("file", "line", "lines", "reason")}
+    ends = pc.add(columns["line"], columns["lines"])
+
+    def same(before: Any, after: Any) -> Any:
+        return pc.equal(before.slice(0, len(before) - 1), after.slice(1)).to_numpy(zero_copy_only=False)
+
+    goes_on = same(columns["file"], columns["file"]) & same(columns["reason"], columns["reason"])
+    goes_on &= same(ends, columns["line"])
+    first = np.flatnonzero(np.append([True], ~goes_on))
+    last = np.append(first[1:], rejected.num_rows) - 1
+    runs = rejected.take(pa.array(first))
+    lines = pc.subtract(ends.take(pa.array(last)), runs.column("line").combine_chunks())
+    runs = runs.set_column(_REJECTED.get_field_index("lines"), "lines", lines)
+    texts = pa.nulls(runs.num_rows, pa.string())
+    return runs.set_column(_REJECTED.get_field_index("text"), "text", texts)
+
+
+def _not_writable(into: Path, error: OSError) -> OutputError:
+    # Arrow's own text of an error goes on for several phrases.
+    reason = os.strerror(error.errno) if error.errno else "no space or no permission"
+    return OutputError(
+        f"the working folder {str(into)!r} cannot be written ({reason})",
+        "free some space, or name another folder in TMPDIR",
+    )

@@ -1,0 +1,1 @@
+"""The documents of a release: data sheet, public page, Croissant description."""

@@ -1,0 +1,335 @@
+"""What a release is and promises, in sentences that data sheet, report and Croissant share.
+
+All of it comes from the manifest, so that it cannot say more than is published. What is particular to a method stands
+there in the method's own words, as lines of `assessment` that begin with a name (DISCLOSED and the others below); where
+a method says nothing, the kind of its guarantee does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed, rounded_up
+
+DISCLOSED = "Disclosed"
+"""What of the log is given away, and what is kept back; for the question whether less would do."""
+LEARNT = "Learnt"
+"""What a reader can find out."""
+WITHHELD = "Withheld"
+"""What a reader cannot find out."""
+ON_PURPOSE = "On purpose"
+"""What is published whatever it is."""
+CHECKED = "Checked"
+"""What can be checked of k-anonymity from a release alone, and what cannot."""
+
+_MANY_PEOPLE = "What many people searched for is published on purpose, whatever it is."
+_IN_GENERAL = "Conclusions about a person from what is true of people in general are not prevented."
+_LIMITS = {
+    K_ANONYMITY: (
+        "What enough people searched for is published on purpose, whatever it is.",
+        "Another release of the same log, with another k, another method or a day more of searches, can undo this one "
+        "by comparison: k-anonymity does not add up, and a ledger only lists it.",
+        "This is not differential privacy: no bound holds on what someone with other knowledge learns.",
+    ),
+    NONE: ("It is meant for studies and attacks. Do not hand it to anyone who may not see the log itself.",),
+}
+"""What no release of a kind promises."""
+
+NORMAL_FORM = (
+    "Queries were brought to normal form first: Unicode NFKC, case-folded, white space collapsed, surrounding "
+    "quotes removed."
+)
+
+_NOUNS = {
+    ("keyword",): "keywords",
+    ("query",): "queries",
+    ("query", "next_query"): "query pairs",
+    ("query", "url"): "clicks",
+    ("prefix",): "words and prefixes",
+}
+_ONE = {"words and prefixes": "word or prefix"}
+
+
+def declared(manifest: Mapping[str, Any], name: str) -> list[str]:
+    """What the method says of itself under a name."""
+    lines = (line.partition(": ") for line in manifest.get("assessment") or ())
+    return [said for start, _, said in lines if start == name]
+
+
+def noun(name: str, columns: Sequence[str]) -> str:
+    """What the rows of a counted table are called."""
+    return name.replace("-", " ") if name != "items" else _NOUNS.get(tuple(columns[:-1]), name)
+
+
+def counted(number: int, of: str) -> str:
+    """A number and what it is of: '1 query', '2,000 queries'."""
+    one = _ONE.get(of) or (of[:-3] + "y" if of.endswith("ies") else of.removesuffix("s"))
+    return f"{number:,} {one if number == 1 else of}"
+
+
+def sizes(manifest: Mapping[str, Any]) -> str:
+    """How much the release holds: '7 queries, 70 clicks'."""
+    parts = []
+    for name, table in manifest["tables"].items():
+        of = "rows" if name == "log" else noun(name, [one["name"] for one in table["columns"]])
+        parts.append(counted(table["rows"], of))
+    return ", ".join(parts)
+
+
+def what_it_is(manifest: Mapping[str, Any]) -> str:
+    """One sentence: what the release holds."""
+    return f"{manifest['what']} ({sizes(manifest)})."
+
+
+def check(manifest: Mapping[str, Any]) -> str:
+    """What `release verify` does with such a release, and what it cannot do; begins in mid-sentence."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    if guarantee.kind == NONE:
+        form = "re-reads the folder and checks files, digests and the form of the tables."
+        return f"{form} There is no guarantee to check."
+    if guarantee.kind == K_ANONYMITY:
+        said = " ".join(declared(manifest, CHECKED)) or (
+            f"that every {guarantee.shared} is there often enough; that this is of different users cannot be seen from "
+            "a release"
+        )
+        return f"re-reads the folder and checks files, digests, the form of the tables, and {said}."
+    return (
+        "re-reads the folder, its digests and its tables, and computes the guarantee anew from the parameters that are "
+        "stated. That the random numbers were drawn as stated cannot be seen from one release."
+    )
+
+
+def promises(guarantee: Guarantee) -> list[str]:
+    """What holds, in sentences."""
+    listed = [guarantee.plain_words()]
+    if guarantee.private:
+        listed.append(_compared(guarantee))
+    if guarantee.kind == PROBABILISTIC:
+        listed.append(guarantee.after_processing())
+    return listed
+
+
+def _compared(guarantee: Guarantee) -> str:
+    """Which two logs the promise is about."""
+    if guarantee.unit != "user":
+        return (
+            f"Protected is one {guarantee.unit} at a time: the comparison is with the same log in which one "
+            f"{guarantee.unit} of one user is another one."
+        )
+    change = "replaced by another history" if guarantee.replaces else "added to or taken out of the log"
+    if guarantee.disclosed:
+        return (
+            "Protected is what one user searched for, not the form that it had: the comparison is with the same log "
+            f"in which that user's whole history is {change} that agrees on {listed(guarantee.disclosed)}."
+        )
+    return (
+        "Protected is everything that one user ever did in the log: the comparison is with the same log in which "
+        f"that user's whole history is {change}."
+    )
+
+
+def withheld(manifest: Mapping[str, Any]) -> list[str]:
+    """What someone who reads the release cannot find out."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    said = declared(manifest, WITHHELD)
+    if said:
+        return said
+    if guarantee.kind == NONE:
+        return ["Nothing is kept from a reader who tries."]
+    if guarantee.kind == K_ANONYMITY:
+        return [
+            f"Which of at least {guarantee.k:,} users a published {guarantee.shared} belongs to, as long as nothing "
+            "else is known about them."
+        ]
+    if guarantee.unit != "user":
+        return [
+            f"What one single {guarantee.unit} of a person was, beyond the bound above, for someone who knows every "
+            f"other {guarantee.unit} in the log. What a person's {guarantee.unit}s say together is not kept back.",
+        ]
+    who = "" if guarantee.replaces else "Whether a certain person is in the log at all, or "
+    what = "what a certain person searched for" if who else "What a certain person searched for"
+    beyond = "the bound above and what is published as it is" if guarantee.disclosed else "the bound above"
+    found = [
+        f"{who}{what}, beyond {beyond}: also for someone who knows what everyone else searched for, and has any other "
+        "data and any computer."
+    ]
+    if guarantee.delta and not guarantee.exposing:
+        found.append(
+            "What only that person searched for: anything that can be in the release because of one person alone is "
+            f"there with a probability of at most {promised_delta(guarantee)}{which_delta(guarantee)}."
+        )
+    return found
+
+
+def learnt(manifest: Mapping[str, Any]) -> list[str]:
+    """What someone who reads the release can find out."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    said = declared(manifest, LEARNT)
+    if guarantee.kind == NONE:
+        return said or [
+            "Who a row is about, if what stands in it, or how often it does, gives that person away.",
+            "Everything else that the release links to that row.",
+        ]
+    if guarantee.kind == K_ANONYMITY:
+        return [
+            *(said or [_of_all_alike(guarantee)]),
+            "What the last one of a group did, by someone who knows the others or poses as them with accounts of "
+            "their own.",
+            "What two releases say together, which can be more than either says.",
+        ]
+    found = [
+        *(said or ["What many people searched for."]),
+        "What is true of people in general, and so probably of one of them.",
+    ]
+    found += [f"Of every person, with certainty: {one}." for one in guarantee.disclosed]
+    if guarantee.unit != "user":
+        found.insert(
+            0, f"More about a person the more there is of them: the bound counts for each {guarantee.unit}."
+        )
+    return found
+
+
+def _of_all_alike(guarantee: Guarantee) -> str:
+    """What is learnt of people whose number is known."""
+    if guarantee.by_majority:
+        return (
+            f"What most of a group have in common: if a {guarantee.shared} can only be that of {guarantee.k:,} certain "
+            f"people, at least {guarantee.sure_of:,} of them searched for each keyword in it."
+        )
+    return (
+        f"What a group has in common, about each of its members: if a {guarantee.shared} can only be that of "
+        f"{guarantee.k:,} certain people, it is that of each of them."
+    )
+
+
+def limits(manifest: Mapping[str, Any]) -> list[str]:
+    """What is assumed and what is not promised."""
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    assumed = [f"Assumed: {one}." for one in guarantee.assumptions]
+    of_kind = _LIMITS.get(guarantee.kind) or (
+        *(declared(manifest, ON_PURPOSE) or [_MANY_PEOPLE]),
+        _IN_GENERAL,
+    )
+    found = [*assumed, *_sentences(guarantee.caveats), *of_kind]
+    if guarantee.private:
+        sum_of = "a ledger keeps the sum" if guarantee.composable else "no ledger can say by how much"
+        found.append(f"Other releases of the same log add to the loss; {sum_of}.")
+    return found
+
+
+def _sentences(phrases: tuple[str, ...]) -> list[str]:
+    return [phrase[0].upper() + phrase[1:] + "." for phrase in phrases]
+
+
+# -- how to name it ------------------------------------------------------------------------------------------
+
+
+def citation(manifest: Mapping[str, Any]) -> str:
+    """One line to refer to exactly this release."""
+    software, guarantee = manifest["software"], Guarantee.from_dict(manifest["guarantee"])
+    return (
+        f"[publisher]: {manifest['what']}. Data set, {manifest['created']}. Made with {software['name']} "
+        f"{software['version']}, method {manifest['method']}: {guarantee.headline}.{_known_by(manifest)}"
+    )
+
+
+def bibtex(manifest: Mapping[str, Any]) -> str:
+    """The same for BibTeX. What a release says of itself has no braces or backslashes to escape."""
+    software, guarantee = manifest["software"], Guarantee.from_dict(manifest["guarantee"])
+    year = manifest["created"][:4]
+    note = (
+        f"Made with {software['name']} {software['version']}, method {manifest['method']}: {guarantee.headline}."
+        f"{_known_by(manifest)}"
+    )
+    fields = {
+        "author": "[publisher]",
+        "title": f"{{{_plain_tex(manifest['what'])}}}",
+        "year": year,
+        "howpublished": "Data set",
+        "note": _plain_tex(note),
+    }
+    inside = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"@misc{{queryveil-{manifest['method']}-{manifest['created']},\n{inside}\n}}"
+
+
+def _known_by(manifest: Mapping[str, Any]) -> str:
+    """The digest of the first table: whoever has another one has another release."""
+    for table in manifest["tables"].values():
+        entry = manifest.get("files", {}).get(table["file"])
+        if entry:
+            return f" SHA-256 of {table['file']}: {entry['sha256']}."
+    return ""
+
+
+def _plain_tex(text: str) -> str:
+    return "".join(f"\\{one}" if one in "&%$#_" else one for one in text if one not in "{}\\~^")
+
+
+# -- values --------------------------------------------------------------------------------------------------
+
+
+_GROUPS = {"paper": "by the paper's formulas", "pure_dp": "if delta were 0"}
+_FIGURES = {
+    "delta_indistinguishable": "delta of approximate differential privacy",
+    "domain_bound": "with more possible items than this, no such method is better than publishing nothing",
+    "frequent": "users of an item that is to be published",
+    "accuracy": "probability that it is to be published with",
+    "drawn_true": "share of draws that are the true concept, if all are searched for equally often",
+    "drawn_within_1_step": "share of draws that are at most one step from it, up or down in the taxonomy",
+    "drawn_within_2_steps": "share of draws that are at most two steps from it",
+    "drawn_for_phrases": "phrases of a user that these shares are for; with more they are smaller",
+    "users_for_half": "users of an item that is published with a probability of 50 %",
+    "users_for_99_percent": "users of an item that is published with a probability of 99 %",
+}
+"""What figures of a calibration mean, where their names do not say it."""
+
+
+def calibration(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What follows from the parameters, with the meaning of names that do not say it."""
+    of = "probabilistic" if manifest["guarantee"]["kind"] == PROBABILISTIC else "approximate"
+    return _glossed(manifest["calibration"], _FIGURES | {"delta": f"of {of} differential privacy"}, "")
+
+
+def _glossed(values: Mapping[str, Any], meant: Mapping[str, str], prefix: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            rows += _glossed(value, meant, f"{prefix}{_GROUPS.get(name, name)}: ")
+        else:
+            said = f"{name} ({meant[name]})" if name in meant else name
+            rows.append((prefix + said, plain(value)))
+    return rows
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Parameters or calibration as rows of text, however deep they are nested."""
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            rows += flat(value, f"{prefix}{name}: ")
+        else:
+            rows.append((prefix + name, plain(value)))
+    return rows
+
+
+def plain(value: Any) -> str:
+    """A parameter as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str | int | float) for one in value):
+        return ", ".join(plain(one) for one in value)
+    return str(value) if isinstance(value, (str, int)) else json.dumps(value)
+
+
+def promised_delta(guarantee: Guarantee) -> str:
+    """The delta that survives any processing."""
+    return rounded_up(guarantee.approximate().delta)
+
+
+def which_delta(guarantee: Guarantee) -> str:
+    """Behind that delta, where the guarantee has another one: which of them it is."""
+    return " (delta of approximate differential privacy)" if guarantee.kind == PROBABILISTIC else ""

@@ -1,0 +1,35 @@
+"""The documents of a release, one after another: Croissant, data sheet, report.
+
+They follow from manifest and tables alone, to the byte, so that anyone can write them again and compare.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from queryveil.files import folder
+from queryveil.release.documents import croissant, datasheet
+from queryveil.release.documents import public_page as public
+
+NAMES = (folder.CROISSANT, folder.DATASHEET, folder.REPORT)
+"""In the order in which they are written: each may name the digests of those before it."""
+
+
+def written(manifest: dict[str, Any], tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each document. Its digest is added to the `files` of the manifest, which has the tables'."""
+    for name in NAMES:
+        content = _text(name, manifest, tables).encode()
+        manifest["files"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        yield name, content
+
+
+def _text(name: str, manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+    if name == folder.CROISSANT:
+        return croissant.write(manifest)
+    if name == folder.DATASHEET:
+        return datasheet.write(manifest)
+    return public.write(manifest, tables)

@@ -1,0 +1,378 @@
+"""publish(): plan, check, charge, protect, and write all at once or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
+from queryveil.files import appearing, folder, interruptions, output
+from queryveil.mechanisms import Mechanism, Plan, Run
+from queryveil.privacy.guarantee import Guarantee
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
+from queryveil.release import load as loading
+from queryveil.release.documents import writing as documents
+from queryveil.release.ledger.ledger import Ledger
+from queryveil.release.understanding import agree, counts_users, judged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What is published: tables, and the plan with its guarantee. `private` is for the curator alone."""
+
+    plan: Plan
+    tables: dict[str, pa.Table]
+    private: dict[str, Any] = field(default_factory=dict, repr=False)
+    seconds: dict[str, float] = field(default_factory=dict, repr=False)
+    path: Path | None = None
+    private_path: Path | None = field(default=None, repr=False)
+    """Where the private folder is, if not beside the release. The release itself does not tell."""
+
+    @property
+    def private_place(self) -> Path | None:
+        """Where the private folder is, or would be; None for a release that was not saved."""
+        if self.private_path is not None or self.path is None:
+            return self.private_path
+        return folder.private_folder(self.path)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.plan.guarantee
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the curator must know: of the parameters, and of the log. None of it is published."""
+        noted = self.private.get(folder.CURATOR, {}).get("warnings")
+        return self.plan.warnings if noted is None else tuple(noted)
+
+    @property
+    def released(self) -> dict[str, int]:
+        """Published rows per table."""
+        return {name: table.num_rows for name, table in self.tables.items()}
+
+    def save(self, out: str | Path, *, private: str | Path | None = None) -> Release:
+        """Write the release folder, and the private folder beside it or where `private` says."""
+        apart = Path(private) if private is not None else None
+        with writing(Path(out), apart) as target:
+            target.fill(self)
+        return dataclasses.replace(self, path=Path(out), private_path=apart)
+
+    def _column_help(self, column: str) -> str:
+        if column in self.plan.columns:
+            return self.plan.columns[column]
+        if column == "count" and self.plan.counts != "users":
+            return "number of times, with noise (below 0 if noise makes it so)"
+        return folder.COLUMN_HELP.get(column, "")
+
+    def manifest(self) -> dict[str, Any]:
+        """Everything a reader of the release needs to know; nothing that the guarantee does not cover."""
+        tables = {
+            name: {
+                "file": folder.table_file(name),
+                "rows": table.num_rows,
+                "columns": [
+                    {"name": one.name, "type": str(one.type), "help": self._column_help(one.name)}
+                    for one in table.schema
+                ],
+            }
+            for name, table in self.tables.items()
+        }
+        return {
+            "format": folder.FORMAT,
+            "format_version": folder.FORMAT_VERSION,
+            **{
+                key: value
+                for key, value in self.plan.as_dict().items()
+                if key not in {"warnings", "expected"}
+            },
+            "tables": tables,
+            "software": {"name": "queryveil", "version": metadata.version("queryveil")},
+            "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        }
+
+
+def publish(
+    log: SearchLog,
+    mechanism: Mechanism,
+    *,
+    items: str | tuple[str, ...] | None = None,
+    users: int | None = None,
+    out: str | Path | None = None,
+    private: str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
+    source: str | None = None,
+    order_key: str = "engine",
+    allow_empty: bool = False,
+    i_understand: bool = False,
+    told: Callable[[str, str], None] | None = None,
+    noise: Noise | None = None,
+) -> Release:
+    """Protect a log and, with `out`, write the release folder.
+
+    `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
+    The private folder goes to `private`, or beside `out` as DIR.private.
+    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded. A release that
+    promises nothing, or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that
+    is not the system's may be known to somebody: with it, nothing is promised.
+    """
+    if items is not None:
+        kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
+        mechanism = dataclasses.replace(mechanism, items=kinds)  # type: ignore[type-var]
+    if isinstance(ledger, (str, Path)):
+        ledger = Ledger(str(ledger))
+    if ledger is not None and not source:
+        raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+    if private is not None and out is None:
+        raise UsageError("a private folder needs a release to belong to", "pass --out too")
+    apart = Path(private) if private is not None else None
+    with contextlib.ExitStack() as stack:
+        charge = stack.enter_context(_charging(ledger, source))
+        # The output is claimed first: a release that cannot be written must not be charged.
+        target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
+        run = Run(noise=noise or Noise(), order_key=order_key, told=told)
+        with run.stage("read") as say:
+            run.users = _public_users(log, mechanism, users)
+            say(_read_sentence(log))
+        plan = judged(mechanism.plan(users=run.users), run.users, run.noise)
+        # Warnings are for the curator, who knows the number of users even where the release must not tell it.
+        plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
+        if out is not None:
+            uploaded = output.uploaded(apart or folder.private_folder(Path(out)))
+            plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
+        agree(plan, run.users, i_understand)
+        mechanism.check(log)
+        stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
+        charge(plan)
+        tables = mechanism.protect(log, run)
+        if not allow_empty and not any(table.num_rows for table in tables.values()):
+            raise CannotBeMet(
+                "nothing is frequent enough to be published under these parameters",
+                f"{_less_strict(mechanism, plan)}, use a log of more users, or pass --allow-empty",
+            )
+        release = Release(
+            plan=plan,
+            tables=tables,
+            private=_private(log, run, plan, target is not None),
+            seconds=run.seconds,
+        )
+        if target is not None:
+            with run.stage("write") as say:
+                target.fill(release)
+                rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
+                say(f"{target.release}{os.sep}   {rows}")
+    return dataclasses.replace(release, path=Path(out) if out is not None else None, private_path=apart)
+
+
+@contextlib.contextmanager
+def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[Plan], None]]:
+    """How to charge the ledger, if there is one; whatever fails after that says that the charge stands."""
+    made = False
+
+    def charge(plan: Plan) -> None:
+        nonlocal made
+        if ledger is not None and source:
+            # Held: between a charge and the note of it nobody could say whether it stands.
+            with interruptions.held():
+                ledger.charge(source, plan.method, plan.guarantee)
+                made = True
+                interruptions.charged()
+
+    try:
+        yield charge
+    except QueryveilError as error:
+        if made:
+            error.message = f"{error.message} ({interruptions.CHARGED})"
+        raise
+
+
+def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
+    """Which parameters keep most back; delta is not one that should be raised."""
+    if not plan.guarantee.private:
+        return "lower k if there is one"
+    names = ("max_items", "max_queries", "max_phrases")
+    bounds = [name.replace("_", "-") for name in names if (getattr(mechanism, name, None) or 0) > 1]
+    return "raise epsilon" + "".join(f", lower {name}" for name in bounds)
+
+
+def load(path: str | Path, *, private: str | Path | None = None) -> Release:
+    """A release folder as a value: its tables, and the plan that its manifest states.
+
+    `private` is its private folder, if that is not beside it.
+    Nothing is checked beyond what is needed to read it; `verify` does that.
+    """
+    release = Path(path)
+    apart = Path(private) if private is not None else None
+    if apart is not None and not apart.is_dir():
+        raise UsageError(
+            f"there is no private folder '{apart}'", "name the one that `publish --private` made"
+        )
+    file = folder.file_inside(release, folder.MANIFEST)
+    if file is None:
+        raise InputError(
+            f"'{release}' is not a release: it has no {folder.MANIFEST}",
+            "name a folder that `publish --out` wrote",
+        )
+    try:
+        manifest = loading.manifest(json.loads(file.read_text(encoding="utf-8")))
+        plan = Plan(
+            method=manifest["method"],
+            parameters=manifest["parameters"],
+            calibration=manifest["calibration"],
+            guarantee=Guarantee.from_dict(manifest["guarantee"]),
+            how=manifest["how"],
+            what=manifest["what"],
+            assessment=tuple(manifest.get("assessment", ())),
+        )
+        tables = {name: loading.table(release, name, manifest) for name in manifest["tables"]}
+    except loading.Malformed as error:
+        raise InputError(
+            f"the release in '{release}' was changed, or is not one: {error}",
+            "see what is wrong with queryveil release verify, or fetch it again",
+        ) from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
+        raise InputError(
+            f"the release in '{release}' cannot be read ({type(error).__name__})",
+            "see what is wrong with queryveil release verify, or fetch it again",
+        ) from None
+    return Release(plan=plan, tables=tables, path=release, private_path=apart)
+
+
+def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:
+    """The public number of users: the bound that was given, or the log's own number."""
+    if bound is not None and log.users > bound:
+        raise CannotBeMet(
+            f"the log has more than the {bound:,} users that were declared",
+            "declare a public upper bound that holds with --users, or leave it out",
+        )
+    if log.users == 0:
+        raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+    if bound is not None:
+        return bound
+    return log.users if mechanism.needs_users and counts_users(mechanism) else None
+
+
+def _read_sentence(log: SearchLog) -> str:
+    rejected = f", {log.staged.rejected:,} rejected" if log.staged else ""
+    people = "1 user" if log.users == 1 else f"{log.users:,} users"
+    return f"{log.rows:,} rows, {people}{rejected}"
+
+
+def facts_of(log: SearchLog) -> dict[str, Any]:
+    """What tells a log from others; for the private folder alone."""
+    return {"users": log.users, "rows": log.rows, "fingerprint": log.fingerprint("user", "query")}
+
+
+def noted_facts(release: Release) -> dict[str, Any]:
+    """What the private folder says of the log; nothing where it is gone, or not for us to read."""
+    if release.private_place is None:
+        return {}
+    file = release.private_place / f"{folder.CURATOR}.json"
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except OSError:
+        return {}
+    except ValueError as error:
+        raise InputError(
+            f"'{file.name}' of the private folder cannot be read ({type(error).__name__})", "move it away"
+        ) from None
+    return facts if isinstance(facts, dict) else {}
+
+
+def _private(log: SearchLog, run: Run, plan: Plan, written: bool) -> dict[str, Any]:
+    known = facts_of(log) if written else {"users": log.users, "rows": log.rows}
+    facts: dict[str, Any] = {**known, "seconds": run.seconds}
+    if log.staged is not None:
+        facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
+    facts["warnings"] = [*plan.warnings, *run.warnings]
+    private: dict[str, Any] = {folder.CURATOR: facts, **run.private}
+    if log.staged is not None and log.staged.rejected_file is not None:
+        private["rejected"] = log.staged.rejected_file
+    return private
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+class Target:
+    """A release folder being written under a temporary name."""
+
+    def __init__(self, release: Path, public: Path, private: Path) -> None:
+        self.release = release
+        self.public = public
+        self.private = private
+        self.public.mkdir()
+        self.private.mkdir(mode=0o700)
+        self.filled = False
+
+    def fill(self, release: Release) -> None:
+        with output.disk_errors(self.release):
+            self._fill_public(release)
+            self._fill_private(release)
+        self.filled = True
+
+    def _fill_public(self, release: Release) -> None:
+        manifest = release.manifest()
+        files: dict[str, dict[str, Any]] = {}
+        for name, table in release.tables.items():
+            file = self.public / folder.table_file(name)
+            folder.write_table(table, file)
+            files[file.name] = {"rows": table.num_rows}
+        manifest["files"] = files
+        self._digest(files, *files)
+        for name, content in documents.written(manifest, release.tables):
+            (self.public / name).write_bytes(content)
+        (self.public / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
+
+    def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
+        for name in names:
+            file = self.public / name
+            files[name] = {"sha256": folder.digest(file), "bytes": file.stat().st_size} | files.get(name, {})
+
+    def _fill_private(self, release: Release) -> None:
+        for name, content in release.private.items():
+            if isinstance(content, pa.Table):
+                pq.write_table(content, self.private / folder.table_file(name), compression="zstd")
+            elif isinstance(content, Path):
+                shutil.copyfile(content, self.private / folder.table_file(name))
+            else:
+                (self.private / f"{name}.json").write_text(folder.as_json(content), encoding="utf-8")
+        for file in self.private.iterdir():
+            file.chmod(0o600)
+
+
+@contextlib.contextmanager
+def writing(release: Path, apart: Path | None = None) -> Iterator[Target]:
+    """Claim an output folder; it appears complete at the end, or not at all."""
+    output.new_release(release, apart)
+    with contextlib.ExitStack() as stack:
+        with output.disk_errors(release):
+            # Private folder first: once the release is there, everything is.
+            claims = stack.enter_context(appearing.claimed(apart or folder.private_folder(release), release))
+            output.new_release(release, apart)  # again, now that nobody else can make it
+            private, public = claims
+            target = Target(release, public.content, private.content)
+        yield target
+        if target.filled:
+            with output.disk_errors(release):
+                claims.appear(f"the release stands complete in '{release}'")

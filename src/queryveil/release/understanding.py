@@ -1,0 +1,74 @@
+"""What is published only if its publisher says that it is understood: no guarantee, or one that means nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from queryveil.errors import UsageError
+from queryveil.mechanisms import Mechanism, Plan
+from queryveil.privacy import strength
+from queryveil.privacy.guarantee import NONE, Guarantee
+from queryveil.privacy.noise import Noise
+
+REPEATABLE = (
+    "the noise did not come from the operating system's generator: whoever knows how it was made can draw it again and "
+    "take it away, so nothing is promised"
+)
+"""The caveat of a release whose noise somebody may know."""
+
+
+def refuse_unless_understood(
+    mechanism: Mechanism, *, users: int | None = None, i_understand: bool = False
+) -> None:
+    """Refuse, before a log is read, what `publish` would refuse for want of `i_understand`.
+
+    `users`: the public bound on users, if one will be declared. What depends on the log's own number is left to
+    `publish`.
+    """
+    if users is None and mechanism.needs_users and counts_users(mechanism):
+        return
+    agree(mechanism.plan(users=users), users, i_understand)
+
+
+def counts_users(mechanism: Mechanism) -> bool:
+    """Whether the log's own number of users may be used in public: not where a user more or less is to be hidden."""
+    return getattr(mechanism, "neighbours", "replace") != "add-remove"
+
+
+def judged(plan: Plan, users: int | None, noise: Noise) -> Plan:
+    """The plan of a release with its promise as it really is: of so many public users, and with this noise."""
+    promise = plan.guarantee.among(users, told="users" in plan.parameters)
+    return dataclasses.replace(plan, guarantee=promise if noise.secret else with_known_noise(promise))
+
+
+def with_known_noise(promise: Guarantee) -> Guarantee:
+    """What is left of a promise if somebody knows the noise: nothing."""
+    if promise.kind == NONE:
+        return promise
+    return Guarantee(
+        kind=NONE,
+        unit=promise.unit,
+        neighbours=promise.neighbours,
+        assumptions=promise.assumptions,
+        caveats=(REPEATABLE, *promise.caveats),
+    )
+
+
+def agree(plan: Plan, users: int | None, said: bool) -> None:
+    """Refuse a plan that promises nothing, or as good as nothing, unless it was said that this is understood."""
+    promise = plan.guarantee
+    if said:
+        return
+    if promise.kind == NONE and REPEATABLE in promise.caveats:
+        raise UsageError(REPEATABLE, "leave out noise, or pass i_understand=True if it is meant for a test")
+    if promise.kind == NONE:
+        raise UsageError(
+            "this release has no guarantee: people in the log can be recognised in it",
+            "pass --i-understand if it is meant for a study or an attack, or choose a method that promises something",
+        )
+    if promise.delta_too_large:
+        limit = strength.delta_limit(users, told="users" in plan.parameters)
+        raise UsageError(
+            promise.of_delta(users),
+            f"pass a delta below {limit:.2g}, or --i-understand: the release then says so",
+        )

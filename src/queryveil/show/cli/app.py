@@ -1,0 +1,199 @@
+"""The commands together, and the one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from queryveil.errors import QueryveilError
+from queryveil.files import interruptions, workspace
+from queryveil.show.cli import commands, console, usage
+
+INTERRUPTED = 130
+INTERNAL = 70
+
+app = typer.Typer(
+    name="queryveil",
+    cls=commands.Lazy,
+    help="Publish search logs without exposing the people in them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+commands.add_to(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"queryveil {metadata.version('queryveil')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish search logs without exposing the people in them.
+
+    See the risk of a log, plan a release and its guarantee before touching data, publish, and verify.
+    """
+    left = workspace.sweep()
+    if left:
+        console.warn(
+            "a run that was killed left 1 temporary folder"
+            if left == 1
+            else f"runs that were killed left {left:,} temporary folders",
+            "with rows of a log in it: it is removed"
+            if left == 1
+            else "with rows of a log in them: they are removed",
+        )
+
+
+def run() -> NoReturn:
+    """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
+    _tolerate_any_locale()
+    _silence_libraries()
+    with _answering() as asked, interruptions.standing() as stands:
+        try:
+            code = _ended(asked, stands)
+        except KeyboardInterrupt:  # one more, while the first was answered
+            code = INTERRUPTED
+        asked.over = True
+        if code == INTERRUPTED:
+            console.fail_with("interrupted", "interrupted", stands.sentence())
+        # What is left to do is to tidy up, which takes a moment and is not to be stopped.
+        for one in interruptions.SIGNALS:
+            signal.signal(one, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
+    """Run the command; its exit code."""
+    try:
+        code = app(standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
+        # An engine that is interrupted fails with an error of its own.
+        if asked.signals or isinstance(error, KeyboardInterrupt):
+            return INTERRUPTED
+        return _failed(error, stands)
+    # Typer hands back an interrupt as its code, without a word; what is being destroyed swallows one.
+    if asked.signals:
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+@dataclass
+class _Asked:
+    """Requests to stop that came."""
+
+    signals: list[int] = field(default_factory=list)
+    over: bool = False
+
+    def answer(self, number: int, _: object) -> None:
+        if not self.over:
+            self.signals.append(number)
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[_Asked]:
+    """Make a request to stop an interrupt, wherever it comes."""
+    asked = _Asked()
+    for one in interruptions.SIGNALS:
+        # What is ignored, as under nohup, stays ignored.
+        if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(one, asked.answer)
+    usual = sys.unraisablehook
+
+    def unraisable(what: Any) -> None:
+        # Inside a destructor an interrupt goes no further. It is not forgotten, and it is no failure to be shown.
+        if not (asked.signals and issubclass(what.exc_type, KeyboardInterrupt)):
+            usual(what)
+
+    sys.unraisablehook = unraisable
+    try:
+        yield asked
+    finally:
+        sys.unraisablehook = usual
+
+
+def _failed(error: BaseException, stands: interruptions.Standing) -> int:
+    if isinstance(error, QueryveilError):
+        if os.environ.get("QUERYVEIL_DEBUG"):
+            raise error
+        console.fail(error)
+        return error.exit_code
+    return _last_resort(error, f" ({interruptions.CHARGED})" if stands.charged else "")
+
+
+def _tolerate_any_locale() -> None:
+    """A query that the terminal's character set lacks is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_libraries() -> None:
+    """What libraries log on the way, with tracebacks that may quote the log, is no part of the one sentence."""
+    root = logging.getLogger()
+    if not root.handlers and not os.environ.get("QUERYVEIL_DEBUG"):
+        root.addHandler(logging.NullHandler())
+
+
+def _wants_memory(error: BaseException) -> bool:
+    """Whether memory ran out: a library that cannot be loaded, or cannot start a thread, has words of its own."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    signs = ("cannot allocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
+    found = isinstance(error, (ImportError, RuntimeError)) and any(one in str(error).lower() for one in signs)
+    return found or isinstance(error, MemoryError)
+
+
+def _last_resort(error: BaseException, charged: str) -> int:
+    # Typer's own usage errors know how to print themselves.
+    exit_code = getattr(error, "exit_code", None)
+    if exit_code is not None and hasattr(error, "format_message"):
+        console.fail_with("usage", *usage.told(error))
+        return int(exit_code)
+    if isinstance(error, UnicodeEncodeError):
+        # Text of a log is checked when it is read; names come from the file system as they are.
+        console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
+        return 2
+    if _wants_memory(error):
+        console.fail_with(
+            "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
+        )
+        return 5
+    if isinstance(error, (ConnectionRefusedError, ConnectionResetError)):
+        console.fail_with(
+            "cannot-be-met",
+            f"the engine was lost while it worked{charged}",
+            "check that it runs, and run again",
+        )
+        return 5
+    if isinstance(error, OSError):
+        reason = error.strerror or type(error).__name__
+        console.fail_with("output", f"the disk refused ({reason}){charged}", "check room and permissions")
+        return 6
+    if os.environ.get("QUERYVEIL_DEBUG"):
+        raise error
+    console.fail_with(
+        "internal",
+        f"queryveil failed in a way it should not ({type(error).__name__}){charged}",
+        "run again with QUERYVEIL_DEBUG=1 for details, which may quote the log, and report it",
+    )
+    return INTERNAL

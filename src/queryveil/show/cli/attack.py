@@ -1,0 +1,152 @@
+"""`queryveil attack NAME ...`: break a release or a log, beside a control."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.show.cli import console, options, releases
+
+_LOGS = ("log", "log-or-release")
+_RELEASES = ("release", "log-or-release")
+_Apart = dict[Path, Path | None]
+"""Private folders that are not beside their releases."""
+Keep = Annotated[
+    bool, typer.Option("--keep", help="Keep the result in the private folder of each release that is named.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    attacks = typer.Typer(help="Attack a release or a log, beside a control.", no_args_is_help=True)
+
+    @attacks.callback()
+    def group() -> None:
+        """Attack a release or a log, beside a control, and say what that means."""
+
+    for name, cls in qv.ATTACKS.items():
+        made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
+        if any(one.kind in _LOGS for one in cls.inputs):
+            made += options.reading_parameters()
+        if any(one.kind in _RELEASES for one in cls.inputs):
+            made.append(
+                inspect.Parameter("keep_it", inspect.Parameter.KEYWORD_ONLY, annotation=Keep, default=False)
+            )
+            made += options.own_parameters([("private", releases.Private, None)])
+        made.append(
+            inspect.Parameter(
+                "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
+            )
+        )
+        attacks.command(name, help=cls.__doc__)(options.with_signature(_attacker(cls), made))
+    app.add_typer(attacks, name="attack")
+
+
+def _parameter(one: qv.AttackInput) -> inspect.Parameter:
+    kind: Any = str if one.kind in _LOGS else Path
+    kind = list[kind] if one.many else kind
+    metavar = one.name.upper().replace("_", "-") + ("..." if one.many else "")
+    shown = (
+        typer.Option(f"--{one.name.replace('_', '-')}", metavar=metavar, help=one.help, show_default=False)
+        if one.option
+        else typer.Argument(metavar=metavar, help=one.help, show_default=False)
+    )
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind if one.needed else kind | None, shown],
+        default=inspect.Parameter.empty if one.needed else None,
+    )
+
+
+def _attacker(cls: type[qv.Attack]) -> Any:
+    def attack(**given: Any) -> None:
+        as_json, keep = given.pop("as_json"), given.pop("keep_it", False)
+        private = given.pop("private", None)
+        how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
+        made = cls(**options.given(cls, given))
+        named = [(one.kind, each) for one in cls.inputs for each in _each(given[one.name])]
+        folders = [near for kind, each in named if kind != "file" and (near := _release(kind, Path(each)))]
+        apart = dict(releases.paired(folders, private))
+        # Logs come last: what can be refused is refused before a long one is read.
+        order = sorted(
+            cls.inputs, key=lambda one: any(_is_log(one.kind, each) for each in _each(given[one.name]))
+        )
+        loaded = {one.name: _loaded(one, given[one.name], how, keep, apart) for one in order}
+        inputs = [loaded[one.name] for one in cls.inputs]
+        beside = _beside(inputs) if keep else []
+        with console.progress("attacking") as progress:
+            found = made.run(*inputs, progress=progress)
+        kept = [str(qv.keep_attack(one, made, found)) for one in beside]
+        if as_json:
+            console.as_json(found.as_dict() | ({"kept": kept} if keep else {}))
+        else:
+            show(cls, found)
+            for one, file in zip(beside, kept, strict=True):
+                console.labelled("Kept", file)
+                console.typed(
+                    "Next", shlex.join(["queryveil", "report", str(one.path), "--curator", "--log", "LOG"])
+                )
+
+    return attack
+
+
+def _beside(inputs: list[Any]) -> list[qv.Release]:
+    """The releases that were named, beside which a result can be kept."""
+    named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
+    if not named:
+        raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --keep away")
+    return named
+
+
+def _each(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _loaded(one: qv.AttackInput, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
+    """What the attack receives for what was typed."""
+    found = [_load(one.kind, each, how, keep, apart) for each in _each(value)]
+    return found if one.many else found[0] if found else None
+
+
+def _load(kind: str, value: Any, how: dict[str, Any], keep: bool, apart: _Apart) -> Any:
+    if kind == "file":
+        return Path(value)
+    folder = _release(kind, Path(value))
+    if folder is not None:
+        found = releases.load(folder, apart[folder])
+        if keep:
+            qv.private_folder(found)
+        return found
+    with console.progress("reading") as progress:
+        return qv.read(value, progress=progress, **how)
+
+
+def _is_log(kind: str, value: Any) -> bool:
+    return kind in _LOGS and _release(kind, Path(value)) is None
+
+
+def _release(kind: str, path: Path) -> Path | None:
+    """The release folder that was named, itself or by one of its tables; None for a log."""
+    if kind == "release":
+        return path
+    near = (path, path.parent) if path.is_file() else (path,)
+    return next((one for one in near if kind in _RELEASES and (one / "manifest.json").is_file()), None)
+
+
+def show(cls: type[qv.Attack], found: qv.AttackResult) -> None:
+    console.line(f"{found.attack}: {cls.__doc__}")
+    console.line()
+    for title, rows in (("", found.table), *found.more):
+        if not rows:
+            continue
+        if title:
+            console.line(f"  {title}")
+        console.table(rows, right=tuple(range(1, len(rows[0]))))
+        console.line()
+    for label, sentence in (*found.words, *found.examples):
+        console.labelled(label, sentence)

@@ -1,0 +1,55 @@
+"""The commands by name, each loaded when it is called: what one needs, others do without.
+
+A list of commands needs a sentence of each. It stands here, so that `--help` loads none of them; a test keeps it equal
+to the command's own.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = {
+    "demo": "Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release.",
+    "generate": "Write a synthetic log that looks like a real one, and a file that says where its secrets are.",
+    "inspect": "Count what a log holds and how few queries single a person out. Nothing is published.",
+    "plan": "Parameters, thresholds and guarantee of a method, without any data.",
+    "publish": "Publish a log privately: a release folder with tables, manifest, data sheet and report.",
+    "evaluate": "Compare releases with the log that they were made from. The figures are for the curator.",
+    "compare": "Run a study on a log: a tidy table, figures, and whether the expected shapes are there.",
+    "attack": "Attack a release or a log, beside a control.",
+    "advise": "Recommend a method and parameters for a purpose, from a pilot on some of a log's users.",
+    "release": "Check and sign releases.",
+    "report": "Write the report of a release: one page that needs no network. The folder itself is never changed.",
+    "synthesize": "Draw a search log from a released click graph: the same shape as a real one, and nobody's.",
+    "ledger": "The privacy budget of source logs.",
+}
+
+
+class Lazy(TyperGroup):
+    """A group whose commands are names and sentences until one of them is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, loaded(str(name)), rest
+
+
+def add_to(app: typer.Typer) -> None:
+    for name, sentence in COMMANDS.items():
+        app.command(name, help=sentence)(_nothing)
+
+
+def loaded(name: str) -> Any:
+    """A command with all its options."""
+    alone = typer.Typer()
+    # With a callback it stays a group, of which the command is one.
+    alone.callback()(_nothing)
+    import_module(f"queryveil.show.cli.{name}").add_to(alone)
+    return typer.main.get_command(alone).commands[name]  # type: ignore[attr-defined] # it is a group
+
+
+def _nothing() -> None:
+    """Stands for a command that is not loaded."""

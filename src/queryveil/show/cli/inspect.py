@@ -1,0 +1,105 @@
+"""`queryveil inspect LOG`: the risk at a glance."""
+
+from __future__ import annotations
+
+import inspect as signatures
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+import queryveil as qv
+from queryveil.show.cli import console, options
+
+
+def add_to(app: typer.Typer) -> None:
+    made = [
+        signatures.Parameter("log", signatures.Parameter.KEYWORD_ONLY, annotation=options.Log),
+        signatures.Parameter(
+            "as_json", signatures.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
+        ),
+        *options.reading_parameters(),
+    ]
+    app.command("inspect")(options.with_signature(inspect, made))
+
+
+def inspect(**given: Any) -> None:
+    """Count what a log holds and how few queries single a person out. Nothing is published."""
+    reading = options.reading_words(given)
+    how = options.reading(given)
+    with console.progress("reading") as progress:
+        log = qv.read(given["log"], progress=progress, **how)
+    with console.waiting("counting"):
+        found = qv.inspect(log)
+    if given["as_json"]:
+        console.as_json(found.as_dict())
+    else:
+        show(found, given["log"], reading)
+
+
+def fitting_delta(users: int) -> str:
+    """A delta to begin with: a millionth, or a tenth of one in the number of users if that is less."""
+    return f"1e-{max(6, len(str(users)) + 1)}"
+
+
+def show(found: qv.Inspection, log: str, reading: Sequence[str] = ()) -> None:
+    rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
+    console.labelled(
+        "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
+    )
+    for reason, count in found.reasons.items():
+        console.labelled("", f"{count:,} rejected: {reason}")
+    for one in found.examples[:5]:
+        console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
+    if found.span:
+        console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
+    console.labelled("events", f"{found.queries:,} queries, {found.clicks:,} clicks")
+    if found.orphan_clicks:
+        console.labelled("", f"{found.orphan_clicks:,} clicks have no query")
+    console.line()
+    table = [("items", "distinct", "per user", "of one user only")]
+    for name, figures in found.items.items():
+        share = figures["one_user"] / max(1, figures["distinct"])
+        table.append((name, f"{figures['distinct']:,}", f"{figures['per_user']:,.1f}", f"{share:.0%}"))
+    console.table(table, right=(1, 2, 3))
+    console.line()
+    console.labelled("Risk", "share of users whom nobody else matches in so many of their queries:")
+    for known, share in found.uniqueness.items():
+        interval = found.intervals.get(known)
+        margin = f"   (95 % interval {interval[0]:.0%} to {interval[1]:.0%}, sampled)" if interval else ""
+        console.labelled(
+            "", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}"
+        )
+    if found.exposure is not None:
+        console.labelled("Exposure", _exposed(found.exposure))
+    console.line()
+    # One item per user publishes most, and words are shared by more people than whole queries are.
+    asked = [
+        "--method",
+        "zealous",
+        "--items",
+        "keywords",
+        "--epsilon",
+        "1",
+        "--delta",
+        fitting_delta(found.users),
+    ]
+    asked += ["--max-items", "1", "--guarantee", "approximate", "--out", "release"]
+    console.typed("Next", shlex.join(["queryveil", "publish", log, *reading, *asked]))
+
+
+def _exposed(found: dict[str, Any]) -> str:
+    shares = {kind: f"{share:.1%}" for kind, share in found["shares"].items() if share is not None}
+    if "person" not in shares:
+        return (
+            f"names of persons, places and companies, and revealing and adult terms, were not looked for: "
+            f"{found['words_known']:.0%} of the log's words are known (English words or usual names of the US census), "
+            f"and below 50% finding none would mean nothing. Of {found['queries']:,} different queries, "
+            f"{shares['identifier']} have a mail address or number"
+        )
+    return (
+        f"of {found['queries']:,} different queries, {shares['person']} name a person, {shares['place']} "
+        f"a place, {shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} "
+        f"an adult one, {shares['identifier']} a mail address or number (queryveil attack exposure LOG)"
+    )

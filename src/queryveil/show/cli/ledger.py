@@ -1,0 +1,92 @@
+"""`queryveil ledger`: the privacy budget of source logs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.errors import instead
+from queryveil.show.cli import console, options
+
+File = Annotated[str, typer.Argument(metavar="LEDGER", help="A SQLite file, or an SQLAlchemy URL.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    commands = typer.Typer(help="The privacy budget of source logs.", no_args_is_help=True)
+    commands.command("open")(open_budget)
+    commands.command("show")(show)
+    app.add_typer(commands, name="ledger")
+
+
+def open_budget(
+    ledger: File,
+    source: Annotated[str, typer.Option(help="Name of the source log.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy loss that all its releases may add up to.")],
+    delta: Annotated[float, typer.Option(help="Failure probability that they may add up to.")],
+    neighbours: Annotated[str, typer.Option(help="replace or add-remove.")] = "replace",
+    only_composable: Annotated[
+        bool, typer.Option("--only-composable", help="Refuse releases that no budget limits.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Give a source log a budget."""
+    known = {"replace": "replace-one-user", "add-remove": "add-remove-one-user"}
+    if neighbours not in known:
+        raise qv.UsageError(f"there is no neighbour relation '{neighbours}'", instead(neighbours, known))
+    book = qv.Ledger(ledger)
+    book.open(
+        source,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=known[neighbours],
+        only_composable=only_composable,
+    )
+    if as_json:
+        console.as_json(book.show(source)[0].as_dict())
+    else:
+        account = book.budget(source)
+        only = "; only releases that add up" if only_composable else ""
+        console.labelled("opened", f"'{source}' with {account.budget}, {account.compared}{only}")
+
+
+def show(
+    ledger: File,
+    source: Annotated[str | None, typer.Option(help="Only this source.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Budgets, what was spent and what is left."""
+    accounts = qv.Ledger(ledger).show(source)
+    if as_json:
+        console.as_json([account.as_dict() for account in accounts])
+        return
+    for account in accounts:
+        console.line(f"{account.source}   (epsilon and delta {account.compared})")
+        for label, amount in (("budget", account.budget), ("spent", account.spent), ("left", account.left)):
+            console.labelled(label, str(amount))
+        for event in account.events:
+            said = f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}"
+            console.labelled(f"#{event.id}", f"{said}{_cost(event, account)}")
+        if account.not_composable:
+            of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
+            console.labelled(
+                "Warning",
+                f"{of} not limited by this budget: however much is left, what was published altogether has no joint "
+                "guarantee. A source opened with --only-composable refuses such releases.",
+            )
+        if account.only_composable:
+            console.labelled("Note", "only releases that add up are taken")
+        if not account.sealed:
+            console.labelled(
+                "Note", "an older ledger, in which changed rows go unnoticed; the next charge seals them"
+            )
+
+
+def _cost(event: Any, account: Any) -> str:
+    """What an event took from the budget, where its own numbers do not say it."""
+    if not event.composable:
+        return " - not limited by the budget: it has no sum with other releases"
+    if account.compared in event.headline:
+        return ""
+    return f" - here {event.cost}, {account.compared}"

@@ -1,0 +1,91 @@
+"""`queryveil plan METHOD`: parameters, thresholds and guarantee, without any data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.show.cli import console, options
+
+_ASIDE = {"paper", "pure_dp"}
+"""Figures that stand beside others, or are for scripts."""
+
+Users = Annotated[
+    int | None,
+    typer.Option("--users", min=1, help="A public upper bound on the number of users.", show_default=False),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    methods = typer.Typer(
+        help="Parameters, thresholds and guarantee of a method, without any data.", no_args_is_help=True
+    )
+    for name, cls in qv.MECHANISMS.items():
+        made = options.declared([cls], required=True)
+        for extra, kind, default in (("users", Users, None), ("as_json", options.Json, False)):
+            made.append(
+                inspect.Parameter(extra, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            )
+        methods.command(name, help=cls.__doc__)(options.with_signature(_planner(cls), made))
+    app.add_typer(methods, name="plan")
+
+
+def _planner(cls: type[qv.Mechanism]) -> Any:
+    def plan(**given: Any) -> None:
+        users, as_json = given.pop("users"), given.pop("as_json")
+        made = cls(**options.given(cls, given)).plan(users=users)
+        if as_json:
+            console.as_json(made.as_dict())
+        else:
+            show(made)
+
+    return plan
+
+
+def show(plan: qv.Plan) -> None:
+    console.line(f"{plan.method}: what would be done and promised")
+    nested = {name: part for name, part in plan.calibration.items() if isinstance(part, dict)}
+    if len(nested) < len(plan.calibration):
+        _calibration("", plan.calibration, plan.labels)
+    for name, figures in nested.items():
+        if name not in _ASIDE:
+            _calibration(name, figures, plan.labels)
+    console.line()
+    guarantee(plan.guarantee)
+    for sentence in plan.expected:
+        console.line()
+        console.labelled("Expect", sentence)
+    for warning in plan.warnings:
+        console.line()
+        console.labelled("Warning", warning)
+
+
+def _calibration(name: str, figures: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+    """A table of figures, with the paper's beside them where there are any."""
+    paper = figures.get("paper", {})
+    rows = [(name, "here", "paper's formulas" if paper else "")]
+    for key, label in labels.items():
+        if key in figures or key in paper:
+            rows.append((label, _number(figures.get(key)), _number(paper.get(key))))
+    console.line()
+    console.table(rows, right=(1, 2))
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def guarantee(promise: qv.Guarantee) -> None:
+    """Plain words under the numbers."""
+    console.labelled("Guarantee", promise.headline)
+    console.labelled("", promise.plain_words())
+    if promise.implies is not None:
+        console.labelled("", promise.after_processing())
+    for part in promise.parts:
+        console.labelled("", f"- of which, for {part.of}: {part.headline}")

@@ -1,0 +1,326 @@
+"""What Clump and Partition keep of k-anonymous transactions: against k and the number of users, and against r.
+
+The transactions are users' merged words as WordNet concepts, as `publish --method clump` makes them. Smaller sets are
+every so many-th user of the log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from queryveil.charts import figures
+from queryveil.charts.figures import Scale, Words
+from queryveil.errors import CannotBeMet
+from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
+from queryveil.reading.log import SearchLog
+from queryveil.study.declaration import (
+    MEASURED,
+    Axis,
+    Cell,
+    Check,
+    Findings,
+    Given,
+    Metric,
+    Row,
+    Study,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+
+OURS, DISTINCT, PAPERS, PARTITION = "clump", "clump-distinct", "clump-paper", "partition"
+GGD, NCP, LENGTH, LEVEL = "ggd-per-item", "ncp-per-item", "mean-length", "mean-level"
+SECONDS = "seconds"
+_RULES: dict[str, dict[str, Any]] = {
+    OURS: {},
+    DISTINCT: {"distinct": True},
+    PAPERS: {"criterion": "total", "lcg": "paper", "order": "input"},
+}
+_NAMES = {
+    OURS: "Clump",
+    DISTINCT: "Clump, duplicates removed",
+    PAPERS: "Clump by the paper's rules",
+    PARTITION: "Partition",
+}
+_QUALITY = {GGD: "ggd_per_item", NCP: "ncp_per_item"} | {
+    name: name.replace("-", "_") for name in (LENGTH, LEVEL, "density")
+}
+_METRICS = (
+    Metric(GGD, "loss", "what published items lose, and 1 for every suppressed one, per item"),
+    Metric(NCP, "loss", "what the lowest published concept above an item loses, per item"),
+    Metric(LENGTH, "items", "items of a published transaction"),
+    Metric(LEVEL, "level", "level of a published item, the root being 1"),
+    Metric("density", "share", "mean length over the taxonomy's leaves"),
+    Metric(SECONDS, "s", "processor time of grouping, compiled before"),
+)
+
+
+def _prepare(given: Given) -> Coded:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Tree
+
+    coded = code(given.the_log, Vocabulary.of(None), "users")
+    for method in _NAMES:  # compile
+        _grouped(method, Tree(np.array([-1, 0, 0])), Bags.of([[1, 2], [1, 1], [2], [1]]), 2, 10)
+    return coded
+
+
+def _grouped(method: str, tree: Tree, bags: Bags, k: int, r: int) -> Grouping:
+    """As `publish --method clump` groups by default, with `--algorithm paper` and its rules, or as Partition does."""
+    from queryveil.mechanisms.transactions.algorithms import clump, crowds_first, partition
+
+    if method == PARTITION:
+        return partition(tree, bags, k)
+    chosen = clump if method == PAPERS else crowds_first
+    return chosen(tree, bags, k, r, **_RULES[method])
+
+
+def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
+    from queryveil.mechanisms.transactions.algorithms import Bags, Tree
+
+    filled = np.flatnonzero(coded.bags.lengths)
+    size = min(int(cell["users"]), len(filled))
+    if size < cell["k"]:
+        raise CannotBeMet(
+            f"the log has {size:,} users with concepts, and a group needs {cell['k']:,}",
+            "use a log of more users, or lower k with --vary k=2,3",
+        )
+    some = coded.bags.take(filled[np.linspace(0, len(filled) - 1, size).astype(np.int64)])
+    # Over the concepts that occur in them, as a release of these users alone would be.
+    pruned = coded.taxonomy.pruned(np.unique(some.items))
+    before = np.arange(len(coded.taxonomy)) if coded.taxonomy.origin is None else coded.taxonomy.origin
+    tree = Tree(pruned.parents)
+    bags = Bags(pruned.renumbered(before[some.items]), some.offsets)
+    for repeat in range(given.repeats):
+        start = time.process_time()
+        found = _grouped(cell["method"], tree, bags, cell["k"], cell["r"])
+        figures = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
+        figures[SECONDS] = time.process_time() - start
+        for metric, value in figures.items():
+            yield {"how": MEASURED, "repeat": repeat, "metric": metric, "value": value}
+
+
+def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
+    """Sizes that the log has; a larger one is the log's own number of users, and is called that."""
+    if log is None:
+        return axes
+    return {**axes, "users": tuple(sorted({min(int(size), log.users) for size in axes["users"]}))}
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------
+
+
+def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, dict[Any, float]]]:
+    largest = max(found.values("users"))
+    for method in found.values("method"):
+        yield method, found.where(metric=metric, method=method, users=largest).along(along)
+
+
+def _drawn(found: Findings, metric: str, along: str, title: str) -> Any:
+    points = [
+        {along: at, "method": _NAMES[method], "value": value}
+        for method, line in _lines(found, metric, along)
+        for at, value in line.items()
+    ]
+    ticks = tuple(sorted({point[along] for point in points}))
+    noun = {"k": "users that share a transaction (k)", "r": "open clusters (r)"}[along]
+    name = {GGD: "GGD per item", NCP: "NCP per item", LENGTH: "items", LEVEL: "level", SECONDS: "seconds"}[
+        metric
+    ]
+    means = {LENGTH: "items of a published transaction", LEVEL: "the root is level 1", SECONDS: "on one core"}
+    users = f"{max(found.values('users')):,} users; {means.get(metric, '0: nothing lost, 1: everything')}"
+    return figures.curves(
+        points,
+        points,
+        x=Scale(along, noun, log=along == "r", ticks=ticks, format="d", zero=False),
+        y=Scale("value", name),
+        by="method",
+        by_title="method",
+        words=Words(title, users),
+    )
+
+
+def _by_k(found: Findings) -> dict[str, Any]:
+    return {
+        "ggd": _drawn(found, GGD, "k", "Clump keeps more of each item; a larger crowd costs more"),
+        "ncp": _drawn(found, NCP, "k", "Covered items cost less by NCP, which favours Partition"),
+        "length": _drawn(
+            found, LENGTH, "k", "Clump keeps duplicates, and with them how often something occurs"
+        ),
+        "level": _drawn(found, LEVEL, "k", "Published concepts are more general in a larger crowd"),
+    }
+
+
+def _by_r(found: Findings) -> dict[str, Any]:
+    return {
+        "ggd": _drawn(found, GGD, "r", "More open clusters are not always better"),
+        "seconds": _drawn(found, SECONDS, "r", "More open clusters take longer"),
+    }
+
+
+def _settings(found: Findings) -> list[dict[str, float]]:
+    """GGD of each method at each number of users and k."""
+    loss = found.where(metric=GGD)
+    return [
+        {method: loss.where(method=method, users=users, k=k).value for method in loss.values("method")}
+        for users in loss.values("users")
+        for k in loss.values("k")
+    ]
+
+
+def _quality_checks(found: Findings) -> list[Check]:
+    every = _settings(found)
+    made = []
+    if all({OURS, PARTITION} <= set(one) for one in every):
+        below = sum(one[OURS] < one[PARTITION] for one in every)
+        made.append(
+            Check(
+                "Clump's GGD is below Partition's",
+                below == len(every),
+                f"in {below} of {len(every)} settings",
+            )
+        )
+    if all({OURS, PAPERS} <= set(one) for one in every):
+        below = sum(one[OURS] <= one[PAPERS] for one in every)
+        made.append(
+            Check(
+                "our rules lose no more than the paper's",
+                below == len(every),
+                f"in {below} of {len(every)} settings",
+            )
+        )
+    made += _shapes(found)
+    made += _saved(found)
+    for method, line in _lines(found, GGD, "k"):
+        if method == OURS and len(line) > 1:
+            values = list(line.values())
+            made.append(
+                Check(
+                    "a larger crowd costs more (Clump)",
+                    values == sorted(values) and values[0] < values[-1],
+                    f"{values[0]:.3f} at k = {min(line)} to {values[-1]:.3f} at k = {max(line)}",
+                )
+            )
+    return made
+
+
+def _saved(found: Findings) -> list[Check]:
+    """Of what Partition loses, the share that Clump does not, at the smallest and at the largest k."""
+    loss = found.where(metric=GGD)
+    least, most = min(loss.values("k")), max(loss.values("k"))
+    if not {OURS, PARTITION} <= set(loss.values("method")) or least == most:
+        return []
+
+    def saved(users: int, k: int) -> float:
+        ours, theirs = (loss.where(method=name, users=users, k=k).value for name in (OURS, PARTITION))
+        return 1 - ours / theirs if theirs else 0.0  # where nothing is lost there is nothing to save
+
+    ends = {users: (saved(users, least), saved(users, most)) for users in loss.values("users")}
+    return [
+        Check(
+            "what Clump saves of Partition's loss shrinks with k",
+            all(last < first for first, last in ends.values()),
+            ", ".join(
+                f"{100 * first:.0f} % at k = {least} to {100 * last:.0f} % at k = {most} ({users:,} users)"
+                for users, (first, last) in ends.items()
+            ),
+        )
+    ]
+
+
+def _shapes(found: Findings) -> list[Check]:
+    """Lengths and levels as the paper has them: by what is done with duplicates."""
+    lengths, levels = (
+        {method: line[max(line)] for method, line in _lines(found, metric, "k")} for metric in (LENGTH, LEVEL)
+    )
+    made = []
+    if {OURS, DISTINCT} <= set(lengths):
+        made.append(
+            Check(
+                "duplicates make transactions longer and their concepts more general",
+                lengths[DISTINCT] < lengths[OURS] and levels[OURS] < levels[DISTINCT],
+                f"{lengths[OURS]:.1f} items at level {levels[OURS]:.2f} with them, {lengths[DISTINCT]:.1f} at "
+                f"{levels[DISTINCT]:.2f} without, at the largest k",
+            )
+        )
+    if {OURS, PARTITION} <= set(lengths):
+        made.append(
+            Check(
+                "Clump's transactions are longer than Partition's",
+                lengths[OURS] > lengths[PARTITION],
+                f"{lengths[OURS]:.1f} items against {lengths[PARTITION]:.1f}, at the largest k",
+            )
+        )
+    return made
+
+
+def _r_checks(found: Findings) -> list[Check]:
+    made = []
+    for method, line in _lines(found, GGD, "r"):
+        if len(line) == 1:
+            continue  # the least by itself
+        usual = min(line, key=lambda r: (abs(r - 10), r))
+        best = min(line, key=lambda r: line[r])
+        made.append(
+            Check(
+                f"r = {usual} is within a tenth of the least loss ({_NAMES[method]})",
+                line[usual] <= 1.1 * line[best],
+                f"{line[usual]:.3f} there, least {line[best]:.3f} at r = {best}, {line[max(line)]:.3f} at "
+                f"r = {max(line)}",
+            )
+        )
+    return made
+
+
+# -- declarations ------------------------------------------------------------------------------------------------
+
+_K = Axis("k", (5, 7, 10, 15), "users that share every published transaction")
+_R = Axis("r", (10,), "clusters that are open at a time; Partition has none")
+_USERS = Axis("users", (1_000, 10_000, 53_058), "transactions, one per user; all if the log has fewer")
+
+CLUMP_QUALITY = Study(
+    name="clump-quality",
+    question="How much is left of k-anonymous transactions, by which method?",
+    paper="Clump loses up to 30 % less than Partition; the gain shrinks with k and with more, sparser transactions; "
+    "removing duplicates costs little; Clump's transactions are longer, its concepts more general",
+    mechanism="clump, partition",
+    axes=(
+        Axis("method", (OURS, DISTINCT, PAPERS, PARTITION), "who groups, and by which rules"),
+        _USERS,
+        _K,
+        _R,
+    ),
+    metrics=_METRICS,
+    repeats=1,
+    prepare=_prepare,
+    measure=_measure,
+    figures=_by_k,
+    checks=_quality_checks,
+    needs=(),
+    within=_within,
+)
+
+CLUMP_R = Study(
+    name="clump-r",
+    question="How many clusters should Clump keep open at a time?",
+    paper="a larger r takes longer and is not always better, for Clump is greedy; r = 10 is good",
+    mechanism="clump",
+    axes=(
+        Axis("method", (OURS, PAPERS), "by which rules"),
+        Axis("users", (53_058,), _USERS.help),
+        Axis("k", (5,), _K.help),
+        Axis("r", (5, 10, 30, 50, 100), _R.help),
+    ),
+    metrics=_METRICS,
+    repeats=1,
+    prepare=_prepare,
+    measure=_measure,
+    figures=_by_r,
+    checks=_r_checks,
+    needs=(),
+    within=_within,
+)

@@ -1,0 +1,281 @@
+"""What a study is: a declared value that says what varies, what is measured, how often, and what should come out.
+
+A study runs cell by cell, a cell being one point of its grid. What a cell finds does not depend on the other
+cells or on their order, so a study that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from queryveil.errors import UsageError
+from queryveil.files import output
+from queryveil.reading.log import SearchLog
+from queryveil.study import keeping
+
+Value = int | float | str
+Progress = Callable[[int, int], None]
+Row = dict[str, Any]
+
+EXPECTED, MEASURED = "expected", "measured"
+MOST_REPEATS, MOST_CELLS = 100_000, 100_000
+_MOST = 10**12
+"""Whole numbers from here on are no number of anything in a log."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that varies, and the values it takes."""
+
+    name: str
+    values: tuple[Value, ...]
+    help: str
+
+    def changed(self, values: Sequence[Any]) -> Axis:
+        """The same axis with other values, of the same type."""
+        kind = type(self.values[0])
+        try:
+            made = tuple(kind(value) for value in values)
+        except (TypeError, ValueError):
+            made = ()
+        most = _MOST if kind is int else math.inf
+        numbers = all(isinstance(value, str) or 0 < value < most for value in made)
+        if not made or not numbers or len(set(made)) < len(made):
+            wanted = {
+                int: "whole numbers above 0, below a million million",
+                float: "numbers above 0",
+                str: "words",
+            }[kind]
+            raise UsageError(
+                f"'{self.name}' varies over different {wanted}",
+                f"write it like --vary {self.name}={self._example}",
+            )
+        return Axis(self.name, made, self.help)
+
+    @property
+    def _example(self) -> str:
+        return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in self.values[:3])
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure that a cell yields."""
+
+    name: str
+    unit: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """A shape that is expected of the results, and whether they have it."""
+
+    name: str
+    passed: bool
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "passes": self.passed, "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a grid."""
+
+    values: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        """A file name that says which cell it is, the same in every run."""
+        text = json.dumps(dict(sorted(self.values.items())), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def __getitem__(self, axis: str) -> Any:
+        return self.values[axis]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a study runs on: a log, the grid as asked for, and how often."""
+
+    log: SearchLog | None
+    axes: Mapping[str, tuple[Value, ...]]
+    repeats: int
+    results: Path | None = None
+    """Public result lists, for studies that publish clicks."""
+
+    @property
+    def the_log(self) -> SearchLog:
+        if self.log is None:
+            raise UsageError("this study needs a log", "name one: queryveil compare LOG --study ...")
+        return self.log
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The rows of a study, with what figures and checks ask of them."""
+
+    rows: tuple[Row, ...] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def where(self, **wanted: object) -> Findings:
+        return Findings(
+            tuple(row for row in self.rows if all(row[key] == value for key, value in wanted.items()))
+        )
+
+    def values(self, column: str) -> list[Any]:
+        """The different values of a column, in order of appearance."""
+        return list(dict.fromkeys(row[column] for row in self.rows))
+
+    def along(self, axis: str) -> dict[Any, float]:
+        """The value at each point of an axis, the mean where there are repeats."""
+        found: dict[Any, list[float]] = {}
+        for row in self.rows:
+            found.setdefault(row[axis], []).append(row["value"])
+        return {point: float(np.mean(values)) for point, values in sorted(found.items())}
+
+    @property
+    def value(self) -> float:
+        """The one value that is left, or the mean of its repeats."""
+        return float(np.mean([row["value"] for row in self.rows]))
+
+
+Prepared = Any
+
+
+def _as_asked(_: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
+    return axes
+
+
+def _every(_: Given, __: Cell) -> bool:
+    return True
+
+
+def _nothing(_: Given, __: Sequence[Cell]) -> None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """An experiment, declared: adding one is a module with such a value and a line in the registry."""
+
+    name: str
+    question: str
+    paper: str
+    """What the paper found."""
+    mechanism: str
+    axes: tuple[Axis, ...]
+    metrics: tuple[Metric, ...]
+    repeats: int
+    """Random runs of each cell, unless asked for otherwise."""
+    prepare: Callable[[Given], Prepared]
+    """Work that all cells share; done once, and only if a cell is left to do."""
+    measure: Callable[[Prepared, Given, Cell], Iterable[Row]]
+    """What one cell finds: rows with `how`, `repeat`, `metric`, `value`, the labels, and `mechanism` if it varies."""
+    figures: Callable[[Findings], Mapping[str, Any]]
+    checks: Callable[[Findings], Sequence[Check]]
+    needs_log: bool = True
+    takes_log: bool = False
+    """It can do without a log, and takes one that is given."""
+    quick: bool = False
+    """Its cells take no time, so that one process is enough where no log is read."""
+    needs: tuple[str, ...] = ("time",)
+    """Columns of the log that it cannot do without."""
+    labels: tuple[str, ...] = ()
+    """Further text columns, for instance the item that a row is about."""
+    within: Callable[[SearchLog | None, Mapping[str, tuple[Value, ...]]], Mapping[str, tuple[Value, ...]]] = (
+        _as_asked
+    )
+    """Leaves out points of the grid that a log cannot reach."""
+    only: Callable[[Given, Cell], bool] = _every
+    """Leaves out cells that would repeat another one."""
+    ahead: Callable[[Given, Sequence[Cell]], None] = _nothing
+    """Refuses, before anything is written, what would stop one of the cells."""
+    version: str = ""
+    """Tells studies of one name apart; finished cells of one are no use to the other."""
+
+    def grid(self, vary: Mapping[str, Sequence[Any]] | None) -> dict[str, tuple[Value, ...]]:
+        """The values of each axis, with those that were asked for in their place."""
+        wanted = dict(vary or {})
+        made = {
+            axis.name: axis.changed(wanted.pop(axis.name)) if axis.name in wanted else axis
+            for axis in self.axes
+        }
+        if wanted:
+            raise UsageError(
+                f"study {self.name} does not vary '{next(iter(wanted))}'",
+                f"it varies {', '.join(axis.name for axis in self.axes)}",
+            )
+        number = math.prod(len(axis.values) for axis in made.values())
+        if number > MOST_CELLS:
+            raise UsageError(
+                f"the grid of study {self.name} has {number:,} cells, and {MOST_CELLS:,} are the most",
+                "give what varies fewer values",
+            )
+        return {name: axis.values for name, axis in made.items()}
+
+    def cells(self, given: Given) -> list[Cell]:
+        points = itertools.product(*given.axes.values())
+        cells = (Cell(dict(zip(given.axes, point, strict=True))) for point in points)
+        return [cell for cell in cells if self.only(given, cell)]
+
+    def check_out(self, out: Path) -> None:
+        """Refuse a place where its results, or its finished cells, cannot go."""
+        output.new_folder(out)
+        keeping.check_place(out)
+
+    def check_log(self, log: SearchLog | None) -> None:
+        """Refuse a log that lacks what the study needs."""
+        if not self.needs_log and (log is None or not self.takes_log):
+            return
+        if log is None:
+            raise UsageError(
+                f"study {self.name} needs a log", f"name one: queryveil compare LOG --study {self.name}"
+            )
+        for column in self.needs:
+            log.need(column, f"study {self.name}")
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        return {metric.name: metric.unit for metric in self.metrics}
+
+    def columns(self) -> list[str]:
+        """The columns of its tidy table."""
+        axes = [axis.name for axis in self.axes]
+        return ["study", "mechanism", *axes, *self.labels, "how", "repeat", "metric", "unit", "value"]
+
+    def rows(self, prepared: Prepared, given: Given, cell: Cell) -> list[Row]:
+        """What one cell finds, as rows of the tidy table."""
+        always = {"study": self.name, "mechanism": self.mechanism, **cell.values}
+        made = []
+        for found in self.measure(prepared, given, cell):
+            row: Row = {**always, **dict.fromkeys(self.labels), "repeat": None, **found}
+            row.setdefault("unit", self.units.get(row["metric"]))
+            made.append({column: row[column] for column in self.columns()})
+        return made
+
+    def run(self, given: Given, progress: Progress | None = None) -> Findings:
+        """All cells, one after the other, keeping nothing on disk."""
+        self.check_log(given.log)
+        prepared = self.prepare(given)
+        cells, rows = self.cells(given), []
+        for number, cell in enumerate(cells, 1):
+            rows += self.rows(prepared, given, cell)
+            if progress:
+                progress(number, len(cells))
+        return Findings(tuple(rows))

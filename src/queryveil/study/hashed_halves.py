@@ -1,0 +1,135 @@
+"""What the studies of hash inversion share: two logs, one of them hashed, and who stands for whom."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from queryveil.attack.inversion import Inverted, Statistics, TokenCounts
+from queryveil.attack.inversion.judging import Score, ceiling, score, truth_of
+from queryveil.attack.inversion.kinds import I32, L1
+from queryveil.errors import CannotBeMet, UsageError
+from queryveil.mechanisms import TokenHash
+from queryveil.reading.log import SearchLog
+from queryveil.release.publish import publish
+from queryveil.study.declaration import MEASURED, Findings, Given, Metric, Row
+
+ACCURACY, MATCHABLE, CEILING = "accuracy", "matchable", "ceiling"
+CONTEXT = "all others known"
+"""What the ceiling is called where people read it: matching one to one can find more."""
+ITERATIONS, SECONDS, QUERIES = "iterations", "seconds", "queries"
+BY_ITERATION = "accuracy-by-iteration"
+FOUND = (
+    Metric(ACCURACY, "share", "hashes of the matchable set whose word was found"),
+    Metric(
+        MATCHABLE,
+        "hashes",
+        "hashes whose word is among the n most frequent of the reference, and was not given",
+    ),
+)
+WORK = (
+    Metric(SECONDS, "s", "of the whole inversion"),
+    Metric(QUERIES, "queries", "of the smaller log"),
+)
+ENOUGH = 1_000_000
+"""Queries in each log that what is expected holds for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """A raw log and a hashed one as an attacker counts them, and the truth for whoever judges."""
+
+    reference: TokenCounts
+    target: TokenCounts
+    truth: I32
+
+    @classmethod
+    def of(cls, reference: SearchLog, original: SearchLog) -> Hashed:
+        """Hash the second log as `publish --method token-hash` does, and forget which is which but for the truth."""
+        release = publish(original, TokenHash(sessions="drop"), i_understand=True)
+        words = dict(
+            zip(*(release.private["token-map"][name].to_pylist() for name in ("hash", "token")), strict=True)
+        )
+        raw, hashed = TokenCounts.of(reference), TokenCounts.of(release)
+        return cls(raw, hashed, truth_of(hashed, raw, words))
+
+    @property
+    def least(self) -> int:
+        return min(len(self.reference), len(self.target))
+
+    @property
+    def queries(self) -> int:
+        """Of the shorter log."""
+        return min(self.reference.queries, self.target.queries)
+
+    @cached_property
+    def _kept(self) -> dict[int, tuple[Statistics, Statistics]]:
+        return {}
+
+    def at(self, n: int) -> tuple[Statistics, Statistics]:
+        """Hashes and tokens; counted once, for the largest size, as long as sizes do not grow."""
+        largest = max(self._kept, default=0)
+        if n > largest:
+            self._kept.clear()
+            self._kept[n] = self.target.at(n), self.reference.at(n)
+            largest = n
+        hashes, tokens = self._kept[largest]
+        return hashes.top(n), tokens.top(n)
+
+    def ceiling(self, n: int, distance: str = L1, given: int = 0) -> Score:
+        from queryveil.attack.inversion.matching import Sides
+
+        return ceiling(Sides(*self.at(n), distance=distance), self.truth, given)
+
+
+def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
+    """Two disjoint halves of a log by user."""
+    first = log.engine.sha256(log.table["user"]).substr(0, 1).isin(list("01234567"))
+    in_source = log.engine.sha256(log.source["user"]).substr(0, 1).isin(list("01234567"))
+    parts = [
+        dataclasses.replace(log, table=log.table.filter(one), source=log.source.filter(other))
+        for one, other in ((first, in_source), (~first, ~in_source))
+    ]
+    if not all(part.users for part in parts):
+        people = "1 user" if log.users == 1 else f"{log.users:,} users"
+        raise CannotBeMet(
+            f"the log has {people}, and two halves by user need at least two, one in each",
+            "use a log of more users",
+        )
+    return parts[0], parts[1]
+
+
+def halves(log: SearchLog) -> Hashed:
+    """Two disjoint halves of a log by user, one of them hashed."""
+    return Hashed.of(*split(log))
+
+
+def sizes(given: Given, hashed: Hashed, name: str = "n") -> None:
+    """Refuse vocabularies that a log does not have, before the first of them is worked on."""
+    largest = max(int(n) for n in given.axes[name])
+    if largest > hashed.least:
+        raise UsageError(
+            f"'{name}' goes up to {largest:,}, and half of the log has {hashed.least:,} different words",
+            f"pass smaller sizes with --vary {name}=..., or a longer log",
+        )
+
+
+def measured(metric: str, value: float, label: str | None = None) -> Row:
+    return {"how": MEASURED, "metric": metric, "value": float(value), "at": label}
+
+
+def judged(inverted: Inverted, truth: I32, given: int = 0) -> Iterator[Row]:
+    """Accuracy and matchable set of the last stage, the hashes aside whose words were given, and what it took."""
+    found = score(inverted.stages[-1].last, truth, given)
+    yield measured(ACCURACY, found.accuracy or 0.0)
+    yield measured(MATCHABLE, found.matchable)
+    yield measured(ITERATIONS, inverted.iterations)
+    yield measured(SECONDS, inverted.seconds)
+
+
+def long_enough(found: Findings) -> bool:
+    """Whether the logs had as many queries as the expectations are about."""
+    counts = [row["value"] for row in found.where(metric=QUERIES)]
+    return bool(counts) and min(counts) >= ENOUGH

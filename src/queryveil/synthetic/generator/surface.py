@@ -1,0 +1,173 @@
+"""The text of query events: pool queries, one-off queries made from them, and untidy spellings of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.synthetic.generator import vocabulary
+from queryveil.synthetic.generator.families import TOPIC_NAMES
+from queryveil.synthetic.generator.lexicon import code
+from queryveil.synthetic.generator.pool import Floats, Ints, Pool
+from queryveil.synthetic.generator.vocabulary import TOPICS
+
+# Kinds of one-off queries, and how often each is made.
+_KINDS: Final = np.cumsum([0.30, 0.20, 0.15, 0.12, 0.13])
+# Untidy forms of a query: upper case, title case, double spaces, quotes, space around it.
+_FORMS: Final = np.cumsum([0.012, 0.006, 0.008, 0.008, 0.004])
+_DECOMPOSED: Final = 0.1  # share of non-ASCII queries in decomposed Unicode
+_TYPO_PLACES: Final = 7
+_PREFIXES: Final = (
+    "how do i find",
+    "where can i get",
+    "information about",
+    "looking for",
+    "help with",
+    "why does my",
+)
+
+
+def _strings(words: list[str] | tuple[str, ...]) -> pa.StringArray:
+    return pa.array(words, pa.string())
+
+
+def _join(*parts: pa.StringArray | str) -> pa.StringArray:
+    return pc.binary_join_element_wise(*parts, " ")
+
+
+@dataclass(frozen=True, eq=False)
+class Wording:
+    """Word arrays to draw from."""
+
+    pool: Pool
+    topic_words: pa.StringArray
+    starts: Ints
+    counts: Ints
+    first_names: pa.StringArray
+    surnames: pa.StringArray
+    towns: pa.StringArray
+    states: pa.StringArray
+    codes: pa.StringArray
+    adjectives: pa.StringArray
+    prefixes: pa.StringArray
+    ascii: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+    @classmethod
+    def of(cls, pool: Pool) -> Wording:
+        lists = [
+            TOPICS[TOPIC_NAMES[t]][1] if TOPIC_NAMES[t] in TOPICS else vocabulary.FACETS for t in pool.topics
+        ]
+        counts = np.array([len(words) for words in lists])
+        return cls(
+            pool=pool,
+            topic_words=_strings([w for words in lists for w in words]),
+            starts=np.cumsum(counts) - counts,
+            counts=counts,
+            first_names=_strings(vocabulary.FIRST_NAMES),
+            surnames=_strings(pool.names.surnames),
+            towns=_strings(pool.names.towns),
+            states=_strings(vocabulary.STATES),
+            codes=_strings([code(i * 7_919) for i in range(6_000)] + [str(y) for y in range(1950, 2010)]),
+            adjectives=_strings(vocabulary.ADJECTIVES),
+            prefixes=_strings(_PREFIXES),
+            ascii=pc.string_is_ascii(pool.text).to_numpy(zero_copy_only=False),
+        )
+
+    def _topic_word(self, places: Ints, chance: Floats) -> pa.StringArray:
+        topic = self.pool.topic[places]
+        return self.topic_words.take(
+            pa.array(self.starts[topic] + (chance * self.counts[topic]).astype(np.int64))
+        )
+
+    def one_offs(self, places: Ints, rng: np.random.Generator) -> pa.StringArray:
+        """For each pool query, a query around it that hardly anyone else poses."""
+        kind = np.searchsorted(_KINDS, rng.random(len(places)), side="right")
+        order = np.argsort(kind, kind="stable")
+        made = [self._of_kind(k, places[order[kind[order] == k]], rng) for k in range(len(_KINDS) + 1)]
+        back = np.empty(len(places), dtype=np.int64)
+        back[order] = np.arange(len(places))
+        return pa.concat_arrays(made).take(pa.array(back))
+
+    def _of_kind(self, kind: int, places: Ints, rng: np.random.Generator) -> pa.StringArray:
+        base = self.pool.text.take(pa.array(places))
+        a, b, c = rng.random((3, len(places)))
+        if kind == 0:  # one more word of the topic
+            return _join(base, self._topic_word(places, a))
+        if kind == 1:  # a person, rarely a famous one, and where
+            return _join(_any(self.first_names, a), _any(self.surnames, b), _any(self.towns, c))
+        if kind == 2:  # somewhere
+            return _join(base, _any(self.towns, a), _any(self.states, b))
+        if kind == 3:
+            return _mistyped(base, a)
+        if kind == 4:  # a model or a year
+            return _join(base, _any(self.codes, a))
+        return _join(
+            _any(self.prefixes, a), _any(self.adjectives, b), base, "for", self._topic_word(places, c)
+        )
+
+
+def _any(words: pa.StringArray, chance: Floats) -> pa.StringArray:
+    return words.take(pa.array((chance * len(words)).astype(np.int64)))
+
+
+def _mistyped(text: pa.StringArray, chance: Floats) -> pa.StringArray:
+    """One letter missing, or one letter twice."""
+    place = (chance * _TYPO_PLACES * 2).astype(np.int64)
+    result = text
+    for p in range(_TYPO_PLACES):
+        letter = pc.utf8_slice_codeunits(text, p + 1, p + 2)
+        without = pc.utf8_replace_slice(text, p + 1, p + 2, "")
+        doubled = pc.binary_join_element_wise(
+            pc.utf8_slice_codeunits(text, 0, p + 1), letter, pc.utf8_slice_codeunits(text, p + 1), ""
+        )
+        result = pc.if_else(pa.array(place == 2 * p), without, result)
+        result = pc.if_else(pa.array(place == 2 * p + 1), doubled, result)
+    return pc.utf8_trim_whitespace(pc.replace_substring(result, "  ", " "))
+
+
+def untidy(
+    dictionary: pa.StringArray,
+    codes: Ints,
+    ascii_only: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    rng: np.random.Generator,
+) -> tuple[pa.StringArray, Ints]:
+    """Spell some events untidily: the dictionary grows by the new forms, and codes point at them.
+
+    Every form normalises to the query it came from.
+    """
+    chance = rng.random(len(codes))
+    form = np.searchsorted(_FORMS, chance, side="right")
+    form[~ascii_only & (rng.random(len(codes)) < _DECOMPOSED)] = len(_FORMS) + 1
+    codes = codes.copy()
+    parts = [dictionary]
+    size = len(dictionary)
+    for number, spell in enumerate(
+        (pc.utf8_upper, pc.utf8_title, _double_spaced, _quoted, _padded, None, _decomposed)
+    ):
+        if spell is None:  # tidy
+            continue
+        chosen = np.flatnonzero(form == number)
+        parts.append(spell(dictionary.take(pa.array(codes[chosen]))))
+        codes[chosen] = size + np.arange(len(chosen))
+        size += len(chosen)
+    return pa.concat_arrays(parts), codes
+
+
+def _double_spaced(text: pa.StringArray) -> pa.StringArray:
+    return pc.replace_substring(text, " ", "  ")
+
+
+def _quoted(text: pa.StringArray) -> pa.StringArray:
+    return pc.binary_join_element_wise('"', text, '"', "")
+
+
+def _padded(text: pa.StringArray) -> pa.StringArray:
+    return pc.binary_join_element_wise(" ", text, "", "")
+
+
+def _decomposed(text: pa.StringArray) -> pa.StringArray:
+    return pc.utf8_normalize(text, form="NFD")

@@ -1,0 +1,96 @@
+"""Who is in the log: rows per user, their ids, and the chunks that can be made independently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from queryveil.synthetic.generator.pool import Floats, Ints
+from queryveil.synthetic.generator.settings import LogSettings
+
+# Part of what a seed means: another value gives another log.
+CHUNK_ROWS: Final = 200_000
+# Log-normal activity: at 31 rows on average, half of the users have ten rows or fewer.
+_ACTIVITY: Final = 1.5
+_ROWS, _SECRETS, CHUNKS = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive users, made from a stream of random numbers of their own."""
+
+    number: int
+    ids: Ints
+    rows: Ints
+    secrets: Ints  # numbers of the secrets planted here
+    secret_users: Ints  # who has them, counted within the chunk
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """Every user of a log."""
+
+    ids: Ints
+    rows: Ints
+    bounds: Ints  # first user of each chunk, and the end
+    secret_users: Ints  # ascending
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def chunks(self) -> int:
+        return len(self.bounds) - 1
+
+    def chunk(self, number: int) -> Chunk:
+        low, high = int(self.bounds[number]), int(self.bounds[number + 1])
+        first, last = np.searchsorted(self.secret_users, [low, high]).tolist()
+        return Chunk(
+            number,
+            self.ids[low:high],
+            self.rows[low:high],
+            np.arange(first, last),
+            self.secret_users[first:last] - low,
+        )
+
+
+def make_users(settings: LogSettings) -> Users:
+    rng = np.random.default_rng([settings.seed, _ROWS])
+    weights = np.exp(_ACTIVITY * rng.standard_normal(settings.total_users))
+    rows = share_out(weights, settings.total_rows, settings.most_rows_per_user)
+    before = np.cumsum(rows) - rows
+    chunk = before // CHUNK_ROWS
+    starts = np.flatnonzero(np.concatenate(([True], chunk[1:] != chunk[:-1])))
+    picker = np.random.default_rng([settings.seed, _SECRETS])
+    secret_users = np.sort(picker.permutation(len(rows))[: settings.total_secrets])
+    return Users(_ids(settings, len(rows)), rows, np.append(starts, len(rows)), secret_users)
+
+
+def share_out(weights: Floats, rows: int, most: int) -> Ints:
+    """Whole rows in proportion to weights: at least one each, at most `most`, exactly `rows` in all."""
+    given = np.ones(len(weights), dtype=np.int64)
+    left = rows - len(weights)
+    while left > 0:
+        open_to = np.flatnonzero(given < most)
+        # Rounding the running total, not each share, keeps the sum exact.
+        running = np.cumsum(weights[open_to])
+        targets = np.rint(running / running[-1] * left).astype(np.int64)
+        given[open_to] += np.diff(targets, prepend=0)
+        over = np.maximum(given - most, 0)
+        given -= over
+        left = int(over.sum())
+    return given
+
+
+def _ids(settings: LogSettings, count: int) -> Ints:
+    """Different numbers in no order, as a service hands them out."""
+    bits = max(18, (count * 11).bit_length())
+    mask = (1 << bits) - 1
+    ids = np.arange(count, dtype=np.int64)
+    # Shifts and odd factors permute the numbers below a power of two, so no id comes twice.
+    for factor in (0x9E3779B1, 0x85EBCA6B):
+        ids = (ids * factor + (settings.seed * 40_503) % mask) & mask
+        ids ^= ids >> (bits // 2)
+    return ids + 100_000

@@ -1,0 +1,209 @@
+"""Write a generated log to a file, one chunk at a time, under a temporary name until it is complete."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from queryveil.errors import OutputError, UsageError
+from queryveil.files import appearing, output
+from queryveil.synthetic.generator.result_lists import results_table
+from queryveil.synthetic.generator.settings import LogSettings
+from queryveil.synthetic.generator.stream import SCHEMA, LogStream, PlantedSecret
+
+FORMATS: Final[Mapping[str, str]] = {
+    ".parquet": "parquet",
+    ".tsv": "aol",
+    ".txt": "aol",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+}
+_COMPRESSION: Final[Mapping[str, str]] = {".gz": "gzip", ".zst": "zstd"}
+_HEADERS: Final[Mapping[str, str]] = {
+    "aol": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n",
+    "csv": "user,time,query,url,rank\n",
+    "jsonl": "",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What was written."""
+
+    path: Path
+    secrets_file: Path
+    rows: int
+    users: int
+    queries: int
+    """Query events: several clicks on one search count once."""
+    clicks: int
+    secrets: Mapping[str, int]
+    """Planted secrets of each kind."""
+
+
+def generate(
+    out: Path | str,
+    settings: LogSettings,
+    *,
+    format: str | None = None,
+    secrets_file: Path | str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Generated:
+    """Write a log to `out`, and where its secrets are to `secrets_file` (by default `out` + .secrets.tsv)."""
+    out = Path(out)
+    kind, compression = _format_of(out, format)
+    secrets_file = Path(secrets_file) if secrets_file else out.with_name(out.name + ".secrets.tsv")
+    rows = users = queries = clicks = 0
+    kinds: Counter[str] = Counter()
+    with new_files(out, secrets_file) as (log_part, secrets_part), ExitStack() as files:
+        write = files.enter_context(_writer(log_part, kind, compression))
+        listing = files.enter_context(secrets_part.open("w", encoding="utf-8"))
+        listing.write("user\ttime\tquery\tkind\n")
+        for part in LogStream(settings):
+            write(part.batch)
+            listing.writelines(map(_line, part.secrets))
+            rows += part.batch.num_rows
+            users += part.users
+            queries += part.events
+            clicks += part.batch.num_rows - part.batch["url"].null_count
+            kinds.update(secret.kind for secret in part.secrets)
+            if progress:
+                progress(rows, settings.total_rows)
+    return Generated(
+        path=out,
+        secrets_file=secrets_file,
+        rows=rows,
+        users=users,
+        queries=queries,
+        clicks=clicks,
+        secrets=dict(kinds),
+    )
+
+
+def write_results(out: Path | str, settings: LogSettings) -> int:
+    """Write the pool's public result lists (query, url, rank) to Parquet, TSV or CSV; the number of rows."""
+    out = Path(out)
+    delimiters = {".tsv": "\t", ".csv": ","}
+    if out.suffix != ".parquet" and out.suffix not in delimiters:
+        raise UsageError(f"the format of {out.name} is unknown", "end its name in .parquet, .tsv or .csv")
+    with new_files(out) as (part,):
+        table = results_table(settings)
+        if out.suffix == ".parquet":
+            pyarrow.parquet.write_table(table, part, compression="zstd")
+        else:
+            # Pool queries hold no delimiter, quote or line end.
+            delimiter = delimiters[out.suffix]
+            options = pyarrow.csv.WriteOptions(
+                include_header=False, delimiter=delimiter, quoting_style="none"
+            )
+            with part.open("wb") as file:
+                # Arrow would put the names between quotes, which are text in a file with tabs.
+                file.write((delimiter.join(table.column_names) + "\n").encode())
+                pyarrow.csv.write_csv(table, file, options)
+    return int(table.num_rows)
+
+
+@contextmanager
+def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Temporary siblings of `paths`, renamed to them at the end; on any failure nothing is left."""
+    try:
+        _refuse(paths)
+        # The first one appears last: once it is there, everything is.
+        with appearing.claimed(*reversed(paths), option="name") as claims:
+            _refuse(paths)  # again, now that nobody else can make them
+            yield tuple(claim.content for claim in reversed(list(claims)))
+            claims.appear(f"'{paths[0]}' is complete")
+    except OSError as error:
+        # Arrow's own text of an error repeats the temporary name.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = "its folder is a file"
+        raise OutputError(
+            f"{paths[0]} cannot be written ({reason})", "check the folder and its space"
+        ) from error
+
+
+def _refuse(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        output.on_this_machine(path, option="")
+        if path.exists():
+            raise UsageError(f"{path} exists", "choose another name or remove it first")
+        output.outside_releases(path, option="")
+
+
+def _format_of(out: Path, format: str | None) -> tuple[str, str | None]:
+    compression = _COMPRESSION.get(out.suffix)
+    inner = Path(out.stem).suffix if compression else out.suffix
+    kind = FORMATS.get(inner) if format is None else format
+    if kind == "tsv":
+        kind = "aol"
+    if kind is None or kind not in FORMATS.values():
+        wrong = f"the format of {out.name} is unknown" if format is None else f"format {format!r} is unknown"
+        raise UsageError(wrong, "use .parquet, .tsv, .csv or .jsonl, the text formats also with .gz or .zst")
+    if kind == "parquet" and compression:
+        raise UsageError("Parquet is compressed inside", "end the name in .parquet")
+    return kind, compression
+
+
+def _line(secret: PlantedSecret) -> str:
+    return f"{secret.user}\t{secret.time:%Y-%m-%d %H:%M:%S}\t{secret.query}\t{secret.kind}\n"
+
+
+@contextmanager
+def _writer(path: Path, kind: str, compression: str | None) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+    if kind == "parquet":
+        with pyarrow.parquet.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+            yield writer.write_batch
+        return
+    lines = {"aol": _aol, "csv": _csv, "jsonl": _jsonl}[kind]
+    with pa.OSFile(str(path), "wb") as raw, ExitStack() as stack:
+        file = stack.enter_context(pa.CompressedOutputStream(raw, compression)) if compression else raw
+        file.write(_HEADERS[kind].encode())
+        yield lambda batch: file.write(_bytes_of(lines(batch)))
+
+
+def _bytes_of(lines: pa.StringArray) -> pa.Buffer:
+    """The text of an array whose strings end in a newline: Arrow already keeps it in one piece."""
+    _, offsets, data = lines.buffers()
+    ends = memoryview(offsets).cast("i")
+    first = ends[lines.offset]
+    return data.slice(first, ends[lines.offset + len(lines)] - first)
+
+
+def _glue(*parts: pa.Array | str) -> pa.StringArray:
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _texts(batch: pa.RecordBatch, missing: str) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray]:
+    """Time, url and rank as text."""
+    time = batch["time"].cast(pa.timestamp("s")).cast(pa.string())
+    return time, batch["url"].fill_null(missing), batch["rank"].cast(pa.string()).fill_null(missing)
+
+
+def _aol(batch: pa.RecordBatch) -> pa.StringArray:
+    time, url, rank = _texts(batch, "")
+    return _glue(batch["user"], "\t", batch["query"], "\t", time, "\t", rank, "\t", url, "\n")
+
+
+def _csv(batch: pa.RecordBatch) -> pa.StringArray:
+    time, url, rank = _texts(batch, "")
+    query = pc.replace_substring(batch["query"], '"', '""')
+    return _glue(batch["user"], ",", time, ',"', query, '",', url, ",", rank, "\n")
+
+
+def _jsonl(batch: pa.RecordBatch) -> pa.StringArray:
+    time, _, rank = _texts(batch, "null")
+    query = pc.replace_substring(pc.replace_substring(batch["query"], "\\", "\\\\"), '"', '\\"')
+    url = _glue('"', batch["url"], '"').fill_null("null")
+    user = _glue('{"user": "', batch["user"], '", "time": "', time, '", "query": "', query)
+    return _glue(user, '", "url": ', url, ', "rank": ', rank, "}\n")

@@ -1,0 +1,109 @@
+"""The folder: every file that the manifest names, as it names it, and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from queryveil.files import folder
+from queryveil.verification import page
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge, quoted
+
+DOCUMENTS = (folder.DATASHEET, folder.REPORT)
+OPTIONAL = (folder.CROISSANT,)
+"""What the first releases did not have."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def checks(release: Path, manifest: Manifest) -> list[Check]:
+    files = manifest.section("files")
+    return [
+        judge(
+            "digests",
+            f"{len(files)} files have the size and SHA-256 stated",
+            lambda: _digests(release, files),
+        ),
+        judge(
+            "folder",
+            "the folder holds what the manifest names and nothing else",
+            lambda: _folder(release, files),
+        ),
+        judge(
+            "roles",
+            "every file named is a table or a document of the release",
+            lambda: _roles(files, manifest.section("tables")),
+        ),
+        judge(
+            "documents",
+            f"{' and '.join(DOCUMENTS)} are text",
+            lambda: _documents(release, files),
+        ),
+        judge(
+            "report-offline",
+            f"{folder.REPORT} refers to nothing outside the release",
+            lambda: _report(release, {folder.MANIFEST, *files}),
+        ),
+    ]
+
+
+def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
+    if not files:
+        yield "the manifest names no file"
+    for name, entry in files.items():
+        file = folder.file_inside(release, name)
+        if not folder.plain(name):
+            yield f"{quoted(name)} is not a plain file name"
+        elif not isinstance(entry, dict):
+            yield f"{quoted(name)} has no digest"
+        elif file is None:  # also a link, or what one would wait on, a pipe or a device
+            yield f"{quoted(name)} is missing"
+        elif type(entry.get("bytes")) is not int or file.stat().st_size != entry["bytes"]:
+            yield f"{quoted(name)} does not have the size stated"
+        elif not _SHA256.fullmatch(str(entry.get("sha256"))) or folder.digest(file) != entry["sha256"]:
+            yield f"{quoted(name)} does not have the SHA-256 stated"
+
+
+def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
+    for entry in sorted(release.iterdir()):
+        if entry.is_symlink():
+            yield f"{quoted(entry.name)} is a link"
+        elif not entry.is_file():
+            yield f"{quoted(entry.name)} is not a file"
+        elif entry.name not in {folder.MANIFEST, folder.SIGNATURE, *files}:
+            yield f"{quoted(entry.name)} is not named by the manifest"
+
+
+def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
+    of_tables = {folder.table_file(name) for name in tables}
+    for name in files:
+        if name not in of_tables and name not in (*DOCUMENTS, *OPTIONAL):
+            yield f"{quoted(name)} is neither a table nor a document"
+    for name in (*sorted(of_tables), *DOCUMENTS):
+        if name not in files:
+            yield f"{quoted(name)} is not among the files"
+
+
+def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:
+    for name in DOCUMENTS:
+        file = folder.file_inside(release, name)
+        if file is None:
+            # A document that is named and gone is the digests' finding; one that was never named is ours too.
+            if name not in files:
+                yield f"{name} is missing"
+            continue
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            yield f"{name} is not UTF-8"
+            continue
+        if not text.strip():
+            yield f"{name} is empty"
+
+
+def _report(release: Path, inside: set[str]) -> Iterator[str]:
+    file = folder.file_inside(release, folder.REPORT)
+    if file is not None:
+        yield from page.outside_references(file.read_text(encoding="utf-8", errors="replace"), inside)

@@ -1,0 +1,1 @@
+"""What is checked of the releases of one method alone."""

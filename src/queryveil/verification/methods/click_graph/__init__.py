@@ -1,0 +1,1 @@
+"""Checks of releases of the click graph."""

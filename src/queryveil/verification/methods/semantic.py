@@ -1,0 +1,342 @@
+"""Releases of semantic perturbation and of profile histograms: logs of (user, number, query) that hold labels only.
+
+That every text is a label of the stated domain is looked up in WordNet anew, by walking up from each label. Where a
+taxonomy came from a file, only the form of the rows can be checked. Whether the draws were made with the stated
+probabilities cannot be seen from one release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.language.taxonomy import Taxonomy
+from queryveil.verification import planned
+from queryveil.verification.crowds import columns_check, one_of, whole
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge, quoted
+from queryveil.verification.tables import Opened
+
+_LOG = {"user": pa.int64(), "number": pa.int64(), "query": pa.string()}
+_MOST = 10**6
+_ASSUMPTIONS = {
+    "parsed one by one": "how rows are parsed",
+    "account": "what a user is",
+    "without looking at the log": "where taxonomy and domain come from",
+}
+
+Rule = Callable[[Any], bool]
+
+
+def _epsilon(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and 0 < value <= _MOST
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_text, value))
+
+
+_SEMANTIC: dict[str, Rule] = {
+    "epsilon": _epsilon,
+    "criterion": one_of("sqc1", "sqc2", "nsqc"),
+    "domain": _text,
+    "topics": _texts,
+    "epsilon_per": one_of("user", "query"),
+    "max_phrases": whole(1, _MOST),
+    "keep_words": one_of("none", "function", "modifiers"),
+    "tight": lambda value: isinstance(value, bool),
+    "pad": lambda value: isinstance(value, bool),
+    "whole_queries": lambda value: isinstance(value, bool),
+}
+_HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
+_OPTIONAL = {"topics", "max_phrases", "whole_queries"}
+"""Left out where there is none; `whole_queries` by earlier versions, for which it was always false."""
+
+
+def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    given = manifest.section("parameters")
+    made = [
+        judge("parameters", _WITHIN, lambda: _semantic_parameters(given)),
+        judge("calibration", "the figures are those of the parameters", lambda: _semantic_figures(manifest)),
+        judge("promise", _PROMISED, lambda: _semantic_promise(given, manifest.section("guarantee"))),
+        columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
+    ]
+    padded = given.get("pad") is True
+    return made + _row_checks(manifest, opened, made, given.get("max_phrases"), padded=padded)
+
+
+def profile_histogram(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    given = manifest.section("parameters")
+    made = [
+        judge("parameters", _WITHIN, lambda: _parameters(given, _HISTOGRAM)),
+        judge("calibration", "the noise is that of the parameters", lambda: _histogram_figures(manifest)),
+        judge("promise", _PROMISED, lambda: _histogram_promise(given, manifest.section("guarantee"))),
+        columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
+    ]
+    return made + _row_checks(manifest, opened, made, given.get("max_queries"), padded=True)
+
+
+_WITHIN = "the parameters are those of the method, within their limits"
+_PROMISED = "kind, numbers, neighbours and caveats of the guarantee are those of the parameters"
+
+
+# -- parameters and figures ----------------------------------------------------------------------------------
+
+
+def _parameters(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> Iterator[str]:
+    yield from (f"there is no parameter {quoted(name)}" for name in given if name not in rules)
+    for name, holds in rules.items():
+        if name not in given:
+            if name not in _OPTIONAL:
+                yield f"'{name}' is missing"
+        elif not holds(given[name]):
+            yield f"'{name}' is out of its limits"
+
+
+def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
+    yield from _parameters(given, _SEMANTIC)
+    if given.get("pad") and (
+        "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
+    ):
+        yield "rows cannot be padded without a number of phrases, per topic, or with words kept"
+    if given.get("domain") == "per-topic" and "topics" not in given:
+        yield "a domain per topic has no topics"
+    if given.get("criterion") == "sqc2" and "topics" not in given:
+        yield "criterion sqc2 has no topics"
+    if given.get("whole_queries") and given.get("keep_words") != "none":
+        yield "whole queries have no words to keep"
+
+
+def _semantic_figures(manifest: Manifest) -> Iterator[str]:
+    given, figures = manifest.section("parameters"), manifest.section("calibration")
+    domains = [figures[label] for label in given["topics"]] if given["domain"] == "per-topic" else [figures]
+    for one in domains:
+        if type(one["concepts"]) is not int or one["concepts"] < 1:
+            yield "a domain has no concepts"
+        spread = one["max_sim"] - one["min_sim"] if given["criterion"] == "sqc1" else 1.0
+        if abs(one["sensitivity"] - spread) > 1e-12 or not 0 <= spread <= 1:
+            yield "the sensitivity is not that of the criterion"
+    each = figures.get("epsilon_per_phrase")
+    for one in domains:
+        yield from _nearness(one, given["epsilon"] if each is None else each)
+        yield from _certificate(one.get("certificate"), each if given["tight"] else None)
+    if given["epsilon_per"] == "query" or "max_phrases" in given:
+        most = given.get("max_phrases", 1)
+        if type(each) is not float or Fraction(each) * most > _total(given) * (1 + Fraction(1, 10**12)):
+            yield "the epsilon of a phrase is not a share of the whole"
+    elif each is not None:
+        yield "the epsilon of a phrase depends on the user and cannot be stated"
+
+
+def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
+    """That the shares of near draws are possible: no weight is above the true concept's, or below it by more than
+    a factor of e to the epsilon. Earlier versions stated none."""
+    if "drawn_true" not in figures:
+        return
+    shares = [figures[name] for name in planned.NEAR]
+    others = figures["concepts"] - 1
+    least, most = 1 / (1 + others), 1 / (1 + others * math.exp(-epsilon))
+    if not (
+        least * (1 - 1e-9) <= shares[0] <= most * (1 + 1e-9) and shares == sorted(shares) and shares[-1] <= 1
+    ):
+        yield "the shares of draws near the true concept are none that epsilon allows"
+
+
+def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
+    """Where the exponent was searched for: that the ratios stated are within epsilon. Sums are not added up anew."""
+    if epsilon is None or stated is None:
+        if epsilon is not None or stated is not None:
+            yield "there is a certificate without a search, or a search without a certificate"
+        return
+    loss = math.log(stated["ratio_of_weights"]) + math.log(stated["ratio_of_sums"])
+    if not (0 <= loss <= stated["log_ratio"] * (1 + 1e-9) <= epsilon * (1 + 2e-9)):
+        yield "the certificate does not show that epsilon holds"
+    if not math.log(stated["ratio_of_weights"]) <= stated["exponent"] * (1 + 1e-6) + 1e-9:
+        yield "the exponent is not that of the weights"
+
+
+def _histogram_figures(manifest: Manifest) -> Iterator[str]:
+    given, figures = manifest.section("parameters"), manifest.section("calibration")
+    if type(figures["concepts"]) is not int or figures["concepts"] < 1:
+        yield "the domain has no concepts"
+    if Fraction(figures["noise_scale"]) * Fraction(given["epsilon"]) < 2 * given["max_queries"]:
+        yield "the noise is less than hides a whole history"
+
+
+def _total(given: Mapping[str, Any]) -> Fraction:
+    """The epsilon that must be stated."""
+    many = given["epsilon_per"] == "query" and "max_phrases" in given
+    return Fraction(given["epsilon"]) * (given["max_phrases"] if many else 1)
+
+
+# -- the promise ---------------------------------------------------------------------------------------------
+
+
+def _promise(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterator[str]:
+    if guarantee.get("kind") != "pure-dp" or guarantee.get("delta") != 0:
+        yield "the guarantee is not pure differential privacy"
+    if guarantee.get("unit") != unit:
+        yield f"the guarantee is not per {unit}"
+    if guarantee.get("neighbours") != neighbours:
+        yield f"the guarantee does not compare '{neighbours}'"
+    yield from (f"the guarantee has '{name}'" for name in ("k", "implies", "parts") if name in guarantee)
+    yield from _said("assumptions", guarantee, _ASSUMPTIONS)
+
+
+def _said(where: str, guarantee: Mapping[str, Any], needed: Mapping[str, str]) -> Iterator[str]:
+    said = " ".join(guarantee.get(where) or ())
+    yield from (f"the {where} do not say {what}" for words, what in needed.items() if words not in said)
+
+
+def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
+    per_topic = given["domain"] == "per-topic"
+    per_query = given["epsilon_per"] == "query"
+    alone = per_query and "max_phrases" not in given
+    words_kept = given["keep_words"] != "none"
+    equal = [] if given["pad"] else ["shape"] + ["topics"] * per_topic + ["words"] * words_kept
+    neighbours = "replace-one-user" + ("-equal-" + "-and-".join(equal) if equal else "")
+    yield from _promise(guarantee, "phrase" if alone else "user", neighbours)
+    if Fraction(guarantee["epsilon"]) < _total(given) * (1 - Fraction(1, 10**12)):
+        yield "epsilon is below what the parameters cost"
+    needed = {}
+    if not given["pad"]:
+        needed["how many queries a user has"] = "that the number of queries is disclosed"
+        needed["not composable"] = "that it has no sum with others"
+    if words_kept:
+        needed["have no protection at all"] = "that kept words are not protected"
+    if per_topic:
+        needed["the topic of every phrase"] = "that topics are disclosed"
+    if per_query:
+        needed["m times epsilon"] = "what a user with many phrases has"
+    yield from _said("caveats", guarantee, needed)
+
+
+def _histogram_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
+    yield from _promise(guarantee, "user", "replace-one-user")
+    if Fraction(guarantee["epsilon"]) < Fraction(given["epsilon"]):
+        yield "epsilon is below what the parameters cost"
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def _row_checks(
+    manifest: Manifest, opened: Mapping[str, Opened], before: list[Check], most: int | None, *, padded: bool
+) -> list[Check]:
+    """What depends on figures or tables that another check has found wrong is left out, not passed."""
+    judgeable = all(check.passed for check in before if check.name in {"parameters", "columns"})
+    if not judgeable or "log" not in opened:
+        return []
+    table = opened["log"].table
+    made = [
+        judge("numbers", "users and their queries are numbered from 0, in order", lambda: _numbered(table)),
+        judge("labels", _labels_words(manifest), lambda: _labels(manifest, table)),
+    ]
+    # Words that were kept may have commas of their own.
+    given = manifest.section("parameters")
+    if given.get("keep_words", "none") == "none":
+        single = padded or given.get("whole_queries") is True
+        made.append(
+            judge(
+                "phrases",
+                _phrases_words(most, padded=padded, single=single),
+                lambda: _phrases(table, most, padded=padded, single=single),
+            )
+        )
+    return made
+
+
+def _numbered(table: pa.Table) -> Iterator[str]:
+    """Gaps, or another order, would be a place to tell more than which rows are one user's."""
+    users, numbers = (_integers(table[name]) for name in ("user", "number"))
+    if not len(users):
+        return
+    if users[0] != 0 or numbers[0] != 0:
+        yield "the first user or the first query is not 0"
+    steps = np.diff(users)
+    if ((steps != 0) & (steps != 1)).any():
+        yield "rows are not in the order of their users, or a number is left out"
+    if (numbers[1:] != np.where(steps == 0, numbers[:-1] + 1, 0)).any():
+        yield "a user's queries are not numbered one after another"
+
+
+def _labels_words(manifest: Manifest) -> str:
+    if manifest.section("parameters").get("keep_words", "none") != "none":
+        return "no text is empty; words of the log stand in them by choice, so that nothing else can be looked up"
+    if _of_wordnet(manifest):
+        return "every text is made of labels of concepts of the domain, and of nothing else"
+    return "no label is empty; the taxonomy is a file that is not here, so that labels cannot be looked up"
+
+
+def _of_wordnet(manifest: Manifest) -> bool:
+    return str(manifest.section("calibration").get("taxonomy", "")).startswith("WordNet")
+
+
+def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
+    given = manifest.section("parameters")
+    if given.get("keep_words", "none") != "none":
+        if pc.any(pc.equal(table["query"], "")).as_py():
+            yield "a text is empty"
+        return
+    found = pc.unique(pc.list_flatten(pc.split_pattern(table["query"], ", "))).to_pylist()
+    if any(not label for label in found):
+        yield "a text is empty, or has an empty label"
+    if not _of_wordnet(manifest):
+        return
+    nouns = Taxonomy.wordnet()
+    if manifest.section("calibration")["taxonomy"] != nouns.identity:
+        yield "the taxonomy is another edition of WordNet than the one here"
+        return
+    roots = {
+        nouns.named(label)
+        for label in (given["topics"] if given["domain"] == "per-topic" else [given["domain"]])
+    }
+    known: dict[int, bool] = {}
+    strange = sum(1 for label in found if label and not _below(nouns, nouns.named(label), roots, known))
+    if strange:
+        yield f"{strange} different texts are no labels of concepts of the domain"
+
+
+def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dict[int, bool]) -> bool:
+    """Whether one of the roots is reached by going up from a node."""
+    if node is None:
+        return False
+    if node not in known:
+        above = nouns.hypernyms.of(node).tolist()
+        known[node] = node in roots or any(_below(nouns, one, roots, known) for one in above)
+    return known[node]
+
+
+def _phrases_words(most: int | None, *, padded: bool, single: bool) -> str:
+    if padded:
+        return f"every user has exactly {most} queries of one phrase"
+    if single:
+        return "every query has one phrase" + (f", and no user has more than {most}" if most else "")
+    return f"no user has more than {most} phrases" if most else "every query has a phrase"
+
+
+def _phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -> Iterator[str]:
+    lengths = _integers(pc.add(pc.count_substring(table["query"], ", "), 1))
+    per_user = np.bincount(_integers(table["user"]), weights=lengths)
+    if single and (lengths != 1).any():
+        yield "a query has several phrases"
+    if padded and (per_user != most).any():
+        yield f"a user does not have {most} phrases"
+    elif most and (per_user > most).any():
+        yield f"a user has more than {most} phrases"
+
+
+def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    numbers: npt.NDArray[np.int64] = column.to_numpy().astype(np.int64)
+    return numbers

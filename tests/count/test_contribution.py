@@ -1,0 +1,128 @@
+"""The contribution bound: exactly min(m, distinct) items per user, chosen by that user's rows alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import queryveil as qv
+from queryveil.count import public_lists
+from queryveil.count.contribution import KEEP, Bound, bounded, counts
+from tests.conftest import at
+
+USERS, QUERIES = list("abcd"), [f"q{number}" for number in range(7)]
+ROWS = st.lists(
+    st.tuples(st.sampled_from(USERS), st.sampled_from(QUERIES), st.integers(0, 50)), min_size=1, max_size=60
+)
+Rows = list[tuple[str, str, int]]
+
+
+def log_of(rows: Rows, engine: object = "duckdb") -> qv.SearchLog:
+    user, query, minute = zip(*rows, strict=True)
+    return qv.read(
+        pa.table({"user": list(user), "query": list(query), "time": [at(one) for one in minute]}),
+        engine=engine,
+    )
+
+
+def kept(log: qv.SearchLog, bound: Bound, kind: str = "queries") -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for row in log.engine.arrow(bounded(log, qv.KINDS[kind], bound)).to_pylist():
+        item = tuple(row[column] for column in qv.KINDS[kind].columns)
+        assert item not in found.setdefault(row["user"], set()), "an item counts once per user"
+        found[row["user"]].add(item)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(ROWS, st.integers(1, 8), st.sampled_from(KEEP), st.sampled_from(["engine", "portable"]))
+def test_exactly_min_of_m_and_distinct_items_are_kept(rows: Rows, most: int, keep: str, key: str) -> None:
+    distinct = {user: {query for one, query, _ in rows if one == user} for user, _, _ in rows}
+    found = kept(log_of(rows), Bound(most=most, keep=keep, salt=b"s", order_key=key))
+    assert {user: len(items) for user, items in found.items()} == {
+        user: min(most, len(queries)) for user, queries in distinct.items()
+    }
+
+
+@settings(max_examples=20, deadline=None)
+@given(ROWS, ROWS, st.integers(1, 4), st.sampled_from(KEEP), st.sampled_from(["engine", "portable"]))
+def test_one_user_never_changes_what_another_keeps(
+    rows: Rows, other: Rows, most: int, keep: str, key: str
+) -> None:
+    bound = Bound(most=most, keep=keep, salt=b"s", order_key=key)
+    rest = [row for row in rows if row[0] != "a"] or [("b", "q0", 0)]
+    changed = [("a", query, minute) for _, query, minute in other]
+    before, after = kept(log_of([*rest, ("a", "q1", 1)]), bound), kept(log_of([*changed, *rest]), bound)
+    before.pop("a"), after.pop("a")
+    assert before == after
+
+
+def test_first_goes_by_time_and_frequent_by_repeats() -> None:
+    rows = [("a", "late", 9), ("a", "early", 1), ("a", "often", 5), ("a", "often", 6), ("a", "often", 7)]
+    log = log_of(rows)
+    assert kept(log, Bound(most=1, keep="first")) == {"a": {("early",)}}
+    assert kept(log, Bound(most=1, keep="frequent")) == {"a": {("often",)}}
+
+
+def test_click_rows_of_one_event_count_once_for_frequent() -> None:
+    table = pa.table(
+        {
+            "user": ["a"] * 5,
+            "query": ["clicked"] * 3 + ["asked"] * 2,
+            "time": [at(1)] * 3 + [at(2), at(3)],
+            "url": ["u", "v", "w", None, None],
+        }
+    )
+    assert kept(qv.read(table), Bound(most=1, keep="frequent")) == {"a": {("asked",)}}
+
+
+def test_the_window_and_the_aggregate_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(user, query, 0) for user in USERS for query in QUERIES]
+    bound = Bound(most=3, salt=b"s", order_key="portable")
+    fast = kept(log_of(rows), bound)
+    monkeypatch.setattr("queryveil.reading.engine.duckdb._BYTES_PER_KEPT_ITEM", 10**12)
+    assert kept(log_of(rows), bound) == fast
+
+
+def test_another_salt_keeps_others() -> None:
+    rows = [(user, query, 0) for user in USERS for query in QUERIES]
+    chosen = {str(kept(log_of(rows), Bound(most=3, salt=bytes([salt])))) for salt in range(8)}
+    assert len(chosen) > 1
+
+
+@pytest.mark.parametrize("kind", list(qv.KINDS))
+@pytest.mark.parametrize("keep", KEEP)
+def test_spark_and_duckdb_count_the_same(spark: object, generated: object, kind: str, keep: str) -> None:
+    """100,000 generated rows, all item kinds, every rule, one salt, portable key."""
+    bound = Bound(most=5, keep=keep, salt=b"fixed", order_key="portable")
+    histograms = []
+    for engine in ("duckdb", spark):
+        log = qv.read(generated, engine=engine)
+        columns = qv.KINDS[kind].columns
+        table = log.engine.arrow(counts(bounded(log, qv.KINDS[kind], bound), columns))
+        histograms.append(Counter({tuple(r[c] for c in columns): r["count"] for r in table.to_pylist()}))
+    assert histograms[0] == histograms[1]
+    assert len(histograms[0]) > 1_000
+    assert max(histograms[0].values()) > 5
+
+
+def test_time_is_needed_for_first() -> None:
+    log = qv.read(pa.table({"user": ["a"], "query": ["x"]}))
+    with pytest.raises(qv.InputError, match="'time' column"):
+        bounded(log, qv.KINDS["queries"], Bound(most=1, keep="first"))
+
+
+def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: object, generated: Path) -> None:
+    lists = public_lists.read(generated.with_name("results.tsv")).slice(0, 5_000)
+    bound = Bound(most=3, salt=b"fixed", order_key="portable")
+    found = [
+        public_lists.click_counts(qv.read(generated, engine=engine), lists, bound)
+        for engine in ("duckdb", spark)
+    ]
+    assert found[0].sum() > 1_000 and (found[0] == 0).any()
+    assert (found[0] == found[1]).all()

@@ -1,0 +1,103 @@
+"""Spark may be killed or run out of memory while it works: one sentence, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+import queryveil as qv
+from queryveil.reading.engine import Spark
+from tests.conftest import many
+
+KILLED = """
+import os, signal
+from pyspark import SparkContext
+from queryveil.show import cli
+from queryveil.reading.engine import Spark
+
+real = Spark.arrow
+
+def killed(self, table):
+    java = SparkContext._gateway.proc
+    if java.poll() is None:
+        os.kill(java.pid, signal.SIGKILL)
+        java.wait()
+    return real(self, table)
+
+Spark.arrow = killed
+cli.run()
+"""
+
+
+def test_a_java_process_that_is_killed_is_one_sentence(tmp_path: Path) -> None:
+    pq.write_table(many(60, ["apples", "pears"]), tmp_path / "log.parquet")
+    (tmp_path / "scratch").mkdir()
+    publish = "publish log.parquet --method k-query --k 5 --out out --engine spark"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *publish.split()],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path / "scratch")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5, done
+    assert done.stderr.startswith("Error: Spark was lost while it worked"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert {one.name for one in tmp_path.iterdir()} == {"log.parquet", "scratch"}
+    assert [one.name for one in (tmp_path / "scratch").iterdir() if one.name.startswith("queryveil-")] == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        Py4JError("An error occurred while calling o1.sql"),
+        ConnectionRefusedError(111, "Connection refused"),
+        ConnectionResetError(104, "Connection reset by peer"),
+        EOFError(),
+        PySparkException("Job aborted: ExecutorLostFailure (executor 1 exited): apples"),
+        PySparkException("Job 3 cancelled because SparkContext was shut down: apples"),
+        PySparkException("Python worker exited unexpectedly (crashed): apples"),
+    ],
+    ids=repr,
+)
+def test_whatever_says_that_spark_is_gone_is_the_same_sentence(error: Exception) -> None:
+    with pytest.raises(qv.CannotBeMet, match="Spark was lost while it worked") as told, Spark(None).errors():
+        raise error
+    assert "apples" not in str(told.value)
+
+
+def test_want_of_memory_in_spark_is_said_to_be_so() -> None:
+    with (
+        pytest.raises(qv.CannotBeMet, match="does not fit into Spark's memory") as told,
+        Spark(None).errors(),
+    ):
+        raise PySparkException("java.lang.OutOfMemoryError: Java heap space: apples")
+    assert "apples" not in str(told.value)
+
+
+def test_other_failures_of_spark_are_about_the_files() -> None:
+    with pytest.raises(qv.InputError, match="could not read or process the log"), Spark(None).errors():
+        raise PySparkException("not a Parquet file: apples")
+
+
+@pytest.mark.parametrize(
+    "method", ["read_parquet", "exact_texts", "keep", "drop", "arrow", "table", "register"]
+)
+def test_every_call_of_spark_is_guarded(method: str) -> None:
+    class Gone:
+        def __getattr__(self, name: str) -> object:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    columns = {"exact_texts": [["query"]]}.get(method, [])
+    given: object = [Path("log.parquet")] if method == "read_parquet" else Gone()
+    with pytest.raises(qv.CannotBeMet, match="Spark was lost"):
+        getattr(Spark(Gone()), method)(given, *columns)

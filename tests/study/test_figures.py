@@ -1,0 +1,136 @@
+"""Figures are drawn, need no network, and show hostile queries as text."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+import queryveil as qv
+from queryveil.charts import figures
+from queryveil.charts.figures import Scale, Words
+
+HOSTILE = "</script><script>alert(1)</script><!-- \u2028 & \"quoted\" 'query'"
+D, SHARE = Scale("d", "queries (d)", log=True, ticks=(1, 10, 100)), Scale("share", "released (%)")
+
+
+def png_size(file: Path) -> tuple[int, int]:
+    content = file.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", content[16:24])
+
+
+def is_blank(file: Path) -> bool:
+    """A drawn figure has many different bytes of pixels, an empty one a few."""
+    content, at, packed = file.read_bytes(), 8, b""
+    while at < len(content):
+        (size,) = struct.unpack(">I", content[at : at + 4])
+        if content[at + 4 : at + 8] == b"IDAT":
+            packed += content[at + 8 : at + 8 + size]
+        at += 12 + size
+    return len(set(zlib.decompress(packed))) < 20
+
+
+def chart(name: str = "tight", words: Words = Words("Most at d = 10", "lines: expected")) -> object:  # noqa: B008
+    rows = [{"d": d, "share": share, "by": name} for d, share in ((1, 2.0), (10, 5.0), (100, 1.0))]
+    return figures.curves(rows, rows, x=D, y=SHARE, by="by", by_title="threshold", words=words)
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would see of a page: tags, and the text of each script."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "script" and self.scripts:
+            self.scripts[-1] += data
+
+
+def test_a_figure_is_written_three_ways(tmp_path: Path) -> None:
+    files = figures.save(chart(), tmp_path, "share")
+    assert [file.name for file in files] == ["share.png", "share.svg", "share.html"]
+    width, height = png_size(files[0])
+    assert width > 800 and height > 600
+    assert not is_blank(files[0])
+    assert "Most at d = 10" in files[1].read_text()
+
+
+def test_the_look_at_pixels_can_fail(tmp_path: Path) -> None:
+    import vl_convert
+
+    nothing = {"mark": {"type": "point", "opacity": 0}, "data": {"values": [{}]}, "width": 400, "height": 300}
+    empty = tmp_path / "empty.png"
+    empty.write_bytes(vl_convert.vegalite_to_png(nothing | {"config": {"view": {"stroke": None}}}, scale=2))
+    assert is_blank(empty)
+
+
+@pytest.mark.parametrize("place", ["series", "title", "item"])
+def test_a_query_that_is_markup_stays_text(tmp_path: Path, place: str) -> None:
+    if place == "item":
+        rows = [{"match": HOSTILE, "side": side, "rank": 1} for side in ("log", "release")]
+        drawn = figures.ranks(
+            rows, item="match", side="side", rank="rank", words=Words("One"), y_title="rank"
+        )
+    elif place == "series":
+        drawn = chart(name=HOSTILE)
+    else:
+        drawn = chart(words=Words(HOSTILE))
+    png, svg, page = figures.save(drawn, tmp_path, "hostile")
+    text = page.read_text(encoding="utf-8")
+    found = Page(text)
+    assert text.count("</script") == 3, "the two programs and the chart end, and nothing else does"
+    assert [tag for tag, _ in found.tags].count("script") == 3
+    inside = found.scripts[1]
+    assert "<" not in inside
+    shown = json.dumps(json.loads(inside), ensure_ascii=False)
+    assert "</script><script>alert(1)</script><!--" in shown, "JSON reads it as it was"
+    assert "<script" not in svg.read_text(encoding="utf-8")
+    assert not is_blank(png)
+
+
+def test_a_page_asks_the_network_for_nothing(tmp_path: Path) -> None:
+    page = Page(figures.save(chart(), tmp_path, "alone")[2].read_text(encoding="utf-8"))
+    policy = next(attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv"))
+    assert policy is not None and policy.startswith("default-src 'none'")
+    assert not re.search(r"https?:|unsafe-eval|\*", policy)
+    for tag, attrs in page.tags:
+        assert tag not in ("link", "img", "iframe", "base", "object", "embed")
+        assert not attrs.keys() & {"src", "href", "srcset", "action"}, tag
+    spec = json.loads(page.scripts[1])
+    assert not re.search(r'"url":', json.dumps(spec)), "the data is inside"
+
+
+def test_series_differ_in_more_than_colour(tmp_path: Path) -> None:
+    rows = [{"d": d, "share": d / 10, "by": by} for by in ("tight", "paper") for d in (1, 10, 100)]
+    drawn = figures.curves(rows, rows, x=D, y=SHARE, by="by", by_title="threshold", words=Words("Two"))
+    spec = json.dumps(drawn.to_dict())
+    assert '"strokeDash"' in spec and '"shape"' in spec
+    svg = figures.save(drawn, tmp_path, "two")[1].read_text()
+    assert len(set(re.findall(r'stroke-dasharray="([\d,.]+)"', svg))) >= 2
+    many = [{"d": 1, "share": 1.0, "by": str(number)} for number in range(figures.MOST_SERIES + 1)]
+    with pytest.raises(qv.UsageError, match="series apart"):
+        figures.curves(many, [], x=D, y=SHARE, by="by", by_title="", words=Words("Too many"))
+
+
+def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(qv.UsageError) as refused:
+        qv.compare(None, "release-probability", out=tmp_path / "out")
+    assert refused.value.hint == "install queryveil[figures]"
+    assert list(tmp_path.iterdir()) == [], "it was refused before any work"
