@@ -6,8 +6,8 @@ Planted: a generated log whose secrets are known. Names with an address, an illn
 as persons; addresses and illnesses stand beside a town and a state, a place; mail addresses, cards, national ids and
 phone numbers are identifiers. Precision of persons is of the generator's own queries about people, which name one by
 construction: whatever else is taken for a person is wrong, or is a town or brand that looks like one. Checked: the
-queries of tests/language/spotting/checked.tsv. Speed: different queries per second of processor time, one core, words looked
-up for the first time (cold) and known already (warm); loading the lists is told apart.
+queries of tests/language/spotting/checked.tsv. Speed: different queries per second of processor time, one core, words
+looked up for the first time (cold) and known already (warm); loading the lists is told apart.
 """
 
 from __future__ import annotations

@@ -202,13 +202,12 @@ def test_weights_decide_by_their_running_sums() -> None:
 
 # Packages that never touch a release: they invent logs, attack, or simulate.
 NOT_FOR_PRIVACY = (
-    "generator/",
-    "synthesis/",
-    "studies/profiles.py",
-    "attacks/exposure.py",
-    "attacks/linkage.py",
-    "inversion/",
-    "spotting/counting.py",
+    "synthetic/",
+    "study/profiles.py",
+    "attack/exposure/exposure.py",
+    "attack/linkage.py",
+    "attack/inversion/",
+    "language/spotting/counting.py",
 )
 
 

@@ -113,8 +113,8 @@ PATTERNS = patterns()
 
 
 def test_patterns_are_found() -> None:
-    for name in ("identifiers._EMAIL[0]", "identifiers._NATIONAL_IDS[3]", "language.phrases._PHRASE[0]"):
-        assert f"queryveil.{name}" in PATTERNS
+    for name in ("identifiers._EMAIL[0]", "identifiers._NATIONAL_IDS[3]", "concepts.phrases._PHRASE[0]"):
+        assert f"queryveil.language.{name}" in PATTERNS
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -169,7 +169,7 @@ class Source:
 
 
 class Reader(Protocol):
-    """One source format; registered by one line in `readers/__init__.py`."""
+    """One source format; registered by one line in `reading/formats/__init__.py`."""
 
     name: ClassVar[str]
     help: ClassVar[str]

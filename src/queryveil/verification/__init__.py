@@ -1,9 +1,10 @@
 """Check a release on its own, as its reader would: without the log.
 
 Digests, thresholds, figures and the guarantee are computed anew, by code that shares only the schema of a release
-folder (queryveil.files.folder) with the writer, so that an error of the writer's is caught and not repeated. Sentences and
-documents have no second computation: they are written again by the writer's own code (planned, rebuilt) and compared.
-Every field of every file is so either computed, or on the short list of what cannot be checked (unchecked).
+folder (queryveil.files.folder) with the writer, so that an error of the writer's is caught and not repeated.
+Sentences and documents have no second computation: they are written again by the writer's own code (planned, rebuilt)
+and compared. Every field of every file is so either computed, or on the short list of what cannot be checked
+(unchecked).
 
 May import: errors, parameters, files, language, privacy, mechanisms, release.
 """
