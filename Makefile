@@ -37,7 +37,7 @@ demo: setup
 
 lint: setup-dev
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/mypy
 
 test: setup-dev lint

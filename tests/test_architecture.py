@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ import queryveil
 
 SOURCE = Path(queryveil.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
+TESTS = Path(__file__).parent
+SCRIPT = TESTS.parent / "scripts" / "import_graph.py"
 
 ROOMS = sorted(folder.name for folder in SOURCE.iterdir() if (folder / "__init__.py").is_file())
 PARTS = {"errors": set[str](), "parameters": {"errors"}}
@@ -63,6 +68,59 @@ def test_rooms_stand_one_above_the_other() -> None:
         assert ready, f"these import each other: {sorted(left)}"
         placed |= ready
         left = {room: below for room, below in left.items() if room not in ready}
+
+
+def run_script(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False)
+
+
+def test_the_import_graph_has_no_circle_and_no_arrow_upwards() -> None:
+    done = run_script()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+WRONG = {
+    "upward arrow": {"low/a.py": "from queryveil.high import b\n"},
+    "circle of modules": {
+        "low/a.py": "from queryveil.low import b\n",
+        "low/b.py": "import queryveil.low.a\n",
+    },
+    "hides a circle": {
+        "low/a.py": "from queryveil.low import b\n",
+        "low/b.py": "def later():\n    from queryveil.low.a import x\n",
+    },
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_the_import_graph_sees_what_is_wrong(fault: str, tmp_path: Path) -> None:
+    package = {
+        "low/__init__.py": '"""Low.\n\nMay import: errors.\n"""\n',
+        "high/__init__.py": '"""High.\n\nMay import: errors, low.\n"""\n',
+        "high/b.py": "from queryveil.low import a\n",
+        "low/a.py": "",
+    }
+    for given, clean in ((package, True), (package | WRONG[fault], False)):
+        for name, text in given.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text)
+        done = run_script("--source", str(tmp_path))
+        assert done.returncode == (0 if clean else 1), done.stderr
+        assert (fault in done.stdout) is not clean
+
+
+def test_picture_and_tables_are_those_of_the_code(tmp_path: Path) -> None:
+    graph = runpy.run_path(str(SCRIPT))
+    files = graph["modules"](SOURCE)
+    made = graph["written"](graph["rooms"](SOURCE, files), graph["arrows"](files))
+    stale = [path.name for path, text in made.items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run python scripts/import_graph.py --write"
+
+
+def test_tests_stand_in_the_same_rooms() -> None:
+    here = {folder.name for folder in TESTS.iterdir() if (folder / "__init__.py").is_file()}
+    assert here - {"contract", "statistical", "browser", "docs"} <= set(ROOMS)
+    assert [file.name for file in TESTS.glob("test_*.py")] == [Path(__file__).name]
 
 
 def test_the_verifier_computes_numbers_on_its_own() -> None:

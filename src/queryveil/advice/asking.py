@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Progress, Purpose, Wanted
+from queryveil.advice.registry import PURPOSES
 from queryveil.errors import UsageError, instead
 from queryveil.privacy.strength import delta_limit
 from queryveil.reading.log import SearchLog
@@ -61,8 +62,6 @@ def _refuse_large_delta(delta: float, users: int) -> None:
 
 def find_purpose(name: str | Purpose) -> Purpose:
     """The purpose of that name."""
-    from queryveil.advice import PURPOSES
-
     if not isinstance(name, str):
         return name
     if name not in PURPOSES:

@@ -1,7 +1,7 @@
-"""Attacks: one file each, registered by one line below.
+"""Attacks logs and releases, each time beside a control.
 
-An attack is a frozen dataclass whose fields are its declared parameters. It runs beside a control and reports how
-much more often it succeeds; the command line follows from the declaration.
+An attack is a frozen dataclass whose fields are its declared parameters; one file each, registered by one line below.
+It reports how much more often it succeeds than its control. The command line follows from the declaration.
 
 May import: errors, parameters, files, reading, privacy, language, mechanisms, release, synthetic, measure.
 """

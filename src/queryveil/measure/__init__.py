@@ -1,7 +1,7 @@
-"""What a release is still good for: one file per family of measures, registered by one line below.
+"""Measures how exposed a log is, and what a release is still good for.
 
 A measure is a value whose text is its name (`coverage@100`). It takes the original and a release, and returns
-figures with a unit and a direction. Adding one is one file and one line.
+figures with a unit and a direction. Adding one is one file and one line below.
 
 May import: errors, parameters, files, reading, count, language, mechanisms, release.
 """

@@ -1,8 +1,8 @@
-"""Mechanisms: one file each, registered by one line below.
+"""Protects people: each mechanism says what it promises before any data is read, then turns a log into tables.
 
-A mechanism is a frozen dataclass whose fields are its declared parameters. It can say what it promises without
-any data (`plan`), and turn a log into tables (`protect`). Command line, web form, contract tests, data sheet
-and docs follow from the declaration.
+A mechanism is a frozen dataclass whose fields are its declared parameters; one file or package each, registered by one
+line below. It can say what it promises without any data (`plan`), and turn a log into tables (`protect`). Command
+line, contract tests, data sheet and docs follow from the declaration.
 
 May import: errors, parameters, reading, count, privacy, language.
 """

@@ -1,4 +1,4 @@
-"""Studies: the papers' experiments, declared, and run on any log with one call.
+"""Runs the experiments of the papers on any log, each from its declaration.
 
 A study says what varies, what is measured, how often and in which figures, and checks the shapes that are
 expected of the result. `compare` runs one.
