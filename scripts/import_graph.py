@@ -81,7 +81,7 @@ def _public(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "qv":
             home = queryveil._HOME.get(node.attr)
-            yield from [(home, PUBLIC)] if home else []
+            yield from [(home.removeprefix("queryveil."), PUBLIC)] if home else []
 
 
 def _imports(node: ast.AST, when: str, files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
