@@ -30,7 +30,7 @@ def main() -> None:
 def measured(log: qv.SearchLog, trials: int, epsilon: float) -> dict[str, Any]:
     """One method after the other, so that each has its own time; then linkage on the same log."""
     found: dict[str, Any] = {"rows": log.rows, "users": log.users, "trials": trials, "methods": []}
-    for method in qv.ActiveAttack().methods:
+    for method in (*qv.ActiveAttack().methods, "clump", "partition"):
         start = time.perf_counter()
         made = qv.ActiveAttack(methods=(method,), trials=trials, epsilon=epsilon).run(log)
         seconds = round(time.perf_counter() - start, 1)

@@ -5,9 +5,11 @@ Type checkers read it as it is; `__init__.py` takes from it where each name live
 
 from queryveil.advice import PURPOSES as PURPOSES
 from queryveil.advice import Advice as Advice
+from queryveil.advice import Proposal as Proposal
 from queryveil.advice import Wanted as Wanted
 from queryveil.advice import advise as advise
 from queryveil.advice import find_purpose as find_purpose
+from queryveil.advice import propose as propose
 from queryveil.advice import wanted as wanted
 from queryveil.attack import ATTACKS as ATTACKS
 from queryveil.attack import ActiveAttack as ActiveAttack

@@ -10,7 +10,19 @@ May import: errors, parameters, files, charts, reading, count, privacy, mechanis
 from __future__ import annotations
 
 from queryveil.advice.asking import advise, find_purpose, wanted
+from queryveil.advice.proposal import Proposal, propose
 from queryveil.advice.purpose import Advice, Option, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
 
-__all__ = ["PURPOSES", "Advice", "Option", "Purpose", "Wanted", "advise", "find_purpose", "wanted"]
+__all__ = [
+    "PURPOSES",
+    "Advice",
+    "Option",
+    "Proposal",
+    "Purpose",
+    "Wanted",
+    "advise",
+    "find_purpose",
+    "propose",
+    "wanted",
+]

@@ -67,10 +67,11 @@ class Option:
     def at(self) -> Any:
         return getattr(self.mechanism, self.varied)
 
-    def command(self, log: str = "LOG", reading: Sequence[str] = ()) -> str:
+    def command(self, log: str = "LOG", reading: Sequence[str] = (), out: str = "DIR") -> str:
         """What to type, quoted for a shell; only parameters that are not their defaults.
 
-        `reading` are the words that say how the log is read, like `--columns` and what follows it.
+        `reading` are the words that say how the log is read, like `--columns` and what follows it; `out` is where the
+        release goes.
         """
         words = ["queryveil", "publish", log, *reading, "--method", self.method]
         for one in parameters(type(self.mechanism)):
@@ -78,7 +79,7 @@ class Option:
             if value is None or value == one.default:
                 continue
             words += [one.flag] if value is True else [one.flag, _typed(value)]
-        return shlex.join([*words, "--out", "DIR"])
+        return shlex.join([*words, "--out", out])
 
     def as_dict(self, log: str = "LOG", reading: Sequence[str] = ()) -> dict[str, Any]:
         return {

@@ -65,13 +65,12 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say()
     say("2. Its risk   (queryveil inspect)")
     log = qv.read(made.path)
-    found = qv.inspect(log)
+    found, proposal = qv.inspect(log), qv.propose(log)
     if not as_json:
-        inspect.show(found, str(made.path))
+        inspect.show(found, proposal, str(made.path))
     say()
     say("3. A private release   (queryveil publish)")
-    delta = float(inspect.fitting_delta(made.users))
-    method = qv.Zealous(epsilon=2, delta=delta, max_items=1, promise="approximate")
+    method = qv.Zealous(epsilon=2, delta=proposal.delta, max_items=1, promise="approximate")
     told = None if as_json else console.labelled
     release = qv.publish(log, method, items="queries", out=out / "release", told=told)
     if not as_json:

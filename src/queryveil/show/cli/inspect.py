@@ -31,19 +31,14 @@ def inspect(**given: Any) -> None:
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("counting"):
-        found = qv.inspect(log)
+        found, proposal = qv.inspect(log), qv.propose(log)
     if given["as_json"]:
-        console.as_json(found.as_dict())
+        console.as_json(found.as_dict() | {"proposal": proposal.as_dict(given["log"], reading)})
     else:
-        show(found, given["log"], reading)
+        show(found, proposal, given["log"], reading)
 
 
-def fitting_delta(users: int) -> str:
-    """A delta to begin with: a millionth, or a tenth of one in the number of users if that is less."""
-    return f"1e-{max(6, len(str(users)) + 1)}"
-
-
-def show(found: qv.Inspection, log: str, reading: Sequence[str] = ()) -> None:
+def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequence[str] = ()) -> None:
     rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
     console.labelled(
         "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
@@ -74,19 +69,18 @@ def show(found: qv.Inspection, log: str, reading: Sequence[str] = ()) -> None:
     if found.exposure is not None:
         console.labelled("Exposure", _exposed(found.exposure))
     console.line()
-    # One item per user publishes most, and words are shared by more people than whole queries are.
-    asked = [
-        "--method",
-        "zealous",
-        "--items",
-        "keywords",
-        "--epsilon",
-        "1",
-        "--delta",
-        fitting_delta(found.users),
-    ]
-    asked += ["--max-items", "1", "--guarantee", "approximate", "--out", "release"]
-    console.typed("Next", shlex.join(["queryveil", "publish", log, *reading, *asked]))
+    _next(proposal, log, reading)
+
+
+def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
+    """A command that is expected to publish something; or that there is none, and where to ask further."""
+    if proposal.option is not None:
+        console.typed("Next", proposal.option.command(log, reading, "release"))
+        console.labelled("", proposal.verdict)
+        return
+    console.labelled("Next", f"{proposal.verdict} What a larger epsilon would give:")
+    asked = ["--purpose", "coverage", "--epsilon", "4"]
+    console.typed("", shlex.join(["queryveil", "advise", log, *reading, *asked]))
 
 
 def _exposed(found: dict[str, Any]) -> str:

@@ -1,0 +1,111 @@
+"""What to publish first: the strongest of a few settings that is expected to publish enough to be of use.
+
+`inspect` ends with it. It looks at the log, as all that `inspect` says does: it is for the curator alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from queryveil.advice.asking import MOST_USERS
+from queryveil.advice.pilot import Pilot
+from queryveil.advice.purpose import LEAST_PUBLISHED, Option
+from queryveil.mechanisms import Zealous
+from queryveil.reading.log import SearchLog
+
+_EPSILONS = (1.0, 2.0)
+"""Strong enough to recommend without a question: at 2 a reader learns "a limited amount", above it possibly much."""
+_KINDS = ("keywords", "queries")
+"""Words are shared by more people than whole queries are, so they come first."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A first release, or that none would be of use. It comes from the raw log: for its curator alone."""
+
+    tried: tuple[Option, ...]
+    """From the strongest promise to the weakest, up to the first that publishes enough."""
+    delta: float
+    """A delta that fits the number of users."""
+
+    @property
+    def option(self) -> Option | None:
+        """What is proposed; None if no setting is expected to publish enough."""
+        return next((one for one in self.tried if self._expected(one) >= LEAST_PUBLISHED), None)
+
+    @property
+    def verdict(self) -> str:
+        """What to expect of it, and what was looked at."""
+        best = max(self.tried, key=self._expected, default=None)
+        if best is None:
+            return "Nothing can be published from a log without users."
+        much = self._expected(best)
+        if self.option is None:
+            few = f"about {much:.1f}" if much >= 0.1 else "hardly any"
+            return (
+                "Nothing useful can be published from this log with a strong guarantee: up to epsilon "
+                f"{max(_EPSILONS):g}, the best setting would publish {few} {best.label}, fewer than "
+                f"{LEAST_PUBLISHED}. More users would help, which a longer log may have."
+            )
+        return (
+            f"It is expected to publish about {much:,.0f} {best.label}. This was chosen by looking at the log, among "
+            f"{len(_EPSILONS) * len(_KINDS)} settings, which no guarantee covers."
+        )
+
+    @staticmethod
+    def _expected(option: Option) -> float:
+        return option.figures["published"] or 0.0
+
+    def as_dict(self, log: str = "LOG", reading: Sequence[str] = ()) -> dict[str, Any]:
+        """`log` and `reading` are what the log is called, and how it is read, in a command."""
+        proposed = self.option.as_dict(log, reading) if self.option else None
+        return {"verdict": self.verdict, "proposed": proposed}
+
+
+def propose(log: SearchLog, *, most_users: int = MOST_USERS) -> Proposal:
+    """The first release of a log that is worth a try, from at most `most_users` of its users.
+
+    Its figures are for the curator alone, and choosing by them is covered by no guarantee.
+    """
+    delta = _fitting_delta(log.users)
+    if not log.users:
+        return Proposal((), delta)
+    with log.unchanged():
+        return Proposal(tuple(_tried(Pilot.of(log, most_users), delta)), delta)
+
+
+def _tried(pilot: Pilot, delta: float) -> Iterator[Option]:
+    kept = {kind: pilot.kept(kind, 1)["count"].to_numpy() for kind in _KINDS}
+    for epsilon in _EPSILONS:
+        for kind in _KINDS:
+            # One item per user publishes most: thresholds grow faster than what more items bring.
+            method = Zealous(
+                epsilon=epsilon,
+                delta=delta,
+                max_items=1,
+                items=(kind,),
+                promise="approximate",
+            )
+            plan = method.plan(users=pilot.all_users).calibration
+            published = expected(kept[kind], plan["noise_scale"], plan["threshold"], plan["second_threshold"])
+            yield Option(method, "epsilon", {"published": published}, label=kind)
+            if published >= LEAST_PUBLISHED:
+                return
+
+
+def _fitting_delta(users: int) -> float:
+    """A delta to begin with: a millionth, or a tenth of one in the number of users if that is less."""
+    return float(f"1e-{max(6, len(str(users)) + 1)}")
+
+
+def expected(counts: np.ndarray, scale: float, tau: int, top: int) -> float:
+    """How many items pass on average: those of `tau` users whose count with discrete Laplace noise is above `top`."""
+    ratio = math.exp(-1 / scale)
+    needed = np.asarray(top + 1 - counts[counts >= tau], dtype=np.float64)
+    tail = ratio ** np.abs(np.where(needed > 0, needed, needed - 1)) / (1 + ratio)
+    return float(np.where(needed > 0, tail, 1 - tail).sum())
