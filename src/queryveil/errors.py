@@ -91,8 +91,14 @@ class OutputError(QueryveilError):
 def instead(given: object, known: Iterable[str], more: str = "", *, most: int = 1) -> str:
     """The way out of a name that does not exist: the nearest that do, `most` of them, or else all names."""
     names = list(known)
-    near = difflib.get_close_matches(str(given).strip().lower(), names, n=most)
-    return f"did you mean {' or '.join(near)}" if near else f"use one of {', '.join(names)}{more}"
+    return nearest(given, names, most=most) or f"use one of {', '.join(names)}{more}"
+
+
+def nearest(given: object, known: Iterable[str], *, most: int = 1) -> str:
+    """A question that names the nearest of the known names, nothing if none is near."""
+    by_case = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(given).strip().lower(), list(by_case), n=most)
+    return f"did you mean {' or '.join(by_case[one] for one in near)}?" if near else ""
 
 
 def shown_address(address: str) -> str:

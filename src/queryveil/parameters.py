@@ -21,12 +21,22 @@ from queryveil.errors import UsageError, instead
 _MISSING = dataclasses.MISSING
 _KEY = "queryveil"
 
+PROMISES = "What it promises"
+COUNTED = "What is counted"
+METHOD = "How it is done"
+READING = "Reading the log"
+OUTPUT = "Output"
+GROUPS = (PROMISES, COUNTED, METHOD, READING, OUTPUT)
+"""What a parameter is about, in the order in which help and forms show it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What is known of one parameter beyond its Python type."""
 
     help: str
+    group: str = METHOD
+    """What it is about, one of `GROUPS`: parameters of a group stand together in help."""
     gt: float | None = None
     ge: float | None = None
     lt: float | None = None
@@ -34,6 +44,8 @@ class Declaration:
     choices: tuple[str, ...] | None = None
     flag: str | None = None
     """Name of the command-line option where it is not the field's own."""
+    was: str | None = None
+    """The field's name in earlier versions, which is still understood."""
     short: str | None = None
     """A short form of the command-line option beside the long one, such as -n."""
     path: bool = False
@@ -63,7 +75,15 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        return self.declaration.flag or "--" + self.name.replace("_", "-")
+        return self.declaration.flag or _flag(self.name)
+
+    @property
+    def former_flag(self) -> str | None:
+        return _flag(self.declaration.was) if self.declaration.was else None
+
+    def limits(self, *, below: float = math.inf) -> str:
+        """Which values it may have, in a few words; without limits that nobody comes near, from `below` on."""
+        return _limits(self.declaration, below)
 
     @property
     def help(self) -> str:
@@ -158,11 +178,15 @@ def _wrong(parameter: Parameter, value: object) -> UsageError:
     )
 
 
-def _limits(rule: Declaration) -> str:
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _limits(rule: Declaration, below: float = math.inf) -> str:
     if rule.choices:
         return "out of " + ", ".join(rule.choices)
     signs = ((">", rule.gt), (">=", rule.ge), ("<", rule.lt), ("<=", rule.le))
-    return " and ".join(f"{sign} {limit:g}" for sign, limit in signs if limit is not None)
+    return " and ".join(f"{sign} {limit:g}" for sign, limit in signs if limit is not None and limit < below)
 
 
 def _scalar(hint: Any) -> tuple[type, bool]:

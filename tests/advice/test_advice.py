@@ -53,7 +53,8 @@ def taken(*options: Option) -> None:
     path = "a log's  copy.parquet"
     for option in {(one.method, one.varied): one for one in options}.values():
         name, *words = shlex.split(option.command(path))
-        assert name == "queryveil" and words[:2] == ["publish", path] and words[-2:] == ["--out", "DIR"]
+        assert (name, *words[:3]) == ("queryveil", "publish", option.method, path)
+        assert words[-2:] == ["--out", "DIR"]
         reached = qv.UsageError("as far as here", "")
         with (
             mock.patch.object(qv, "read") as read,
@@ -219,7 +220,7 @@ def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
     script = f"printf '%s\\n' {printed}\n"
     taken = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
     words = taken.stdout.splitlines()
-    assert words[:3] == ["queryveil", "publish", str(path)] and words[-2:] == ["--out", "DIR"]
+    assert words[:4] == ["queryveil", "publish", "zealous", str(path)] and words[-2:] == ["--out", "DIR"]
 
 
 READ = {

@@ -33,7 +33,7 @@ class GraphPurpose:
     score: str
     reformulations: bool = False
     items: str = "queries"
-    instead: str = "keywords instead of queries (publish --method zealous --items keywords)"
+    instead: str = "keywords instead of queries (publish zealous --items keywords)"
     higher: bool = True
     top: int = 100
     most_users: int = 10**9

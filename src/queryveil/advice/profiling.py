@@ -95,7 +95,7 @@ class ProfilingPurpose:
         except CannotBeMet:
             raise CannotBeMet(
                 "WordNet, by which profiles are judged, has concepts for hardly any word of this log",
-                "publish with --method semantic and a --taxonomy that knows its words",
+                "use publish semantic with a --taxonomy that knows its words",
             ) from None
 
     def remarks(self, advice: Advice) -> Sequence[str]:

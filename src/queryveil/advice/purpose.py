@@ -73,7 +73,7 @@ class Option:
         `reading` are the words that say how the log is read, like `--columns` and what follows it; `out` is where the
         release goes.
         """
-        words = ["queryveil", "publish", log, *reading, "--method", self.method]
+        words = ["queryveil", "publish", self.method, log, *reading]
         for one in parameters(type(self.mechanism)):
             value = getattr(self.mechanism, one.name)
             if value is None or value == one.default:

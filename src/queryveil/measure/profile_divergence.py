@@ -48,7 +48,7 @@ class ProfileDivergence(Measure):
         if table is None or not {"user", "query"} <= set(table.column_names):
             return (
                 "it has no users with concepts for queries",
-                "publish with --method semantic or profile-histogram",
+                "use publish semantic or publish profile-histogram",
             )
         if release.release.plan.calibration.get("taxonomy") != Taxonomy.wordnet().identity:
             return (

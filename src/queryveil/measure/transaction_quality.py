@@ -49,7 +49,7 @@ class TransactionQuality(Measure):
         known = release.release.plan.parameters.get(_TABLE) in TRANSACTIONS
         if known and _TABLE in release.release.tables:
             return None
-        return "it has no transactions of concepts", "publish with --method clump or partition"
+        return "it has no transactions of concepts", "use publish clump or publish partition"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         parameters = release.release.plan.parameters

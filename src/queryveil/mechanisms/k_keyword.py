@@ -23,7 +23,7 @@ from queryveil.mechanisms.base import (
     need_users,
     public_parameters,
 )
-from queryveil.parameters import param, validate
+from queryveil.parameters import PROMISES, param, validate
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.reading.engine import Engine
 from queryveil.reading.log import SearchLog
@@ -51,12 +51,15 @@ _CAVEATS = (
 
 @dataclass(frozen=True, kw_only=True)
 class KKeyword:
-    """Publish the words that at least k users have, the rarer ones as prefixes that k users share."""
+    """Words that at least k users have, rarer ones as prefixes.
+
+    Publish the words that at least k users have, the rarer ones as prefixes that k users share.
+    """
 
     name: ClassVar[str] = "k-keyword"
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 
     def __post_init__(self) -> None:
         validate(self)

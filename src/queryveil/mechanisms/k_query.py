@@ -22,7 +22,7 @@ from queryveil.mechanisms.base import (
     need_users,
     public_parameters,
 )
-from queryveil.parameters import param, validate
+from queryveil.parameters import PROMISES, param, validate
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.reading.log import SearchLog
 
@@ -42,12 +42,15 @@ _CAVEATS = (
 
 @dataclass(frozen=True, kw_only=True)
 class KQuery:
-    """Publish the queries that at least k users posed, by session, with random numbers in place of users."""
+    """Queries that at least k users posed, by session.
+
+    Publish the queries that at least k users posed, by session, with random numbers in place of users.
+    """
 
     name: ClassVar[str] = "k-query"
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 
     def __post_init__(self) -> None:
         validate(self)

@@ -22,7 +22,7 @@ from queryveil.mechanisms.semantic.draws import NSQC
 from queryveil.mechanisms.semantic.mapping import drawn
 from queryveil.mechanisms.semantic.rows import Phrases, Tally
 from queryveil.mechanisms.semantic.table import Rows
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.guarantee import PURE, REPLACE, Guarantee
 from queryveil.privacy.noise import Noise
@@ -38,21 +38,31 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileHistogram:
-    """Publish for every user queries drawn from a noisy histogram of their concepts; for comparisons."""
+    """Queries drawn from noisy histograms of users' concepts.
+
+    Publish for every user queries drawn from a noisy histogram of their concepts; for comparisons.
+    """
 
     name: ClassVar[str] = "profile-histogram"
     needs_users: ClassVar[bool] = False
 
-    epsilon: float = param("privacy loss per user", gt=0, le=1e6)
+    epsilon: float = param("privacy loss per user", gt=0, le=1e6, group=PROMISES)
     max_queries: int = param(
-        "phrases that count of each user, the first ones, and queries that each gets", ge=1, le=_MOST_QUERIES
+        "phrases that count of each user, the first ones, and queries that each gets",
+        ge=1,
+        le=_MOST_QUERIES,
+        group=COUNTED,
     )
     domain: str | None = param(
         "concept that all counted ones are a kind of; abstraction, or the file's root, if left out",
         default=None,
+        group=COUNTED,
     )
     taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+        "file of child and parent in two columns; WordNet's nouns if left out",
+        path=True,
+        default=None,
+        group=COUNTED,
     )
 
     def __post_init__(self) -> None:

@@ -41,7 +41,10 @@ _CAVEATS = (
 
 @dataclass(frozen=True, kw_only=True)
 class TokenHash:
-    """Replace every word by a keyed hash of it, which promises nothing; for attacks and comparisons."""
+    """Hashes in place of words. It promises nothing.
+
+    Replace every word by a keyed hash of it, which promises nothing; for attacks and comparisons.
+    """
 
     name: ClassVar[str] = "token-hash"
     needs_users: ClassVar[bool] = False

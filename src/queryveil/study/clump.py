@@ -1,6 +1,6 @@
 """What Clump and Partition keep of k-anonymous transactions: against k and the number of users, and against r.
 
-The transactions are users' merged words as WordNet concepts, as `publish --method clump` makes them. Smaller sets are
+The transactions are users' merged words as WordNet concepts, as `publish clump` makes them. Smaller sets are
 every so many-th user of the log.
 """
 

@@ -47,7 +47,7 @@ class Hashed:
 
     @classmethod
     def of(cls, reference: SearchLog, original: SearchLog) -> Hashed:
-        """Hash the second log as `publish --method token-hash` does, and forget which is which but for the truth."""
+        """Hash the second log as `publish token-hash` does, and forget which is which but for the truth."""
         release = publish(original, TokenHash(sessions="drop"), i_understand=True)
         words = dict(
             zip(*(release.private["token-map"][name].to_pylist() for name in ("hash", "token")), strict=True)

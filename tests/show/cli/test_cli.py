@@ -267,27 +267,7 @@ def test_demo_as_a_document() -> None:
     assert Path(shown["release"], "report.html").exists()
 
 
-# -- help ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "demo",
-        "generate",
-        "inspect",
-        "plan zealous",
-        "publish",
-        "release verify",
-        "ledger open",
-        "ledger show",
-    ],
-)
-def test_every_command_has_help_and_takes_json(words: str) -> None:
-    said = done(*words.split(), "--help").out
-    assert "Usage: queryveil" in said
-    assert ("--json" in said) == bool(words)
+# -- version -------------------------------------------------------------------------------------------------
 
 
 def test_the_version() -> None:

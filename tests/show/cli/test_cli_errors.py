@@ -78,6 +78,7 @@ READING = [
     ("--columns user=1,query=99", 3, "there is no column 99"),
     ("--columns user=²,query=3", 3, "has no column '²'"),
     ("--columns user=nobody,query=query", 3, "has no column 'nobody'"),
+    ("--columns user=usr,query=query", 3, "did you mean user?"),
     ("--time-format %Q", 2, "'%Q' is not a time format"),
     ("--time-format %y%m%d%H%M%S", 3, "bad time 1,200"),
     ("--delimiter abc", 2, "the delimiter must be one character"),
@@ -85,7 +86,7 @@ READING = [
     ("--max-rejected -1", 2, "between 0 and 1"),
     ("--session-gap-minutes 0", 2, "must be an int >= 1; got 0"),
     ("--session-gap-minutes 99999999999999999999", 2, "--session-gap-minutes"),
-    ("--bogus", 2, "No such option: --bogus"),
+    ("--bogus", 2, "there is no option --bogus"),
 ]
 
 PARAMETERS = [
@@ -121,7 +122,7 @@ PARAMETERS = [
     (f"{PUBLISH} --keep last", 2, "random, first, frequent; got 'last'"),
     (f"{PUBLISH} --order-key x", 2, "--order-key must be one of engine, portable; got 'x'"),
     *(
-        (line, 2, f"did you mean {meant}")
+        (line, 2, f"did you mean {meant}?")
         for line, meant in (
             ("publish good.tsv --method zealus --out out", "zealous"),
             ("publish good.tsv --method Zealous --out out", "zealous"),
@@ -136,9 +137,13 @@ PARAMETERS = [
             ("compare good.tsv --study releas-d --out out", "release-d"),
             ("evaluate good.tsv out --metric coverge", "coverage"),
             (f"{OPEN} --epsilon 1 --delta 0 --neighbours replce", "replace"),
-            ("publsh good.tsv", "'publish'"),
-            ("plan zealus", "'zealous'"),
-            ("attack linkag", "'linkage'"),
+            ("publsh good.tsv", "publish"),
+            ("plan zealus", "zealous"),
+            ("publish zealus good.tsv --out out", "zealous"),
+            ("publish zealous good.tsv --out out --epsilom 1", "--epsilon"),
+            ("release verfy out", "verify"),
+            ("attack linkag", "linkage"),
+            ("attack linkage good.tsv --trails 5", "--trials"),
         )
     ),
     (f"{PUBLISH} --guarantee x", 2, "got 'x'"),
@@ -159,12 +164,15 @@ PARAMETERS = [
     (f"{PUBLISH} --then-clicks --results binary.tsv", 3, "cannot be read (UnicodeDecodeError)"),
     (f"{PUBLISH} --then-clicks --results urlless.tsv", 3, "line 1 of the public lists"),
     ("plan zealous --epsilon 1 --delta 1e-3", 2, "depends on the number of users"),
-    ("plan nothing", 2, "No such command 'nothing'"),
-    ("nothing", 2, "No such command 'nothing'"),
-    ("ledger opne", 2, "did you mean 'open'"),
+    ("plan nothing", 2, "there is no method 'nothing'"),
+    ("nothing", 2, "there is no command 'nothing'"),
+    ("ledger opne", 2, "did you mean open?"),
     ("inspect", 2, "Missing argument 'LOG'"),
     ("inspect good.tsv one.tsv", 2, "unexpected extra argument"),
-    ("publish good.tsv --out out", 2, "Missing option '--method'"),
+    ("publish good.tsv --out out", 2, "no method is named; write queryveil publish METHOD LOG --out DIR"),
+    ("publish --out out good.tsv", 2, "no method is named"),
+    ("publish zealous good.tsv --method k-query --method zealous --out out", 2, "named twice"),
+    ("publish zealous good.tsv --out out --epsilon 1 --delta 1e-3 --k 3", 2, "method zealous takes no --k"),
     *((f"generate new.tsv --{name} 0", 2, f"'{name}' must be") for name in ("users", "rows", "days")),
     *((f"{GENERATE} --{name} nan", 2, "must be a number") for name in ("zipf", "one-off", "drift")),
     ("generate new.tsv --users 99999999999999999999999", 2, "'users' must be an int"),
@@ -206,6 +214,7 @@ LEDGERS = [
     (f"{PUBLISH} --ledger ledger.db", 2, "needs both the ledger and the name of the source log"),
     (f"{PUBLISH} --source web", 2, "needs both the ledger and the name of the source log"),
     (f"{PUBLISH} --ledger ledger.db --source other", 2, "has no source 'other'"),
+    (f"{PUBLISH} --ledger ledger.db --source wbe", 2, "has no source 'wbe'; did you mean web?"),
     (f"{PUBLISH} --ledger missing.db --source web", 3, "ledger 'missing.db' does not exist"),
     (f"{PUBLISH} --ledger text.db --source web", 3, "not a ledger, or is damaged"),
     (f"{PUBLISH} --ledger folder --source web", 3, "is not a file"),
@@ -312,7 +321,7 @@ def assert_refused(outcome: Outcome, code: int, words: str) -> None:
     assert (outcome.code, outcome.err.count("\n")) == (code, 1), outcome
     sentence = outcome.err.removesuffix("\n")
     assert sentence.startswith("Error: ")
-    assert sentence.endswith(".")
+    assert sentence.endswith("?" if "did you mean" in sentence else ".")
     assert "; " in sentence
     assert words in sentence
     assert sentence.isprintable()
@@ -363,7 +372,7 @@ def test_wrong_input_is_one_document(line: str, code: int, words: str, here: Pat
 @pytest.mark.parametrize("group", [[], ["plan"], ["ledger"], ["release"]])
 def test_a_group_without_a_command_shows_its_commands(group: list[str]) -> None:
     outcome = command(*group)
-    assert_refused(outcome, 2, "no command was given")
+    assert_refused(outcome, 2, f"no {'method' if group == ['plan'] else 'command'} was given")
     assert "Usage" in outcome.out
 
 

@@ -67,7 +67,10 @@ STEPS = tuple(_HOW)
 
 @dataclass(frozen=True, kw_only=True)
 class AdHoc:
-    """Apply techniques that promise nothing, in the given order; for attacks and comparisons."""
+    """Steps that people often take. They promise nothing.
+
+    Apply techniques that promise nothing, in the given order; for attacks and comparisons.
+    """
 
     name: ClassVar[str] = "ad-hoc"
     needs_users: ClassVar[bool] = False

@@ -20,90 +20,98 @@ from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import theory, words
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, NONE, PURE, Guarantee
 from queryveil.reading.log import SearchLog
 
 _MAX_SCALE = 2.0**40
 _MAX_USERS = 10**12
 _MOST = 10**9
+_SCALE = {"gt": 0, "le": _MAX_SCALE, "default": None, "group": PROMISES}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClickGraph:
-    """Publish frequent queries, clicks on their results and reformulations, with noisy counts."""
+    """Frequent queries, clicks and reformulations, with noise."""
 
     name: ClassVar[str] = "click-graph"
     needs_users: ClassVar[bool] = False
 
-    epsilon: float | None = param("privacy loss per user", gt=0, default=None)
-    delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
+    epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
+    delta: float | None = param(
+        "probability that the loss is exceeded", gt=0, lt=1, default=None, group=PROMISES
+    )
     max_queries: int = param(
-        "queries that one user may add, the first ones by time (d)", ge=1, le=_MOST, default=20
+        "queries that one user may add, the first ones by time (d)", ge=1, le=_MOST, default=20, group=COUNTED
     )
     count: str = param(
         "count every time a query is posed, or every user once",
         choices=("occurrences", "users"),
         default="occurrences",
+        group=COUNTED,
     )
     counts: str = param(
         "publish the noisy count that chose a query (free, biased near the threshold) or a fresh one",
         choices=("reuse", "fresh"),
         default="reuse",
+        group=COUNTED,
     )
-    epsilon_counts: float | None = param("privacy loss of fresh counts", gt=0, default=None)
+    epsilon_counts: float | None = param("privacy loss of fresh counts", gt=0, default=None, group=PROMISES)
     urls: str = param(
         "urls from public result lists, from the log behind a threshold, or the most clicked (not covered)",
         choices=("public", "private", "clicked"),
         default="public",
+        group=COUNTED,
     )
     results: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
-        "file of public result lists (query, url)", path=True, function=True, default=None
+        "file of public result lists (query, url)", path=True, function=True, default=None, group=COUNTED
     )
     max_clicks: int | None = param(
         "clicks that one user may add, the first ones by time (d_c); max-queries if left out",
         ge=1,
         le=_MOST,
         default=None,
+        group=COUNTED,
     )
-    epsilon_clicks: float | None = param("privacy loss of click counts", gt=0, default=None)
-    delta_clicks: float | None = param("delta of private urls", gt=0, lt=1, default=None)
+    epsilon_clicks: float | None = param("privacy loss of click counts", gt=0, default=None, group=PROMISES)
+    delta_clicks: float | None = param("delta of private urls", gt=0, lt=1, default=None, group=PROMISES)
     suggestions: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
         "file of public suggestion lists (query, suggestion); query pairs of the log if left out",
         path=True,
         function=True,
         default=None,
+        group=COUNTED,
     )
     max_reformulations: int | None = param(
         "reformulations that one user may add, the first ones by time (d_r); max-queries if left out",
         ge=1,
         le=_MOST,
         default=None,
+        group=COUNTED,
     )
-    epsilon_reformulations: float | None = param("privacy loss of reformulation counts", gt=0, default=None)
-    delta_reformulations: float | None = param("delta of reformulations", gt=0, lt=1, default=None)
+    epsilon_reformulations: float | None = param(
+        "privacy loss of reformulation counts", gt=0, default=None, group=PROMISES
+    )
+    delta_reformulations: float | None = param(
+        "delta of reformulations", gt=0, lt=1, default=None, group=PROMISES
+    )
     analysis: str = param(
-        "thresholds by the paper or by the tight proof", choices=("paper", "tight"), default="tight"
+        "thresholds by the paper or by the tight proof",
+        choices=("paper", "tight"),
+        default="tight",
+        group=PROMISES,
     )
-    noise_scale: float | None = param(
-        "scale of the noise (b), instead of epsilon", gt=0, le=_MAX_SCALE, default=None
-    )
+    noise_scale: float | None = param("scale of the noise (b), instead of epsilon", **_SCALE)
     threshold: float | None = param(
-        "publish queries above this noisy count (K), instead of delta", ge=1, default=None
+        "publish queries above this noisy count (K), instead of delta", ge=1, default=None, group=PROMISES
     )
     counts_noise_scale: float | None = param(
-        "scale of the noise of fresh counts (b_q), instead of epsilon-counts",
-        gt=0,
-        le=_MAX_SCALE,
-        default=None,
+        "scale of the noise of fresh counts (b_q), instead of epsilon-counts", **_SCALE
     )
     clicks_noise_scale: float | None = param(
-        "scale of the noise of click counts (b_c), instead of epsilon-clicks",
-        gt=0,
-        le=_MAX_SCALE,
-        default=None,
+        "scale of the noise of click counts (b_c), instead of epsilon-clicks", **_SCALE
     )
-    non_negative: bool = param("set negative counts to zero", default=False)
+    non_negative: bool = param("set negative counts to zero", default=False, group=COUNTED)
 
     def __post_init__(self) -> None:
         if self.delta == 0:

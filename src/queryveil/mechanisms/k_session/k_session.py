@@ -28,7 +28,7 @@ from queryveil.mechanisms.base import (
     public_parameters,
 )
 from queryveil.mechanisms.transactions.generalised import LIST
-from queryveil.parameters import param, validate
+from queryveil.parameters import PROMISES, param, validate
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.reading.log import SearchLog
 
@@ -46,12 +46,15 @@ _COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class KSession:
-    """Publish sessions as sets of keywords, each changed until at least k users have the same set."""
+    """Sessions as sets of keywords that at least k users have.
+
+    Publish sessions as sets of keywords, each changed until at least k users have the same set.
+    """
 
     name: ClassVar[str] = "k-session"
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 
     def __post_init__(self) -> None:
         validate(self)

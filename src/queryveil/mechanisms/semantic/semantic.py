@@ -23,7 +23,7 @@ from queryveil.mechanisms.semantic.draws import CRITERIA, NSQC, SQC1
 from queryveil.mechanisms.semantic.mapping import drawn
 from queryveil.mechanisms.semantic.rows import Phrases, Tally
 from queryveil.mechanisms.semantic.table import Rows
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy.guarantee import PURE, Guarantee, replace_if_equal
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
@@ -34,12 +34,15 @@ _MOST_PHRASES = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class Semantic:
-    """Replace every phrase of every query by a concept close in meaning, user by user."""
+    """Every phrase replaced by a concept close in meaning.
+
+    Replace every phrase of every query by a concept close in meaning, user by user.
+    """
 
     name: ClassVar[str] = "semantic"
     needs_users: ClassVar[bool] = False
 
-    epsilon: float = param("privacy loss per user, or per query", gt=0, le=_MOST_EPSILON)
+    epsilon: float = param("privacy loss per user, or per query", gt=0, le=_MOST_EPSILON, group=PROMISES)
     criterion: str = param(
         "what is close: similar in meaning (sqc1), similar and of the same topic (sqc2), equal (nsqc)",
         choices=CRITERIA,
@@ -48,32 +51,44 @@ class Semantic:
     domain: str | None = param(
         "concept that all drawn ones are a kind of, or per-topic; abstraction, or the file's root, if left out",
         default=None,
+        group=COUNTED,
     )
-    topics: tuple[str, ...] | None = param("concepts, none below another", many=True, default=None)
+    topics: tuple[str, ...] | None = param(
+        "concepts, none below another", many=True, default=None, group=COUNTED
+    )
     epsilon_per: str = param(
         "spread epsilon over all phrases of a user, or spend it on each of them",
         choices=("user", "query"),
         default="user",
+        group=PROMISES,
     )
     max_phrases: int | None = param(
         "phrases that a user may have, later ones are dropped; spread epsilon over so many",
         ge=1,
         le=_MOST_PHRASES,
         default=None,
+        group=PROMISES,
     )
-    pad: bool = param("give every user exactly max-phrases queries of one phrase", default=False)
+    pad: bool = param(
+        "give every user exactly max-phrases queries of one phrase", default=False, group=PROMISES
+    )
     tight: bool = param(
         "draw with the largest exponent that the taxonomy allows, found by search, and state why",
         default=False,
+        group=PROMISES,
     )
     keep_words: str = param(
         "put back words that were not replaced, which are then not protected: function words, or modifiers too",
         choices=("none", "function", "modifiers"),
         default="none",
+        group=PROMISES,
     )
-    whole_queries: bool = param("take a query as one phrase, not its words", default=False)
+    whole_queries: bool = param("take a query as one phrase, not its words", default=False, group=COUNTED)
     taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+        "file of child and parent in two columns; WordNet's nouns if left out",
+        path=True,
+        default=None,
+        group=COUNTED,
     )
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
 from queryveil.mechanisms.transactions import generalised
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -30,22 +30,29 @@ _HOW = {
 
 @dataclass(frozen=True, kw_only=True)
 class Clump:
-    """Publish each user's words as concepts that at least k users share, in clusters that lose little."""
+    """Words as concepts that k users share, in close clusters.
+
+    Publish each user's words as concepts that at least k users share, in clusters that lose little.
+    """
 
     name: ClassVar[str] = "clump"
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
     r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)
     transactions: str = param(
         "one transaction per user (merged words) or per query",
         choices=generalised.TRANSACTIONS,
         default="users",
+        group=COUNTED,
     )
     taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+        "file of child and parent in two columns; WordNet's nouns if left out",
+        path=True,
+        default=None,
+        group=COUNTED,
     )
-    whole_queries: bool = param("take a query as one item, not its words", default=False)
+    whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
     algorithm: str = param(
         "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
         choices=("better", "paper"),

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
 from queryveil.mechanisms.transactions import generalised
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -22,21 +22,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Partition:
-    """Publish each user's words as concepts that at least k users share, cut from the top of the taxonomy."""
+    """Words as concepts that k users share, cut from the top.
+
+    Publish each user's words as concepts that at least k users share, cut from the top of the taxonomy.
+    """
 
     name: ClassVar[str] = "partition"
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS)
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
     transactions: str = param(
         "one transaction per user (merged words) or per query",
         choices=generalised.TRANSACTIONS,
         default="users",
+        group=COUNTED,
     )
     taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out", path=True, default=None
+        "file of child and parent in two columns; WordNet's nouns if left out",
+        path=True,
+        default=None,
+        group=COUNTED,
     )
-    whole_queries: bool = param("take a query as one item, not its words", default=False)
+    whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
 
     def __post_init__(self) -> None:
         validate(self)

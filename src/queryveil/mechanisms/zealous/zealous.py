@@ -23,7 +23,7 @@ from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
 from queryveil.mechanisms.zealous import theory, words
-from queryveil.parameters import param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.reading.log import SearchLog
@@ -34,56 +34,76 @@ _MAX_SCALE = 2.0**40
 
 @dataclass(frozen=True, kw_only=True)
 class Zealous:
-    """Publish the items that enough users share, with noisy user counts."""
+    """Items that enough users share, with noisy user counts."""
 
     name: ClassVar[str] = "zealous"
     needs_users: ClassVar[bool] = True
 
-    epsilon: float | None = param("privacy loss per user", gt=0, default=None)
-    delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
-    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1)
+    epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
+    delta: float | None = param(
+        "probability that the loss is exceeded", gt=0, lt=1, default=None, group=PROMISES
+    )
+    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1, group=COUNTED)
     items: tuple[str, ...] = param(
-        "what is counted and published", choices=tuple(item_kinds.KINDS), many=True, default=("queries",)
+        "what is counted and published",
+        choices=tuple(item_kinds.KINDS),
+        many=True,
+        default=("queries",),
+        group=COUNTED,
     )
     epsilon_split: tuple[float, ...] | None = param(
-        "shares of epsilon and delta per item kind, evenly if left out", gt=0, many=True, default=None
+        "shares of epsilon and delta per item kind, evenly if left out",
+        gt=0,
+        many=True,
+        default=None,
+        group=PROMISES,
     )
-    keep: str = param("which of a user's items count", choices=contribution.KEEP, default="random")
+    keep: str = param(
+        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
+    )
     promise: str = param(
         "kind of guarantee",
         choices=("probabilistic", "approximate"),
         default="probabilistic",
         flag="--guarantee",
+        group=PROMISES,
     )
     analysis: str = param(
-        "thresholds by the paper or by the tight proof", choices=("paper", "tight"), default="tight"
+        "thresholds by the paper or by the tight proof",
+        choices=("paper", "tight"),
+        default="tight",
+        group=PROMISES,
     )
     neighbours: str = param(
         "what is hidden: one user's history replaced, or one user added or removed (approximate only)",
         choices=("replace", "add-remove"),
         default="replace",
+        group=PROMISES,
     )
     tau: int | None = param(
         "first threshold: users an item needs before noise; chosen to publish most if left out",
         ge=1,
         le=_MAX_USERS,
         default=None,
+        group=PROMISES,
     )
     noise_scale: float | None = param(
-        "scale of the noise, instead of epsilon", gt=0, le=_MAX_SCALE, default=None
+        "scale of the noise, instead of epsilon", gt=0, le=_MAX_SCALE, default=None, group=PROMISES
     )
     second_threshold: float | None = param(
-        "publish above this noisy count, instead of delta", ge=0, default=None
+        "publish above this noisy count, instead of delta", ge=0, default=None, group=PROMISES
     )
-    then_clicks: bool = param("publish click counts of the published queries too", default=False)
+    then_clicks: bool = param(
+        "publish click counts of the published queries too", default=False, group=COUNTED
+    )
     results: str | None = param(
-        "file of public result lists (query, url) for --then-clicks", path=True, default=None
+        "file of public result lists (query, url) for --then-clicks", path=True, default=None, group=COUNTED
     )
     max_clicks: int | None = param(
-        "clicks that one user may add, max-items if left out", ge=1, le=10**9, default=None
+        "clicks that one user may add, max-items if left out", ge=1, le=10**9, default=None, group=COUNTED
     )
     epsilon_clicks: float | None = param(
-        "privacy loss of click counts, epsilon if left out", gt=0, default=None
+        "privacy loss of click counts, epsilon if left out", gt=0, default=None, group=PROMISES
     )
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import (
     ALIASES,
     WAY_OUT,
@@ -121,7 +121,9 @@ def _numbers(
         if number is None:
             raise InputError(
                 f"{where} has no column {at!r} {_among(fields)}{_seen(fields)}",
-                elsewhere or "correct --columns; in a file without a header, give numbers from 1",
+                elsewhere
+                or nearest(at, usual(fields))
+                or "correct --columns; in a file without a header, give numbers from 1",
             )
         if not 1 <= number <= widest:
             many = "1 column" if widest == 1 else f"{widest} columns"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import duckdb
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import as_number, by_alias, find, listed
 from queryveil.reading.formats.footers import damaged, disagrees, read_schema, require_one_each, rows_stated
 from queryveil.reading.model import LONGEST_TEXT, Head, Progress, ReadOptions, Source, Staged
@@ -127,7 +127,8 @@ def _names(available: list[str], options: ReadOptions, where: str) -> dict[str, 
         if name is None:
             require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
-                f"{where} has no column {str(at)!r}; it has {listed(available)}", "correct --columns"
+                f"{where} has no column {str(at)!r}; it has {listed(available)}",
+                nearest(at, available) or "correct --columns",
             )
         names[standard] = name
     return names

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import BudgetError, CannotCompose, UsageError
+from queryveil.errors import BudgetError, CannotCompose, UsageError, nearest
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.release.ledger import seals
 from queryveil.release.ledger.store import Store, tables
@@ -250,7 +250,11 @@ class Ledger:
             self._check_seals(connection)
         rows = self._budget_rows(connection, source, lock=lock)
         if not rows:
-            raise UsageError(f"{self._store.name} has no source '{source}'", self._store.way_to_open(source))
+            others = [row.source for row in self._budget_rows(connection, None)]
+            raise UsageError(
+                f"{self._store.name} has no source '{source}'",
+                nearest(source, others) or self._store.way_to_open(source),
+            )
         found = connection.execute(seals.rows(source)).all() if sealed else []
         try:
             return Account(

@@ -19,17 +19,16 @@ import typer
 from queryveil.errors import QueryveilError
 from queryveil.files import interruptions, workspace
 from queryveil.show.cli import commands, console, usage
+from queryveil.show.cli.help import App
 
 INTERRUPTED = 130
 INTERNAL = 70
 
-app = typer.Typer(
+app = App(
     name="queryveil",
     cls=commands.Lazy,
     help="Publish search logs without exposing the people in them.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,  # tracebacks with local variables would print queries
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 commands.add_to(app)
@@ -84,7 +83,7 @@ def run() -> NoReturn:
 def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
     """Run the command; its exit code."""
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="queryveil")
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
         # An engine that is interrupted fails with an error of its own.
         if asked.signals or isinstance(error, KeyboardInterrupt):
@@ -167,6 +166,8 @@ def _last_resort(error: BaseException, charged: str) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
     if exit_code is not None and hasattr(error, "format_message"):
+        if usage.is_help(error) and "--json" not in sys.argv:
+            typer.echo(f"{error.format_message()}\n")
         console.fail_with("usage", *usage.told(error))
         return int(exit_code)
     if isinstance(error, UnicodeEncodeError):

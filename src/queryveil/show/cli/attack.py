@@ -11,6 +11,7 @@ import typer
 
 import queryveil as qv
 from queryveil.show.cli import console, options, releases
+from queryveil.show.cli.help import App
 
 _LOGS = ("log", "log-or-release")
 _RELEASES = ("release", "log-or-release")
@@ -22,7 +23,7 @@ Keep = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    attacks = typer.Typer(help="Attack a release or a log, beside a control.", no_args_is_help=True)
+    attacks = App(help="Attack a release or a log, beside a control.", no_args_is_help=True)
 
     @attacks.callback()
     def group() -> None:

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from queryveil.show.cli.help import App, Group
 
 COMMANDS = {
     "demo": "Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release.",
@@ -29,12 +30,12 @@ COMMANDS = {
 }
 
 
-class Lazy(TyperGroup):
+class Lazy(Group):
     """A group whose commands are names and sentences until one of them is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, loaded(str(name)), rest
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, loaded(str(name)) if found is not None else None, rest
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,7 +45,7 @@ def add_to(app: typer.Typer) -> None:
 
 def loaded(name: str) -> Any:
     """A command with all its options."""
-    alone = typer.Typer()
+    alone = App()
     # With a callback it stays a group, of which the command is one.
     alone.callback()(_nothing)
     import_module(f"queryveil.show.cli.{name}").add_to(alone)

@@ -18,6 +18,16 @@ from rich.status import Status
 from queryveil.errors import QueryveilError
 
 _LABEL = 12
+_COLOURS = {
+    "ok": "green",
+    "pass": "green",
+    "warning": "yellow",
+    "unchecked": "yellow",
+    "failed": "red",
+    "fail": "red",
+    "error": "red",
+}
+"""The colour of a label that says how something went. The word says it too: no colour means anything alone."""
 
 _signs: list[Status | Progress] = []
 """The sign of life that is on the terminal just now."""
@@ -28,10 +38,11 @@ def as_json(document: Any) -> None:
     line(json.dumps(document, allow_nan=False, default=str))
 
 
-def line(text: str = "") -> None:
+def line(text: str = "", *, label: str = "") -> None:
     """One line on standard output. A reader that went away (`| head`) does not stop the work."""
+    text = printable(text)
     try:
-        _echo(printable(text))
+        _echo(text.replace(label, coloured(label), 1) if label else text)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -67,7 +78,8 @@ def printable(text: str) -> str:
 def labelled(label: str, text: str) -> None:
     """A label and a text that wraps beside it."""
     for number, one in enumerate(_wrapped(text.split(), 0)):
-        line(f"  {label if number == 0 else '':<{_LABEL - 2}}{one}")
+        shown = label if number == 0 else ""
+        line(f"  {shown:<{_LABEL - 2}}{one}", label=shown)
 
 
 def typed(label: str, command: str) -> None:
@@ -101,12 +113,31 @@ def table(rows: Sequence[tuple[str, ...]], *, right: tuple[int, ...] = ()) -> No
         line(("  " + "   ".join(cells)).rstrip())
 
 
+def heading(text: str) -> str:
+    """A heading, which stands out on a terminal."""
+    return typer.style(text, bold=True) if _takes_colour(sys.stdout) else text
+
+
+def coloured(label: str, *, err: bool = False) -> str:
+    """A label in the colour of what it says, on a terminal that takes colours."""
+    colour = _COLOURS.get(label.lower().rstrip(":"))
+    plain = colour is None or not _takes_colour(sys.stderr if err else sys.stdout)
+    return label if plain else typer.style(label, fg=colour, bold=True)
+
+
+def _takes_colour(stream: Any) -> bool:
+    """Whether colours are wanted there: a terminal, and nobody said NO_COLOR (https://no-color.org)."""
+    return bool(
+        stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
 def warn(message: str, hint: str) -> None:
     """One sentence, or one JSON document, on standard error; the work goes on."""
     if "--json" in sys.argv:
         _echo(json.dumps({"warning": {"message": message, "hint": hint}}), err=True)
     else:
-        _echo(printable(f"Warning: {message}; {hint}."), err=True)
+        _echo(_said("Warning:", message, hint), err=True)
 
 
 def fail(error: QueryveilError) -> None:
@@ -119,7 +150,13 @@ def fail_with(kind: str, message: str, hint: str) -> None:
         document = {"error": {"kind": kind, "message": message, "hint": hint}}
         typer.echo(json.dumps(document), err=True)
     else:
-        typer.echo(printable(f"Error: {message}{'; ' + hint if hint else ''}."), err=True)
+        typer.echo(_said("Error:", message, hint), err=True)
+
+
+def _said(label: str, message: str, hint: str) -> str:
+    """A sentence with its way out; one that asks ends with its question mark."""
+    text = printable(f"{message}{'; ' + hint if hint else ''}")
+    return f"{coloured(label, err=True)} {text}{'' if text.endswith('?') else '.'}"
 
 
 @contextlib.contextmanager

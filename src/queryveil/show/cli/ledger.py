@@ -9,12 +9,13 @@ import typer
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.show.cli import console, options
+from queryveil.show.cli.help import App
 
 File = Annotated[str, typer.Argument(metavar="LEDGER", help="A SQLite file, or an SQLAlchemy URL.")]
 
 
 def add_to(app: typer.Typer) -> None:
-    commands = typer.Typer(help="The privacy budget of source logs.", no_args_is_help=True)
+    commands = App(help="The privacy budget of source logs.", no_args_is_help=True)
     commands.command("open")(open_budget)
     commands.command("show")(show)
     app.add_typer(commands, name="ledger")

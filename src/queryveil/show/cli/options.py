@@ -11,38 +11,84 @@ import typer
 
 from queryveil.errors import UsageError, shown_address
 from queryveil.files import output
-from queryveil.parameters import Parameter, parameters
+from queryveil.parameters import OUTPUT, READING, Parameter, parameters
 from queryveil.show.cli.usage import shortened
 
+NOTHING = inspect.Parameter.empty
+"""The default of what has to be given."""
 _LONGEST_GAP = 10**9
+_LONGEST_CHOICES = 26
+FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet")
+"""What `--format` may say. Written down here, so that help loads no reader; a test keeps it equal to them."""
 
-Log = Annotated[str, typer.Argument(metavar="LOG", help="A file, a folder or a glob.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+def _reading(*names: str, **named: Any) -> Any:
+    """An option that says how a log is read."""
+    return typer.Option(*names, rich_help_panel=READING, show_default=False, **named)
+
+
+def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Completes a value that is one of these, or the last of several with commas."""
+    names = list(known)
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
+Log = Annotated[str, typer.Argument(metavar="LOG", help="a file, a folder or a glob", show_default=False)]
+Json = Annotated[
+    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="print one JSON document and nothing else")
+]
 Format = Annotated[
-    str | None, typer.Option("--format", help="aol, tsv, csv, jsonl or parquet; detected if left out.")
+    str | None,
+    _reading(
+        "--format",
+        metavar="FORMAT",
+        autocompletion=completed(FORMATS),
+        help=f"{', '.join(FORMATS)}; detected if left out",
+    ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    _reading(
         "--columns",
         metavar="user=...,query=...",
-        help="Where user, query, time, url, rank, session are: by name, or by number from 1.",
+        help="where user, query, time, url, rank, session are: by name, or by number from 1",
     ),
 ]
-TimeFormat = Annotated[
-    str | None, typer.Option("--time-format", help="How times are written, as for strptime.")
-]
+TimeFormat = Annotated[str | None, _reading("--time-format", help="how times are written, as for strptime")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+    bool | None, _reading("--header/--no-header", help="whether the first line names the columns")
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="What separates columns.")]
+Delimiter = Annotated[str | None, _reading("--delimiter", metavar="CHARACTER", help="what separates columns")]
 MaxRejected = Annotated[
-    float, typer.Option("--max-rejected", help="Stop if more than this share of rows is rejected.")
+    float,
+    _reading(
+        "--max-rejected",
+        metavar="SHARE",
+        help="stop if more than this share of rows is rejected (default: 0.05)",
+    ),
 ]
-Engine = Annotated[str, typer.Option("--engine", help="duckdb, spark, spark://host:port, or an Ibis URL.")]
+Engine = Annotated[
+    str,
+    _reading(
+        "--engine",
+        metavar="ENGINE",
+        autocompletion=completed(("duckdb", "spark")),
+        help="duckdb, spark, spark://host:port, or an Ibis URL (default: duckdb)",
+    ),
+]
 SessionGap = Annotated[
     int,
-    typer.Option("--session-gap-minutes", max=_LONGEST_GAP, help="A longer pause starts a new session."),
+    _reading(
+        "--session-gap-minutes",
+        metavar="N",
+        max=_LONGEST_GAP,
+        help="a longer pause starts a new session (default: 30)",
+    ),
 ]
 
 _READING: dict[str, tuple[Any, Any]] = {
@@ -137,15 +183,19 @@ def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Par
     text = next(iter(texts))
     if len(texts) > 1:
         text = "; ".join(f"{', '.join(owners)}: {words}" for words, owners in texts.items())
-    choices = {other.declaration.choices for _, other in same}
-    few = len(choices) == 1 and one.declaration.choices and len(one.declaration.choices) < 4
-    metavar = "|".join(one.declaration.choices or ()) if few else None
+    choices = list(dict.fromkeys(name for _, other in same for name in other.declaration.choices or ()))
+    shown = typer.Option(
+        *_flags(one),
+        help=text,
+        metavar=_metavar(one),
+        show_default=False,
+        rich_help_panel=one.declaration.group,
+        autocompletion=completed(choices) if choices else None,
+    )
     return inspect.Parameter(
         one.name,
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[
-            kind | None, typer.Option(*_flags(one), help=text, metavar=metavar, show_default=False)
-        ],
+        annotation=Annotated[kind | None, shown],
         default=inspect.Parameter.empty if required and one.required else None,
     )
 
@@ -154,11 +204,35 @@ def _flags(one: Parameter) -> tuple[str, ...]:
     return (one.flag, one.declaration.short) if one.declaration.short else (one.flag,)
 
 
+def _metavar(one: Parameter) -> str | None:
+    """What stands for the value in help: the choices if they are few and short."""
+    if one.type is bool:
+        return None
+    if _shown_as_choices(one):
+        return "|".join(one.declaration.choices or ())
+    if one.declaration.path:
+        return "FILE"
+    noun = {int: "N", float: "NUMBER", str: "NAME" if one.declaration.choices else "TEXT"}[one.type]
+    return f"{noun},..." if one.declaration.many else noun
+
+
+def _shown_as_choices(one: Parameter) -> bool:
+    choices = one.declaration.choices or ()
+    return not one.declaration.many and 0 < len("|".join(choices)) <= _LONGEST_CHOICES
+
+
 def _help(one: Parameter) -> str:
-    shown = None if one.default is None or one.required else one.default
-    if shown in (None, False):
-        return one.help
-    return f"{one.help} (default: {','.join(map(str, shown)) if isinstance(shown, tuple) else shown})"
+    said = [] if _shown_as_choices(one) else [one.limits(below=_LONGEST_GAP)]
+    if one.default is not None and not one.required and one.default is not False:
+        value = one.default
+        said.append(f"default: {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+    notes = "; ".join(note for note in said if note)
+    return f"{one.declaration.help} ({notes})" if notes else one.declaration.help
+
+
+def former_flags(classes: Iterable[type]) -> dict[str, str]:
+    """Old spellings of options that are made from declared parameters."""
+    return {one.former_flag: one.flag for cls in classes for one in parameters(cls) if one.former_flag}
 
 
 def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
@@ -184,23 +258,13 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def foreign(cls: type, classes: Iterable[type], options: dict[str, Any]) -> list[str]:
-    """Options that were given but belong to other classes."""
-    own = {one.name for one in parameters(cls)}
-    found = []
-    for other in classes:
-        for one in parameters(other):
-            if one.name not in own and options.get(one.name) is not None and one.flag not in found:
-                found.append(one.flag)
-    return found
-
-
 def with_signature(function: Callable[..., None], made: list[inspect.Parameter]) -> Callable[..., None]:
     """A command whose options are `made`; it receives them as keyword arguments."""
 
     def command(**options: Any) -> None:
         function(**options)
 
+    command.__dict__.update(function.__dict__)
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__
     # Typer reads the signature: positional arguments first, as Python demands.

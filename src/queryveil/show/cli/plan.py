@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 import queryveil as qv
-from queryveil.show.cli import console, options
+from queryveil.parameters import PROMISES
+from queryveil.show.cli import console, help, options
 
 _ASIDE = {"paper", "pure_dp"}
 """Figures that stand beside others, or are for scripts."""
 
 Users = Annotated[
     int | None,
-    typer.Option("--users", min=1, help="A public upper bound on the number of users.", show_default=False),
+    typer.Option(
+        "--users",
+        metavar="N",
+        min=1,
+        rich_help_panel=PROMISES,
+        help="a public upper bound on the number of users",
+        show_default=False,
+    ),
 ]
 
 
+class Methods(help.Group):
+    """The methods, one of which is planned."""
+
+    listing = "Methods"
+
+
 def add_to(app: typer.Typer) -> None:
-    methods = typer.Typer(
-        help="Parameters, thresholds and guarantee of a method, without any data.", no_args_is_help=True
+    methods = help.App(
+        cls=Methods,
+        help="Parameters, thresholds and guarantee of a method, without any data.",
+        no_args_is_help=True,
+        subcommand_metavar="METHOD [OPTIONS]",
+        epilog="Each method has options of its own: queryveil plan METHOD --help",
     )
     for name, cls in qv.MECHANISMS.items():
         made = options.declared([cls], required=True)
-        for extra, kind, default in (("users", Users, None), ("as_json", options.Json, False)):
-            made.append(
-                inspect.Parameter(extra, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-            )
-        methods.command(name, help=cls.__doc__)(options.with_signature(_planner(cls), made))
+        made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])
+        command = options.with_signature(_planner(cls), made)
+        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
     app.add_typer(methods, name="plan")
 
 

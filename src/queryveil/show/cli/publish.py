@@ -1,8 +1,7 @@
-"""`queryveil publish LOG --method METHOD --out DIR`: the main job."""
+"""`queryveil publish METHOD LOG --out DIR`: the main job. `publish LOG --method METHOD` says the same."""
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,84 +10,156 @@ import typer
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
-from queryveil.show.cli import console, options, plan
+from queryveil.parameters import COUNTED, OUTPUT, PROMISES
+from queryveil.show.cli import console, help, options, plan
 
-Method = Annotated[str, typer.Option("--method", help="How to protect the log: " + ", ".join(qv.MECHANISMS))]
-Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)]
+_WAY = "queryveil publish METHOD LOG --out DIR"
+
+
+def _output(*names: str, **named: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=OUTPUT, show_default=False, **named)
+
+
+Out = Annotated[Path, _output("--out", metavar="DIR", help="folder to write; it must not exist")]
 Private = Annotated[
     Path | None,
-    typer.Option("--private", metavar="DIR", help="Where the private folder goes; beside --out if left out."),
+    _output("--private", metavar="DIR", help="where the private folder goes; beside --out if left out"),
 ]
 LedgerFile = Annotated[
-    str | None, typer.Option("--ledger", help="Ledger to charge before anything is drawn.")
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER",
+        rich_help_panel=PROMISES,
+        help="ledger to charge before anything is drawn",
+    ),
 ]
-Source = Annotated[str | None, typer.Option("--source", help="Name of this log in the ledger.")]
-AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Write a release even if nothing survives.")]
+Source = Annotated[
+    str | None,
+    typer.Option("--source", metavar="NAME", rich_help_panel=PROMISES, help="name of this log in the ledger"),
+]
+AllowEmpty = Annotated[bool, _output("--allow-empty", help="write a release even if nothing survives")]
 IUnderstand = Annotated[
-    bool, typer.Option("--i-understand", help="Publish although nothing is promised, or delta is too large.")
+    bool,
+    typer.Option(
+        "--i-understand",
+        rich_help_panel=PROMISES,
+        help="publish although nothing is promised, or delta is too large",
+    ),
 ]
 OrderKey = Annotated[
     Literal["engine", "portable"],
-    typer.Option("--order-key", help="engine (fast) or portable (SHA-256: equal counts on every engine)."),
+    typer.Option(
+        "--order-key",
+        rich_help_panel=COUNTED,
+        show_default=False,
+        help="hash behind a random choice: engine is fast, portable chooses the same on every engine "
+        "(default: engine)",
+    ),
 ]
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
-    ("method", Method, inspect.Parameter.empty),
-    ("out", Out, inspect.Parameter.empty),
-    ("private", Private, None),
     ("users", plan.Users, None),
     ("ledger", LedgerFile, None),
     ("source", Source, None),
-    ("allow_empty", AllowEmpty, False),
     ("i_understand", IUnderstand, False),
     ("order_key", OrderKey, "engine"),
+    ("private", Private, None),
+    ("allow_empty", AllowEmpty, False),
     ("as_json", options.Json, False),
 )
 
 
+class Methods(help.Group):
+    """The methods, one of which comes first, or is named by `--method` anywhere."""
+
+    listing = "Methods"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if ctx.resilient_parsing else _method_first(args))
+
+
 def add_to(app: typer.Typer) -> None:
-    made = [inspect.Parameter("log", inspect.Parameter.KEYWORD_ONLY, annotation=options.Log)]
-    made += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, kind, default in _OWN
-    ]
-    made += options.declared(qv.MECHANISMS.values(), required=False, seen=[one.name for one in made])
-    made += options.reading_parameters()
-    app.command("publish")(options.with_signature(publish, made))
+    methods = help.App(
+        cls=Methods,
+        help=publish.__doc__,
+        no_args_is_help=True,
+        subcommand_metavar="METHOD LOG --out DIR [OPTIONS]",
+        epilog="Each method has options of its own: queryveil publish METHOD --help",
+    )
+    for name, cls in qv.MECHANISMS.items():
+        log = [("log", options.Log, options.NOTHING), ("out", Out, options.NOTHING)]
+        made = options.own_parameters(log) + options.declared([cls], required=True)
+        made += options.own_parameters(_OWN) + options.reading_parameters()
+        command = options.with_signature(_publisher(cls), made)
+        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
+    app.add_typer(methods, name="publish")
 
 
-def publish(**given: Any) -> None:
+def _method_first(args: list[str]) -> list[str]:
+    """The arguments with the method before the log, wherever it was named."""
+    named, rest = _named(args)
+    if len(named) > 1:
+        raise qv.UsageError("the method is named twice", f"name it once: {_WAY}")
+    if named:
+        return [_known(named[0]), *rest]
+    if not args or args[0] in ("-h", "--help"):
+        return args
+    if args[0].startswith("-"):
+        raise _none_named()
+    return [_known(args[0]), *args[1:]]
+
+
+def _named(args: list[str]) -> tuple[list[str], list[str]]:
+    """What `--method` names, and the other arguments."""
+    named: list[str] = []
+    rest: list[str] = []
+    left = list(args)
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            return named, [*rest, word, *left]
+        if word == "--method" and left:
+            named.append(left.pop(0))
+        elif word.startswith("--method="):
+            named.append(word.partition("=")[2])
+        else:
+            rest.append(word)
+    return named, rest
+
+
+def _known(name: str) -> str:
+    if name in qv.MECHANISMS:
+        return name
+    # A log where the method should be: a name that is a path, or that no method is like.
+    if Path(name).exists() or "/" in name or "." in name or "*" in name:
+        raise _none_named()
+    raise qv.UsageError(f"there is no method '{name}'", instead(name, qv.MECHANISMS))
+
+
+def _none_named() -> qv.UsageError:
+    return qv.UsageError("no method is named", f"write {_WAY}; METHOD is one of {', '.join(qv.MECHANISMS)}")
+
+
+def _publisher(cls: type[qv.Mechanism]) -> Any:
+    def publish_with(**given: Any) -> None:
+        publish(cls, given)
+
+    return publish_with
+
+
+def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
-    own = {name: given.pop(name) for name, _, _ in _OWN}
-    cls = qv.MECHANISMS.get(own["method"])
-    if cls is None:
-        raise qv.UsageError(f"there is no method '{own['method']}'", instead(own["method"], qv.MECHANISMS))
-    strangers = options.foreign(cls, qv.MECHANISMS.values(), given)
-    if strangers:
-        raise qv.UsageError(
-            f"method {cls.name} takes no {strangers[0]}", f"see queryveil plan {cls.name} --help"
-        )
+    own = {name: given.pop(name) for name in ("out", *(name for name, _, _ in _OWN))}
     method = cls(**options.given(cls, given))
     how = options.reading(given)
     _refuse_early(own, method)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
-    told = None if own["as_json"] else console.labelled
+    as_json = own.pop("as_json")
     with console.waiting("counting"):
-        release = qv.publish(
-            log,
-            method,
-            users=own["users"],
-            out=own["out"],
-            private=own["private"],
-            ledger=own["ledger"],
-            source=own["source"],
-            allow_empty=own["allow_empty"],
-            i_understand=own["i_understand"],
-            order_key=own["order_key"],
-            told=told,
-        )
-    if own["as_json"]:
+        release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
+    if as_json:
         console.as_json(
             {
                 "release": str(release.path),

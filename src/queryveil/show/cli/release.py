@@ -10,10 +10,11 @@ import typer
 import queryveil as qv
 from queryveil.files import output
 from queryveil.show.cli import console, options, releases
+from queryveil.show.cli.help import App
 
 
 def add_to(app: typer.Typer) -> None:
-    commands = typer.Typer(help="Check and sign releases.", no_args_is_help=True)
+    commands = App(help="Check and sign releases.", no_args_is_help=True)
 
     @commands.callback()
     def group() -> None:

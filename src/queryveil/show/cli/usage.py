@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from queryveil.errors import instead, without_secrets
+from queryveil.errors import nearest, without_secrets
 
 _HELP = "see --help"
 _LONGEST = 40
@@ -29,12 +29,42 @@ def told(error: Any) -> tuple[str, str]:
     value = _wrong_value(error)
     if value is not None:
         return value
-    cause, _, more = str(error.format_message()).rstrip(".?").partition(". ")
-    names = getattr(error, "possibilities", None)
-    if names:
-        cause, more = f"No such option: {error.option_name}", instead(error.option_name, names)
+    message = str(error.format_message())
+    context = getattr(error, "ctx", None)
+    if is_help(error):
+        return f"no {_noun(context)} was given", _HELP
+    if hasattr(error, "option_name") and message.startswith("No such option"):
+        return _no_such_option(error.option_name, context)
+    unknown = re.match(r"No such command '(.*?)'\.", message)
+    if unknown:
+        return f"there is no {_noun(context)} {shortened(unknown[1])}", nearest(
+            unknown[1], _names(context)
+        ) or _HELP
+    cause, _, more = message.rstrip(".?").partition(". ")
     hint = f"{more[0].lower()}{more[1:]}, or {_HELP}" if more else _HELP
-    return without_secrets(cause) or "no command was given", without_secrets(hint)
+    return without_secrets(cause), without_secrets(hint)
+
+
+def is_help(error: Any) -> bool:
+    """Whether nothing was typed behind the name of a group: the message is then its help."""
+    return str(error.format_message()).startswith("Usage: ")
+
+
+def _no_such_option(flag: str, context: Any) -> tuple[str, str]:
+    known = [name for one in context.command.params if not one.hidden for name in one.opts]
+    parent = context.parent
+    of_method = parent is not None and _noun(parent) == "method"
+    cause = f"method {context.info_name} takes no {flag}" if of_method else f"there is no option {flag}"
+    return without_secrets(cause), nearest(flag, known) or f"see {context.command_path} --help"
+
+
+def _noun(context: Any) -> str:
+    """What a group is a group of: commands or methods."""
+    return str(getattr(context.command, "listing", "Commands")).lower().removesuffix("s")
+
+
+def _names(context: Any) -> list[str]:
+    return list(getattr(context.command, "commands", ()))
 
 
 def shortened(value: object) -> str:
@@ -54,15 +84,12 @@ def _wrong_value(error: Any) -> tuple[str, str] | None:
     choices = re.search(r" is not one of (.+)", str(wrong.get("msg", "")))
     if choices:
         known = re.findall(r"'([^']*)'", choices[1])
-        return f"{flag} must be one of {', '.join(known)}; got {shortened(given)}", _way(given, known)
+        return f"{flag} must be one of {', '.join(known)}; got {shortened(given)}", nearest(
+            given, known
+        ) or _HELP
     if wrong["type"] in _NOUNS:
         return f"{flag} must be {_NOUNS[wrong['type']]}; got {shortened(given)}", _HELP
     if wrong["type"] in _LIMITS:
         key, sign = _LIMITS[wrong["type"]]
         return f"{flag} must be {sign} {wrong['ctx'][key]:g}; got {shortened(given)}", _HELP
     return None
-
-
-def _way(given: object, known: list[str]) -> str:
-    hint = instead(given, known)
-    return f"{hint}, or {_HELP}" if hint.startswith("did you mean") else _HELP

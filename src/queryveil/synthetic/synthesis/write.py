@@ -109,7 +109,7 @@ def _tables(release: Release | str | Path | Mapping[str, pa.Table]) -> tuple[Map
     if QUERIES not in tables:
         raise InputError(
             f"the release has no table '{QUERIES}'{made_by}, so sessions cannot be drawn from it",
-            "publish the log with --method click-graph",
+            "publish the log with queryveil publish click-graph",
         )
     return tables, origin
 

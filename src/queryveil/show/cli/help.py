@@ -1,0 +1,146 @@
+"""Help as it is printed: options in the groups that they declare, every name whole, in as few lines as it takes.
+
+Old spellings are understood by the parser, and are neither shown nor completed: `former` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from queryveil.parameters import GROUPS, OUTPUT
+from queryveil.show.cli import console
+
+_WIDEST_NAME = 26
+_ARGUMENTS = "What it works on"
+_OTHERS = "Options"
+_NOUNS = {"int": "N", "float": "NUMBER", "str": "TEXT", "Path": "FILE"}
+
+
+def former(names: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Let a command understand old spellings of its options: old -> new."""
+
+    def remember(function: Any) -> Any:
+        function.former = {**getattr(function, "former", {}), **names}
+        return function
+
+    return remember
+
+
+class Command(TyperCommand):
+    """A command whose help stands in groups."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named | {"rich_markup_mode": None})
+
+    def make_parser(self, ctx: Any) -> Any:
+        parser = super().make_parser(ctx)
+        for old, new in getattr(self.callback, "former", {}).items():
+            parser._long_opt.setdefault(old, parser._long_opt[new])
+        return parser
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        formatter.write_usage(ctx.command_path, " ".join(_usage(self.get_params(ctx))))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        _write_groups(self.get_params(ctx), formatter)
+
+
+class Group(TyperGroup):
+    """A group of commands, with one sentence for each."""
+
+    listing = "Commands"
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named | {"rich_markup_mode": None})
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        formatter.write_usage(ctx.command_path, self.subcommand_metavar)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        self.format_commands(ctx, formatter)
+        _write_groups(self.get_params(ctx), formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, _sentence(self.commands[name])) for name in self.list_commands(ctx)]
+        with formatter.section(console.heading(self.listing)):
+            formatter.write_dl(rows)
+
+
+class App(typer.Typer):
+    """Typer whose commands and groups print their help as above."""
+
+    def __init__(self, *, cls: type[Group] = Group, **named: Any) -> None:
+        # Tracebacks with local variables would print queries.
+        super().__init__(cls=cls, pretty_exceptions_enable=False, **named)
+
+    def command(self, name: str | None = None, **named: Any) -> Callable[[Any], Any]:
+        return super().command(name, **{"cls": Command} | named)
+
+
+def _sentence(command: Any) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
+
+def _usage(params: Iterable[Any]) -> list[str]:
+    """What has to be typed: arguments, and options that must be there."""
+    shown, needed = [], []
+    for one in params:
+        if one.param_type_name == "argument":
+            shown.append(_argument(one) if one.required else f"[{_argument(one)}]")
+        elif one.required:
+            needed.append(f"{one.opts[0]} {_value(one)}")
+    return [*shown, *needed, "[OPTIONS]"]
+
+
+def _argument(one: Any) -> str:
+    return str(one.metavar or one.name.upper()).strip("[]")
+
+
+def _write_groups(params: Iterable[Any], formatter: Any) -> None:
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (_ARGUMENTS, _OTHERS, *GROUPS)}
+    for one in params:
+        if one.hidden:
+            continue
+        if one.param_type_name == "argument":
+            groups[_ARGUMENTS].append((_argument(one), one.help or ""))
+        else:
+            # Typer's own option has a sentence of its own.
+            group = OUTPUT if one.name == "help" else one.rich_help_panel or _OTHERS
+            groups[group].append((_names(one), _help(one)))
+    shown = [rows for rows in groups.values() if rows]
+    widest = max(min(_WIDEST_NAME, len(name)) for rows in shown for name, _ in rows)
+    for name, rows in groups.items():
+        if rows:
+            with formatter.section(console.heading(name)):
+                # All groups have one second column, where the widest name of any of them ends.
+                formatter.write_dl([(first.ljust(widest), second) for first, second in rows], col_max=widest)
+
+
+def _names(one: Any) -> str:
+    names = [*sorted(one.opts, key=len), *one.secondary_opts]
+    value = _value(one)
+    return f"{', '.join(names)} {value}".rstrip()
+
+
+def _value(one: Any) -> str:
+    """What stands for the value of an option."""
+    if one.is_flag or one.count:
+        return ""
+    if one.metavar is not None:
+        return str(one.metavar)
+    described = one.type_descriptor
+    if described.is_choice:
+        return "|".join(map(str, described.choices or ()))
+    return _NOUNS.get(one.bare_type(), "TEXT")
+
+
+def _help(one: Any) -> str:
+    text = (one.help or "").rstrip(".")
+    if one.required:
+        return f"{text} (required)"
+    plain = one.show_default and one.default not in (None, False, True) and not callable(one.default)
+    return f"{text} (default: {one.default})" if plain else text
