@@ -14,7 +14,13 @@ from queryveil.files import output
 from queryveil.show.cli import console, options
 
 PurposeName = Annotated[
-    str, typer.Option("--purpose", help="What the release is for: " + ", ".join(qv.PURPOSES))
+    str,
+    typer.Option(
+        "--purpose",
+        metavar="NAME",
+        autocompletion=options.completed(qv.PURPOSES),
+        help="What the release is for: " + ", ".join(qv.PURPOSES),
+    ),
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy loss that you accept.")]
 Delta = Annotated[float, typer.Option("--delta", help="Probability that it is exceeded.")]

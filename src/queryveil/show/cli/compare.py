@@ -19,10 +19,19 @@ Log = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _studies(incomplete: str) -> list[str]:
+    return options.completed(qv.STUDIES)(incomplete)  # loaded only if asked for
+
+
 StudyName = Annotated[
     str | None,
     typer.Option(
-        "--study", metavar="NAME or FILE", help="Which study (--list names them), or a YAML file of your own."
+        "--study",
+        metavar="NAME or FILE",
+        autocompletion=_studies,
+        help="Which study (--list names them), or a YAML file of your own.",
     ),
 ]
 Out = Annotated[

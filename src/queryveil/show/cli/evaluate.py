@@ -19,7 +19,12 @@ Releases = Annotated[
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="A measure, like coverage@100; repeatable. All that apply if left out."),
+    typer.Option(
+        "--metric",
+        metavar="MEASURE",
+        autocompletion=options.completed(qv.MEASURES),
+        help="A measure, like coverage@100; repeatable. All that apply if left out.",
+    ),
 ]
 Seeds = Annotated[
     str | None,

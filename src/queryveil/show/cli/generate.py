@@ -25,7 +25,14 @@ def generate(
             metavar="OUT", help="File to write: .parquet, .tsv (AOL), .csv or .jsonl, also .gz and .zst."
         ),
     ],
-    setting: Annotated[str | None, typer.Option(help="A fixed setting: " + ", ".join(qv.SETTINGS))] = None,
+    setting: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=options.completed(qv.SETTINGS),
+            help="A fixed setting: " + ", ".join(qv.SETTINGS),
+        ),
+    ] = None,
     users: Annotated[int | None, typer.Option(help="Number of users.")] = None,
     rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same log.")] = None,
