@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import queryveil as qv
+from queryveil.reading.engine.base import Engine
 from queryveil.synthetic.generator import LogSettings, generate
 
 # A machine with much else to do is slow, which is no failure.
@@ -27,7 +28,7 @@ def at(minutes: float) -> dt.datetime:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[qv.SearchLog]:
+def spark() -> Iterator[Engine]:
     engine = qv.connect("spark")
     yield engine
     engine.close()

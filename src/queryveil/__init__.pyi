@@ -113,3 +113,6 @@ from queryveil.synthetic.synthesis import synthesize as synthesize
 from queryveil.verification import Verification as Verification
 from queryveil.verification import verify as verify
 from queryveil.verification.signing import sign as sign
+
+__all__: list[str]
+_HOME: dict[str, str]

@@ -9,6 +9,7 @@ import shlex
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from tests.command import command
 from tests.conftest import at, many
 
 SHARED = ["news", "maps", "rain today", "cats", "train", "disease"]
-EASY = {"epsilon": 20.0, "delta": 9e-4}
+EASY: dict[str, Any] = {"epsilon": 20.0, "delta": 9e-4}
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,7 @@ def test_weaker_promises_are_shown_and_not_recommended(log: qv.SearchLog) -> Non
     assert only.best is None and only.remarks == ()
 
 
-def recommending(advice: qv.Advice, **scores: float) -> qv.Advice:
+def recommending(advice: qv.Advice, **scores: Any) -> qv.Advice:
     """The same options with these scores, by what varies in them; all others have none."""
     options = [
         option.found(dict(option.figures) | {advice.purpose.score: scores.get(f"at_{option.at}")})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class WeakNoise(qv.Noise):
         super().__init__(SeededBits(seed))
         self.factor = factor
 
-    def discrete_laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+    def discrete_laplace(self, scale: float | Fraction, size: int) -> NDArray[np.int64]:
         if self.factor == 0:
             return np.zeros(size, dtype=np.int64)
         return super().discrete_laplace(scale * self.factor, size)
@@ -172,7 +173,7 @@ def test_the_bound_is_reached_where_a_user_adds_one_query() -> None:
 
 @pytest.mark.parametrize("method", ["zealous", "click-graph"])
 def test_a_twin_without_noise_is_beyond_the_bound(small: qv.SearchLog, method: str) -> None:
-    given = {"epsilon": 1, "delta": 1e-3, "max_items": 1, "max_queries": 1, "trials": 200}
+    given: dict[str, Any] = {"epsilon": 1, "delta": 1e-3, "max_items": 1, "max_queries": 1, "trials": 200}
     (found,) = rows(small, method, noise=WeakNoise(1, 0), **given)
     assert (found["success"], found["control"], found["verdict"]) == (1.0, 0.0, "beyond")
     assert surely(found, 200) > found["bound"]

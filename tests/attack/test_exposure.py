@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ PAIRS = ("non-star+place", "non-star+company", "non-star+adult", "non-star+revea
 FIRST, LAST = ("karen", "denise", "nancy"), ("walsh", "lindgren")
 
 
-def table(rows: list[tuple[str, float, str]]) -> pa.Table:
+def table(rows: Sequence[tuple[str, float, str]]) -> pa.Table:
     user, time, query = zip(*rows, strict=True)
     return pa.table({"user": list(user), "time": [at(one) for one in time], "query": list(query)})
 
@@ -58,7 +59,7 @@ def counts(given: Any, *more: Any, **parameters: Any) -> dict[str, Any]:
     return dict(one["counts"])
 
 
-def wanted(**given: int) -> dict[str, int]:
+def wanted(**given: Any) -> dict[str, int]:
     return {name: given.get(name.replace("-", "_").replace("+", "__"), 0) for name in NAMES + PAIRS}
 
 

@@ -109,7 +109,7 @@ def test_what_hashes_are_taken_for_can_be_written_for_the_curator(
     else:
         head, *lines = out.read_text().splitlines()
         assert head == "hash\ttoken"
-        rows = [tuple(line.split("\t")) for line in lines]
+        rows = [(one, token) for one, token in (line.split("\t") for line in lines)]
     assert len(rows) == 40
     again = command(*attack(folder, "-n", "40", "--out", str(out)))
     assert again.code == 2 and "exists already" in again.err
@@ -165,12 +165,12 @@ def test_in_python_the_truth_may_be_a_mapping(folder: Path) -> None:
 
 def test_rows_of_a_log_without_times_are_counted() -> None:
     raw, other = (worlds.queries(4, users=users, **SIZE) for users in (1, 2))
-    logs = [
+    ours, theirs = (
         qv.read(table(one).drop(["time"]))
         for one in (raw, [[worlds.hashed(word) for word in query] for query in other])
-    ]
+    )
     truth = {worlds.hashed(word): word for query in other for word in query}
-    assert qv.HashInversionAttack(n=40).run(*logs, truth).success > 0.8
+    assert qv.HashInversionAttack(n=40).run(ours, theirs, truth).success > 0.8
 
 
 def test_a_release_for_a_raw_log_is_told(tmp_path: Path) -> None:

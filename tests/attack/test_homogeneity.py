@@ -16,7 +16,7 @@ from tests.command import command
 from tests.conftest import many
 
 
-def users(**queries: int) -> qv.SearchLog:
+def users(**queries: Any) -> qv.SearchLog:
     """So many users of each query; all of a query's are different from all of another's."""
     parts = [many(number, [query.replace("_", " ")], prefix=query) for query, number in queries.items()]
     return qv.read(pa.concat_tables(parts))

@@ -25,7 +25,7 @@ def seeded(seed: int) -> qv.Noise:
     return qv.Noise(SeededBits(seed))
 
 
-PAPER = {"threshold": 140.0, "noise_scale": 20 / math.log(10), "max_queries": 20}
+PAPER: dict[str, Any] = {"threshold": 140.0, "noise_scale": 20 / math.log(10), "max_queries": 20}
 SETTINGS: list[dict[str, Any]] = [
     PAPER,
     PAPER | {"count": "users"},

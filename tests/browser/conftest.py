@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, Route, sync_playwright
 
 import queryveil as qv
 from tests.release.documents import pages
@@ -44,7 +45,7 @@ def look(browser: Browser) -> Opener:
     """Open a file at a width, and watch it."""
 
     @contextlib.contextmanager
-    def opened(file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Watched]:
+    def opened(file: Path, width: int = 1280, scheme: Any = "light") -> Iterator[Watched]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         context.set_default_timeout(120_000)  # a busy machine is slow, which is no failure
         watched = Watched(context.new_page())
@@ -57,10 +58,14 @@ def look(browser: Browser) -> Opener:
                 watched.asked.append(route.request.url)
                 route.abort()
 
+        def dismiss(dialog: Dialog) -> None:
+            watched.said.append("dialog")
+            dialog.dismiss()
+
         context.route("**/*", judge)
         watched.page.on("console", lambda one: watched.said.append(one.text) if one.type == "error" else None)
         watched.page.on("pageerror", lambda error: watched.said.append(str(error)))
-        watched.page.on("dialog", lambda dialog: (watched.said.append("dialog"), dialog.dismiss()))
+        watched.page.on("dialog", dismiss)
         watched.page.goto(file.resolve().as_uri())
         yield watched
         context.close()

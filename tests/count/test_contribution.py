@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ ROWS = st.lists(
 Rows = list[tuple[str, str, int]]
 
 
-def log_of(rows: Rows, engine: object = "duckdb") -> qv.SearchLog:
+def log_of(rows: Rows, engine: Any = "duckdb") -> qv.SearchLog:
     user, query, minute = zip(*rows, strict=True)
     return qv.read(
         pa.table({"user": list(user), "query": list(query), "time": [at(one) for one in minute]}),
@@ -30,8 +31,8 @@ def log_of(rows: Rows, engine: object = "duckdb") -> qv.SearchLog:
     )
 
 
-def kept(log: qv.SearchLog, bound: Bound, kind: str = "queries") -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def kept(log: qv.SearchLog, bound: Bound, kind: str = "queries") -> dict[str, set[tuple[str, ...]]]:
+    found: dict[str, set[tuple[str, ...]]] = {}
     for row in log.engine.arrow(bounded(log, qv.KINDS[kind], bound)).to_pylist():
         item = tuple(row[column] for column in qv.KINDS[kind].columns)
         assert item not in found.setdefault(row["user"], set()), "an item counts once per user"
@@ -97,7 +98,7 @@ def test_another_salt_keeps_others() -> None:
 
 @pytest.mark.parametrize("kind", list(qv.KINDS))
 @pytest.mark.parametrize("keep", KEEP)
-def test_spark_and_duckdb_count_the_same(spark: object, generated: object, kind: str, keep: str) -> None:
+def test_spark_and_duckdb_count_the_same(spark: Any, generated: object, kind: str, keep: str) -> None:
     """100,000 generated rows, all item kinds, every rule, one salt, portable key."""
     bound = Bound(most=5, keep=keep, salt=b"fixed", order_key="portable")
     histograms = []
@@ -117,7 +118,7 @@ def test_time_is_needed_for_first() -> None:
         bounded(log, qv.KINDS["queries"], Bound(most=1, keep="first"))
 
 
-def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: object, generated: Path) -> None:
+def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: Any, generated: Path) -> None:
     lists = public_lists.read(generated.with_name("results.tsv")).slice(0, 5_000)
     bound = Bound(most=3, salt=b"fixed", order_key="portable")
     found = [

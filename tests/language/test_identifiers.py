@@ -143,7 +143,7 @@ def test_without_the_libraries_it_says_what_to_install(monkeypatch: pytest.Monke
 
     for cached in (identifiers._stdnum, identifiers._phonenumbers):
         cached.cache_clear()
-    monkeypatch.setattr(identifiers.importlib, "import_module", missing)
+    monkeypatch.setattr("importlib.import_module", missing)
     with pytest.raises(qv.UsageError, match=r"install queryveil\[language\]"):
         qv.find_identifiers("call 201-555-0100")
     with pytest.raises(qv.UsageError, match=r"install queryveil\[language\]"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ def queries(counts: Mapping[str, int]) -> pa.Table:
     return _counted(("query",), {(query,): count for query, count in counts.items()})
 
 
-def _counted(columns: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> pa.Table:
+def _counted(columns: tuple[str, ...], counts: Mapping[Any, int]) -> pa.Table:
     parts = list(zip(*counts, strict=True)) if counts else [()] * len(columns)
     made = {name: pa.array(part, pa.string()) for name, part in zip(columns, parts, strict=True)}
     return pa.table(made | {"count": pa.array(counts.values(), pa.int64())})

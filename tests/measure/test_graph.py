@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +24,7 @@ ROWS = [
 ]
 
 
-def table(rows: list[tuple[str, float, str, str | None]]) -> pa.Table:
+def table(rows: Sequence[tuple[str, float, str, str | None]]) -> pa.Table:
     user, time, query, url = zip(*rows, strict=True)
     return pa.table(
         {
@@ -53,7 +55,7 @@ def test_a_log_is_counted_by_query_event() -> None:
     check(qv.Graph.of_log(qv.read(table(ROWS))))
 
 
-def test_spark_counts_the_same(spark: object) -> None:
+def test_spark_counts_the_same(spark: Any) -> None:
     check(qv.Graph.of_log(qv.read(table(ROWS), engine=spark)))
 
 

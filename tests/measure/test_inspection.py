@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ import queryveil as qv
 from tests.conftest import at
 
 
-def log_of(histories: dict[str, list[str]], engine: object = "duckdb") -> qv.SearchLog:
+def log_of(histories: dict[str, list[str]], engine: Any = "duckdb") -> qv.SearchLog:
     rows = [
         (user, query, minute) for user, queries in histories.items() for minute, query in enumerate(queries)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -73,7 +74,7 @@ def test_frequency_is_in_the_unit_of_the_release() -> None:
 
 
 def test_keywords_are_covered_too() -> None:
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate", items="keywords").plan()
+    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate", items=("keywords",)).plan()
     made = qv.Release(plan=plan, tables={"items": pa.table({"keyword": ["red"], "count": [2]})})
     found = qv.evaluate(log([("red shoes", None, 2), ("red hat", None, 1)]), made)
     assert found.measures["coverage@100"] == pytest.approx(1 / 3) and found.measures["missing@100"] == 2
@@ -108,7 +109,8 @@ def test_nothing_released_covers_nothing(original: qv.SearchLog) -> None:
 def test_every_measure_says_what_it_is(original: qv.SearchLog) -> None:
     for name, cls in qv.MEASURES.items():
         assert cls.name == name and cls.help and cls.unit
-        for stated in (cls, *cls.parts.values()):
+        both: list[Any] = [cls, *cls.parts.values()]
+        for stated in both:
             assert stated.direction in {"higher is better", "lower is better", "neither"}
             assert stated.help and stated.unit
     found = qv.evaluate(original, identity(original), pattern="*", seeds="u", frequent=2)
@@ -194,7 +196,7 @@ def test_several_releases_in_memory_or_on_disk(original: qv.SearchLog, tmp_path:
     ]
 
 
-def test_spark_measures_the_same(spark: object, original: qv.SearchLog) -> None:
+def test_spark_measures_the_same(spark: Any, original: qv.SearchLog) -> None:
     rows = original.engine.arrow(original.source)
     made = release(queries=queries({"a": 6, "c": 2}))
     names = ["coverage@3", "released-share"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -199,7 +200,7 @@ def test_a_log_without_times_is_compared_in_what_it_has(original: qv.SearchLog) 
     assert "the log has no 'time' column" in found.left_out["query-substitution"]
 
 
-def test_spark_counts_sessions_the_same(spark: object, original: qv.SearchLog) -> None:
+def test_spark_counts_sessions_the_same(spark: Any, original: qv.SearchLog) -> None:
     made = qv.publish(original, qv.KSession(k=2))
     theirs = qv.read(original.engine.arrow(original.source), engine=spark)
     assert qv.evaluate(theirs, made, "count-difference") == qv.evaluate(original, made, "count-difference")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ def texts(*words: str) -> pa.Array:
 # -- phrases -------------------------------------------------------------------------------------------------
 
 
-def cut(segmenter: Segmenter, *asked: str, **limits: float) -> list[list[str]]:
+def cut(segmenter: Segmenter, *asked: str, **limits: Any) -> list[list[str]]:
     found = segmenter.phrases(texts(*asked), **limits)  # type: ignore[arg-type]
     listed, starts = found.texts.to_pylist(), found.starts.tolist()
     return [listed[start:end] for start, end in itertools.pairwise(starts)]

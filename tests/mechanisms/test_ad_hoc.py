@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,13 @@ ROWS = [
 ]
 
 
-def log(rows: list[tuple[str, float, str]] | None = None, **options: Any) -> qv.SearchLog:
+def log(rows: Sequence[tuple[str, float, str]] | None = None, **options: Any) -> qv.SearchLog:
     user, minutes, query = zip(*(rows or ROWS), strict=True)
     return qv.read(pa.table({"user": user, "time": [at(one) for one in minutes], "query": query}), **options)
 
 
-def published(steps: str, rows: list[tuple[str, float, str]] | None = None, **given: Any) -> qv.Release:
-    return qv.publish(log(rows), qv.AdHoc(steps=steps.split(","), **given), i_understand=True)
+def published(steps: str, rows: Sequence[tuple[str, float, str]] | None = None, **given: Any) -> qv.Release:
+    return qv.publish(log(rows), qv.AdHoc(steps=tuple(steps.split(",")), **given), i_understand=True)
 
 
 def by_session(release: qv.Release) -> Counter[tuple[str, ...]]:
@@ -128,15 +129,19 @@ def test_topics_are_what_the_first_noun_is_a_kind_of() -> None:
     assert found[0] == found[1] and found[2] != found[0] and found[3] == found[4] == ""
 
 
-def test_engines_agree(spark: object) -> None:
-    given = {"steps": "scrub,drop-infrequent,shorten-sessions,delete-users", "min_users": 2, "max_session": 1}
+def test_engines_agree(spark: Any) -> None:
+    given: dict[str, Any] = {
+        "steps": "scrub,drop-infrequent,shorten-sessions,delete-users",
+        "min_users": 2,
+        "max_session": 1,
+    }
     made = [qv.publish(one, qv.AdHoc(**given), i_understand=True) for one in (log(), log(engine=spark))]
     assert (
         by_session(made[0]) == by_session(made[1])
         and made[0].private["identifiers"] == made[1].private["identifiers"]
     )
     split = [
-        qv.publish(one, qv.AdHoc(steps="split-personality,secret-sharing", k=2), i_understand=True)
+        qv.publish(one, qv.AdHoc(steps=("split-personality", "secret-sharing"), k=2), i_understand=True)
         for one in (log(), log(engine=spark))
     ]
     opened = [set(qv.open_shared_queries(one.tables, 2)["query"].to_pylist()) for one in split]
@@ -170,8 +175,8 @@ def test_a_strange_region_is_refused_before_anything_is_done() -> None:
 
 
 def test_short_sessions_under_one_user_are_warned_of() -> None:
-    assert qv.AdHoc(steps="shorten-sessions", max_session=2).plan().warnings
-    assert not qv.AdHoc(steps="shorten-sessions,delete-users", max_session=2).plan().warnings
+    assert qv.AdHoc(steps=("shorten-sessions",), max_session=2).plan().warnings
+    assert not qv.AdHoc(steps=("shorten-sessions", "delete-users"), max_session=2).plan().warnings
 
 
 # -- secret sharing ------------------------------------------------------------------------------------------

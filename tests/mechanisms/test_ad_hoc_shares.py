@@ -38,7 +38,7 @@ def log(posed: list[tuple[str, str]]) -> qv.SearchLog:
 
 
 def published(posed: list[tuple[str, str]], k: int = 3) -> qv.Release:
-    method = qv.AdHoc(steps="secret-sharing", k=k)
+    method = qv.AdHoc(steps=("secret-sharing",), k=k)
     return qv.publish(log(posed), method, noise=KnownKey(SeededBits(4)), i_understand=True)
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +18,8 @@ from queryveil.mechanisms.click_graph import theory
 LN10 = math.log(10)
 
 
-def plan(**parameters: object) -> dict[str, object]:
-    return qv.ClickGraph(**parameters).plan().as_dict()["calibration"]  # type: ignore[arg-type]
+def plan(**parameters: Any) -> dict[str, Any]:
+    return qv.ClickGraph(**parameters).plan().as_dict()["calibration"]
 
 
 @pytest.mark.parametrize(
@@ -36,15 +37,15 @@ def plan(**parameters: object) -> dict[str, object]:
 def test_both_tables(d: int, k_paper: float, b: float, k_tight: int) -> None:
     found = plan(epsilon=LN10, delta=1e-5, max_queries=d)
     assert found["threshold"] == k_tight
-    assert round(found["noise_scale"], 2) == b  # type: ignore[call-overload]
-    assert round(found["paper"]["threshold"], 2) == k_paper  # type: ignore[index]
+    assert round(found["noise_scale"], 2) == b
+    assert round(found["paper"]["threshold"], 2) == k_paper
     by_paper = plan(epsilon=LN10, delta=1e-5, max_queries=d, analysis="paper")
     assert by_paper["threshold"] == math.ceil(k_paper)
 
 
 def test_the_papers_example_of_d_21() -> None:
     found = plan(epsilon=LN10, delta=1e-5, max_queries=21)
-    assert (round(found["paper"]["threshold"], 1), round(found["noise_scale"], 1)) == (147.4, 9.1)  # type: ignore[index,call-overload]
+    assert (round(found["paper"]["threshold"], 1), round(found["noise_scale"], 1)) == (147.4, 9.1)
 
 
 def test_theorem_1_for_chosen_noise() -> None:
@@ -60,14 +61,14 @@ def test_theorem_1_for_chosen_noise() -> None:
     )
     alpha = max(math.exp(1 / 8.69), 1 + 1 / (2 * math.exp(139 / 8.69) - 1))
     paper = found["paper"]
-    assert paper["alpha"] == pytest.approx(alpha, rel=1e-12)  # type: ignore[index]
-    assert paper["epsilon"] == pytest.approx(20 * math.log(alpha) + 1 + 0.5, rel=1e-12)  # type: ignore[index]
-    assert paper["delta"] == pytest.approx(10 * math.exp(-120 / 8.69), rel=1e-12)  # type: ignore[index]
+    assert paper["alpha"] == pytest.approx(alpha, rel=1e-12)
+    assert paper["epsilon"] == pytest.approx(20 * math.log(alpha) + 1 + 0.5, rel=1e-12)
+    assert paper["delta"] == pytest.approx(10 * math.exp(-120 / 8.69), rel=1e-12)
 
 
 def test_alpha_is_what_not_publishing_costs_where_the_threshold_is_low() -> None:
     paper = plan(threshold=2.0, noise_scale=50.0, max_queries=1)["paper"]
-    assert paper["alpha"] == pytest.approx(1 + 1 / (2 * math.exp(1 / 50) - 1))  # type: ignore[index]
+    assert paper["alpha"] == pytest.approx(1 + 1 / (2 * math.exp(1 / 50) - 1))
 
 
 def test_the_release_probability_of_the_paper() -> None:
@@ -164,9 +165,9 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(
 
 def test_counting_users_needs_the_spread_only() -> None:
     users = plan(epsilon=LN10, delta=1e-5, max_queries=20, count="users")
-    assert users["threshold"] == 121  # type: ignore[comparison-overlap]
+    assert users["threshold"] == 121
     few = plan(epsilon=20.0, delta=1e-5, max_queries=20, count="users")["threshold"]
-    assert few < plan(epsilon=20.0, delta=1e-5, max_queries=20)["threshold"]  # type: ignore[operator]
+    assert few < plan(epsilon=20.0, delta=1e-5, max_queries=20)["threshold"]
 
 
 # -- the promise ---------------------------------------------------------------------------------------------

@@ -227,7 +227,8 @@ def test_the_ledger_charges_padded_releases_and_lists_the_others(tmp_path: Path,
     book = qv.Ledger(str(tmp_path / "ledger.db"))
     book.open("log", epsilon=3, delta=0)
     log = qv.read(history(**PEOPLE))
-    for more in ({}, {"max_phrases": 2, "pad": True}):
+    ways: tuple[dict[str, Any], ...] = ({}, {"max_phrases": 2, "pad": True})
+    for more in ways:
         qv.publish(log, qv.Semantic(epsilon=2, taxonomy=str(food_file), **more), ledger=book, source="log")
     account = book.budget("log")
     assert [event.composable for event in account.events] == [False, True]
@@ -292,7 +293,8 @@ def test_several_windows_give_the_same_as_one(food_file: Path, monkeypatch: pyte
 def test_windows_do_not_depend_on_batches(sizes: list[int]) -> None:
     users = [f"u{n // 9}" for n in range(100)]
     table = pa.table({"user": users, "query": [str(n) for n in range(100)]})
-    batches, start = [], 0
+    batches: list[pa.RecordBatch] = []
+    start = 0
     for size in sizes:
         batches += table.slice(start, size).to_batches() or []
         start += size

@@ -62,11 +62,11 @@ def test_one_phrase_is_worth_epsilon_whatever_the_others_are(
     method = qv.Semantic(epsilon=3, epsilon_per="query", criterion="nsqc", taxonomy=str(food_file))
     assert method.plan().guarantee.unit == "phrase"
     first = ("apple", "beef", "coffee")
-    assert ratio_fits(*(rows_of(one, times, method) for one in (first, other)), epsilon=3)
+    assert ratio_fits(rows_of(first, times, method), rows_of(other, times, method), epsilon=3)
     if times == [1, 2, 2] and other[0] == "veal":
         return  # of the changed query's moment there is no other
     monkeypatch.setattr(Phrases, "ordered", lambda phrases, *_: phrases)
-    assert not ratio_fits(*(rows_of(one, times, method) for one in (first, other)), epsilon=3)
+    assert not ratio_fits(rows_of(first, times, method), rows_of(other, times, method), epsilon=3)
 
 
 def test_every_order_is_as_likely(food_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,9 @@ def outcomes(count: int, setting: theory.Setting) -> dict[int | None, float]:
     values = {
         value: (1 - q) / (1 + q) * q ** abs(value - count) for value in range(count - reach, count + reach)
     }
-    shown = {value: chance for value, chance in values.items() if value > setting.top}
+    shown: dict[int | None, float] = {
+        value: chance for value, chance in values.items() if value > setting.top
+    }
     return {**shown, None: 1 - sum(shown.values())}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, before_to_after, ex
 
 
 def made(
-    kind: str = "probabilistic-dp", epsilon: float = 1, delta: float = 1e-6, **more: object
+    kind: str = "probabilistic-dp", epsilon: float = 1, delta: float = 1e-6, **more: Any
 ) -> qv.Guarantee:
     return qv.Guarantee(kind=kind, epsilon=epsilon, delta=delta, **({"neighbours": REPLACE} | more))
 

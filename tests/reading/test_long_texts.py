@@ -208,9 +208,10 @@ def test_long_queries_are_inspected_scrubbed_and_read_in_time(tmp_path: Path) ->
     assert sorted(published) == ["<long-text>"] * 9 + ["plain"]
 
 
-def test_engines_agree_on_long_queries(spark: object) -> None:
+def test_engines_agree_on_long_queries(spark: Any) -> None:
     found = []
-    for options in ({}, {"engine": spark}):
+    ways: tuple[dict[str, Any], ...] = ({}, {"engine": spark})
+    for options in ways:
         log = qv.read(long_queries(), **options)
         words = with_keywords(log.table)
         counted = words.group_by("user").aggregate(

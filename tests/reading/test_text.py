@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import unicodedata
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -76,7 +77,7 @@ def test_spark_expression_agrees_with_the_function(spark: object) -> None:
     _engine_agrees("duckdb", controls + ends + mixed)
 
 
-def _engine_agrees(engine: object, raw: list[str]) -> None:
+def _engine_agrees(engine: Any, raw: list[str]) -> None:
     users = [str(number) for number in range(len(raw))]
     log = qv.read(pa.table({"user": users, "query": raw}), engine=engine)
     found = log.engine.arrow(log.table.select("user", "query"))

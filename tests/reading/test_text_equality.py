@@ -30,7 +30,7 @@ PRIVATE_URLS = qv.ClickGraph(
     epsilon_reformulations=1000.0,
     delta_reformulations=1e-12,
 )
-METHODS = {
+METHODS: dict[str, qv.Mechanism] = {
     "click-graph": PRIVATE_URLS,
     "zealous": qv.Zealous(**EXACT, max_items=9, items=("keywords", "queries", "query-pairs", "clicks")),
     "k-session": qv.KSession(k=5),

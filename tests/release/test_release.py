@@ -6,6 +6,7 @@ import json
 import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -191,7 +192,9 @@ def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Pa
     ],
     ids=str,
 )
-def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(changes: dict, tmp_path: Path) -> None:
+def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
     timeless = qv.read(pa.table({"user": ["a", "b"], "query": ["x", "y"]}))
     ledger = qv.Ledger(str(tmp_path / "ledger.db"))
     ledger.open("log", epsilon=50, delta=0.1)
@@ -214,7 +217,7 @@ def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(changes: d
     ],
     ids=str,
 )
-def test_extreme_parameters_give_a_plan_or_a_sentence(extreme: dict) -> None:
+def test_extreme_parameters_give_a_plan_or_a_sentence(extreme: dict[str, Any]) -> None:
     try:
         plan = qv.Zealous(**extreme).plan(users=10**12)
     except qv.UsageError as error:

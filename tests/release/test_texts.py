@@ -62,7 +62,7 @@ def test_what_is_read_is_in_normal_form(texts: list[str]) -> None:
 def test_what_the_texts_of_each_method_are() -> None:
     assert set(_OTHERS) <= set(MECHANISMS)
     log = qv.read(many(6, ["cancer help", "heart attack"]))
-    made = {
+    made: dict[str, list[qv.Mechanism]] = {
         TYPED: [qv.KQuery(k=2), qv.KKeyword(k=2), qv.KSession(k=2)],
         EDITED: [qv.AdHoc(steps=("delete-users", "scrub"))],
         LABELS: [

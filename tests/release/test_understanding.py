@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ SHARED = many(200, ["apples"])
 
 
 def made(
-    kind: str = "approximate-dp", epsilon: float = 0.1, delta: float = 1e-6, **more: object
+    kind: str = "approximate-dp", epsilon: float = 0.1, delta: float = 1e-6, **more: Any
 ) -> qv.Guarantee:
     return qv.Guarantee(kind=kind, epsilon=epsilon, delta=delta, **({"neighbours": REPLACE} | more))
 
@@ -107,7 +108,13 @@ def test_the_limit_is_one_in_the_number_of_users_or_a_thousandth(
     log = qv.read(pa.concat_tables([SECRETS, SHARED]))
     ledger = qv.Ledger(str(tmp_path / "ledger.db"))
     ledger.open("log", epsilon=50, delta=0.5)
-    asked = {"users": users, "out": tmp_path / "out", "ledger": ledger, "source": "log", "allow_empty": True}
+    asked: dict[str, Any] = {
+        "users": users,
+        "out": tmp_path / "out",
+        "ledger": ledger,
+        "source": "log",
+        "allow_empty": True,
+    }
     if not fine:
         with pytest.raises(qv.UsageError, match="too large"):
             qv.publish(log, method, **asked)

@@ -96,7 +96,9 @@ def test_d_new_queries_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_edge_that_one_user_clicked(monkeypatch: pytest.MonkeyPatch) -> None:
     targets = 6_000
-    rows = [(f"crowd {member}", 0, "known", None) for member in range(200)]
+    rows: list[tuple[str, int, str, str | None]] = [
+        (f"crowd {member}", 0, "known", None) for member in range(200)
+    ]
     rows += [(f"u{user}", 0, "known", f"url of {user}") for user in range(targets)]
     log = log_of(rows)
     delta = attained(1)

@@ -18,7 +18,7 @@ import queryveil as qv
 from queryveil.study import Cell, Given
 from tests.conftest import at, many
 
-SMALL = {"d": [1, 2, 5], "delta": [1e-3]}
+SMALL: dict[str, Any] = {"d": [1, 2, 5], "delta": [1e-3]}
 FORMULA, MARKUP = "=1+1", "</script><script>alert(1)</script>"
 
 
@@ -72,7 +72,8 @@ def test_results_of_a_raw_log_are_for_the_curator_alone(log: qv.SearchLog, tmp_p
 
 def broken_after(cells: int) -> tuple[qv.Study, list[Cell]]:
     """release-d, interrupted when so many cells are done, and the cells that it was asked for."""
-    real, asked = qv.STUDIES["release-d"], []
+    real = qv.STUDIES["release-d"]
+    asked: list[Cell] = []
 
     def measure(prepared: Any, given: Given, cell: Cell) -> Iterator[dict[str, Any]]:
         if len(asked) == cells:

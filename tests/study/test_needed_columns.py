@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,8 +14,8 @@ from tests.conftest import many
 
 BARE = many(40, ["news", "maps", "dog food", "train"])
 """User, time and query; no url."""
-ONE = {"m": [1], "epsilon": [50.0], "delta": [1e-2]}
-COUNTS = {"epsilon": [50.0], "delta": [1e-2], "k": [3]}
+ONE: dict[str, Any] = {"m": [1], "epsilon": [50.0], "delta": [1e-2]}
+COUNTS: dict[str, Any] = {"epsilon": [50.0], "delta": [1e-2], "k": [3]}
 
 
 @pytest.mark.parametrize(("study", "vary"), [("zealous-m", ONE), ("count-difference", COUNTS)])

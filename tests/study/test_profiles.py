@@ -118,7 +118,7 @@ def test_made_users_have_interests_and_the_seed_decides() -> None:
 def test_a_log_brings_its_own_phrases() -> None:
     table = pa.table({"user": ["a", "a", "b", "c"], "query": ["measles", "basketball", "algebra", "zzzz"]})
     log = qv.read(table)
-    vary = {"criterion": PERTURBED, "epsilon": [1.0], "setting": ["D=P"]}
+    vary: dict[str, Any] = {"criterion": PERTURBED, "epsilon": [1.0], "setting": ["D=P"]}
     made = qv.compare(log, "profiles", vary=vary, repeats=1)
     assert made.passed
     assert {(row["users"], row["phrases"]) for row in made.findings} == {(2, 2)}, "c has no topic"

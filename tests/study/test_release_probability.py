@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import queryveil as qv
+from queryveil.study.declaration import Given
 from queryveil.study.release_probability import agrees
 
 # The paper: epsilon ln 10, delta 1e-5, d = 20. The paper's K is 140.00, which discrete noise meets at 140.
@@ -57,7 +58,7 @@ def test_a_mechanism_with_the_wrong_threshold_is_seen() -> None:
 
     def fits(method: qv.ClickGraph) -> bool:
         given = qv.STUDIES["release-probability"].grid({"frequency": FREQUENCIES})
-        asked = study.Given(None, given, 1)
+        asked = Given(None, given, 1)
         released = qv.publish(study._prepare(asked).log, method).tables["queries"]
         counts = np.array([int(query.split()[0]) for query in released["query"].to_pylist()])
         return agrees(

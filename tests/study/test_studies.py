@@ -88,7 +88,9 @@ def test_a_study_runs_draws_and_checks_itself(
     name: str, log: qv.SearchLog, generated: Path, tmp_path: Path
 ) -> None:
     study = qv.STUDIES[name]
-    given = {"results": generated.parent / "results.tsv"} if name == "keyword-generation" else {}
+    given: dict[str, Any] = (
+        {"results": generated.parent / "results.tsv"} if name == "keyword-generation" else {}
+    )
     made = qv.compare(log if study.needs_log else None, name, out=tmp_path / "out", **REDUCED[name], **given)
     assert [check.name for check in made.checks if not check.passed] == []
     assert made.figures

@@ -216,7 +216,12 @@ def with_clicks() -> Draft:
         promised("approximate-dp", 1.0, 1e-6, ADD_REMOVE, LISTS) | {"of": "queries"},
         promised("pure-dp", 1.0, 0.0, ADD_REMOVE, LISTS) | {"of": "clicks"},
     ]
-    calibration = {"noise_scale": 2.0, "threshold": 1, "second_threshold": 29, "clicks_noise_scale": 3.0}
+    calibration: dict[str, Any] = {
+        "noise_scale": 2.0,
+        "threshold": 1,
+        "second_threshold": 29,
+        "clicks_noise_scale": 3.0,
+    }
     # 2 + 2 ln(2 / 2e-6), the paper's threshold without any number of users.
     calibration |= {"paper": {"noise_scale": 2.0, "threshold": 1, "second_threshold": 29.631021115928547}}
     parameters = {
@@ -272,7 +277,7 @@ def put(*keys: Any, value: Any) -> Callable[[Draft], None]:
     return change
 
 
-def both(*changes: Callable[[Draft], None]) -> Callable[[Draft], None]:
+def both(*changes: Callable[[Draft], object]) -> Callable[[Draft], None]:
     def change(made: Draft) -> None:
         for one in changes:
             one(made)

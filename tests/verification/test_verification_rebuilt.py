@@ -88,6 +88,10 @@ def test_a_leaf_changed_alone_fails_too(releases: dict[str, Path], tmp_path: Pat
 # -- words, forms and documents ------------------------------------------------------------------------------
 
 
+def calibrated(figure: str, value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["calibration"].update({figure: value})
+
+
 def edit(release: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     content = manifest_of(release)
     change(content)
@@ -267,9 +271,7 @@ def test_another_sensitivity_or_number_of_concepts_than_wordnets_is_found(
         ("drawn_within_2_steps", 0.9),
     ):
         release = copied(releases["semantic"], tmp_path / "changed")
-        found = failed(
-            edit(release, lambda content, n=figure, v=value: content["calibration"].update({n: v}))
-        )
+        found = failed(edit(release, calibrated(figure, value)))
         assert f"calibration.{figure}" in found["sentences"]
 
 
@@ -280,7 +282,7 @@ def own_taxonomy(place: Path) -> tuple[Path, dict[str, Path]]:
     file = place / "tree.tsv"
     file.write_text(TREE)
     log = qv.read(many(20, ["tennis", "measles fever", "boxing"]))
-    methods = {
+    methods: dict[str, qv.Mechanism] = {
         "clump": qv.Clump(k=2, taxonomy=str(file)),
         "partition": qv.Partition(k=2, taxonomy=str(file)),
         "semantic": qv.Semantic(epsilon=2, taxonomy=str(file)),
@@ -332,7 +334,7 @@ def test_shares_that_epsilon_cannot_give_are_found_without_the_taxonomy(tmp_path
         ("drawn_within_2_steps", 1.5, False),
     ):
         release = copied(tmp_path / "made", tmp_path / "changed")
-        edit(release, lambda content, n=figure, v=value: content["calibration"].update({n: v}))
+        edit(release, calibrated(figure, value))
         assert ("calibration" not in failed(release)) == right, (figure, value)
 
 

@@ -65,7 +65,8 @@ def test_how_hashes_are_called_changes_nothing(
 
 def test_a_log_is_found_in_itself() -> None:
     log = worlds.Log(worlds.queries(7, **SIZE))
-    for how in ({}, {"n": 30, "expand_to": 100}):
+    hows: tuple[dict[str, Any], ...] = ({}, {"n": 30, "expand_to": 100})
+    for how in hows:
         found = qv.Inversion(**{"n": 100, **how}).invert(log.counts, log.counts)
         assert (found.stages[-1].last == np.arange(100)).mean() > 0.98
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from queryveil.attack.inversion import matching
+from queryveil.attack.inversion.kinds import MOST_PAIRS
 from queryveil.attack.inversion.matching import RULES, Sides
 from queryveil.attack.inversion.starts import start
 from queryveil.errors import UsageError
@@ -169,7 +170,7 @@ def test_empty_rows_are_matched_last_and_by_features() -> None:
 def test_rules_that_look_at_all_pairs_say_how_many_they_take(
     rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(matching.MOST_PAIRS, rule, N - 1)
+    monkeypatch.setitem(MOST_PAIRS, rule, N - 1)
     both = sides(0)[0]
     with pytest.raises(UsageError, match=f"update {rule} looks at all pairs at once, of 23 hashes at most"):
         both.growing(np.zeros((0, 2), np.int32)) if rule == "heap" else RULES[rule](

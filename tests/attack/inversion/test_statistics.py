@@ -40,8 +40,8 @@ def test_counts_are_those_of_the_queries(queries: list[list[str]]) -> None:
 @settings(deadline=None, max_examples=40)
 @given(WORDS, st.sampled_from([0.1, 0.5, 0.9, 1.0]))
 def test_pruning_keeps_the_fewest_neighbours_with_the_share(queries: list[list[str]], beta: float) -> None:
-    found = worlds.Log(queries).counts
-    found = found.at(len(found))
+    counts = worlds.Log(queries).counts
+    found = counts.at(len(counts))
     wanted = naive.pruned(found.cooc_n.toarray().astype(float), beta)
     assert np.allclose(found.pruned(beta).toarray(), wanted, atol=1e-6)
 

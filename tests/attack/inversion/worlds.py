@@ -24,7 +24,7 @@ def queries(
     made = [
         list(
             world.choice(
-                names, size=min(words, 1 + world.integers(4)), replace=False, p=weights / weights.sum()
+                names, size=min(words, 1 + int(world.integers(4))), replace=False, p=weights / weights.sum()
             )
         )
         for _ in range(pool)
@@ -63,7 +63,7 @@ class Log:
         return self.counts.at(n)
 
 
-def pair(seed: int, **size: int) -> tuple[Log, Log]:
+def pair(seed: int, **size: Any) -> tuple[Log, Log]:
     """A hashed log and a raw one of the same world."""
     one, other = queries(seed, users=1, **size), queries(seed, users=2, **size)
     return Log([[hashed(word) for word in query] for query in one]), Log(other)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.language.concepts import phrases, reader
+from queryveil.language.concepts.labels import Labels
 
 NOUNS = qv.Taxonomy.wordnet()
 CHECKED = Path(__file__).with_name("checked.tsv")
@@ -57,7 +58,7 @@ def test_accuracy_is_the_measured_one() -> None:
 
 @pytest.mark.parametrize("without", ["phrases", "left-most dropping", "labels across phrases", "singulars"])
 def test_the_table_notices_a_missing_rule(without: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = reader.Labels.find
+    find = Labels.find
     if without == "phrases":
         monkeypatch.setattr(reader, "phrases_of", lambda kinds: ((0, len(kinds)),) if kinds else ())
     elif without == "left-most dropping":

@@ -165,8 +165,8 @@ def drilled(
     for node in sorted(gains, key=lambda node: (-gains[node], node)):
         keys: dict[frozenset[int], list[int]] = {}
         for row in members:
-            held = {child_towards(tree, item, node) for item in rows[row] if covered(tree, item, cut, node)}
-            keys.setdefault(frozenset(child for child in held if child is not None), []).append(row)
+            under = {child_towards(tree, item, node) for item in rows[row] if covered(tree, item, cut, node)}
+            keys.setdefault(frozenset(child for child in under if child is not None), []).append(row)
         parts = {key: rows_of for key, rows_of in keys.items() if people(rows_of, users) >= k}
         left = [row for key in keys if key not in parts for row in keys[key]]
         if not parts:

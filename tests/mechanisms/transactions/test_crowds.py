@@ -23,7 +23,7 @@ K = 5
 def balanced(width: int, depth: int) -> Tree:
     parents, level = [-1], [0]
     for _ in range(depth):
-        below = []
+        below: list[int] = []
         for node in level:
             below += range(len(parents), len(parents) + width)
             parents += [node] * width

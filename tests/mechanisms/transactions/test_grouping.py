@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,7 +181,9 @@ def test_what_is_published_generalises_every_member(
         return
     found = method(tree, bags, k)
     for group, published in enumerate(found.published):
-        assert all(generalises(tree, published, bags[row]) for row in np.flatnonzero(found.groups == group))
+        assert all(
+            generalises(tree, published, bags[int(row)]) for row in np.flatnonzero(found.groups == group)
+        )
     assert found.quality.ggd <= len(bags.items) + 1e-9  # never above generalising all to the root
     assert found.quality.floor_ggd <= found.quality.ggd + 1e-9
     members = [bags.take(np.flatnonzero(found.groups == group)) for group in range(len(found.published))]
@@ -259,6 +262,6 @@ def test_wrong_requests_are_refused(method: Callable[..., Grouping]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"r": 0}, {"criterion": "best"}, {"order": "random"}, {"lcg": "none"}])
-def test_clump_names_the_wrong_parameter(wrong: dict[str, object]) -> None:
+def test_clump_names_the_wrong_parameter(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"parameter '{next(iter(wrong))}'"):
         clump(FOOD, FIVE, 2, **wrong)  # type: ignore[arg-type]

@@ -152,7 +152,7 @@ def test_a_footer_that_disagrees_on_the_number_of_rows(place: int, tmp_path: Pat
         if data[at + 1 : at + 2] == thrift_varint(60) and data[at] & 15 == 6
     ]
     assert len(spots) >= 6
-    outcomes = set()
+    outcomes: set[str | int] = set()
     for spot in spots[place::3]:
         write(file, data[: spot + 1] + thrift_varint(54) + data[spot + 2 :])
         try:

@@ -10,6 +10,7 @@ import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ NOON = dt.datetime(2026, 1, 1, 12)
 HERS = "target"
 
 
-def text_log(rows: list[str]) -> Callable[[Path], Path]:
+def text_log(rows: list[str]) -> Callable[[Path, str, list[str], bool], Path]:
     def write(folder: Path, name: str, odd: list[str], first: bool) -> Path:
         lines = [*odd, *rows] if first else [*rows, *odd]
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -30,7 +31,7 @@ def text_log(rows: list[str]) -> Callable[[Path], Path]:
     return write  # type: ignore[return-value]
 
 
-def others(log: Path, **options: object) -> list[tuple[object, ...]]:
+def others(log: Path, **options: Any) -> list[tuple[object, ...]]:
     """The rows of everybody else, as counting sees them."""
     read = qv.read(log, max_rejected=1.0, **options)
     rows = read.engine.arrow(read.table).to_pylist()
@@ -109,7 +110,7 @@ def test_jsonl_by_usual_keys(odd: str, first: bool, tmp_path: Path) -> None:
     assert others(write(tmp_path, "b.jsonl", JSONL_ODD[odd], first)) == plain
 
 
-def parquet(folder: Path, name: str, odd: dict[str, object] | None) -> Path:
+def parquet(folder: Path, name: str, odd: dict[str, Any] | None) -> Path:
     rows = [
         {
             "user": f"u{n}",
@@ -141,7 +142,7 @@ def parquet(folder: Path, name: str, odd: dict[str, object] | None) -> Path:
         {"query": None},
     ],
 )
-def test_typed_parquet(odd: dict[str, object], tmp_path: Path) -> None:
+def test_typed_parquet(odd: dict[str, Any], tmp_path: Path) -> None:
     plain = others(parquet(tmp_path, "a.parquet", None))
     assert len(plain) == 8
     assert plain[0][3] == "None" and plain[0][5] == "None", "an empty url or session is none, in every log"

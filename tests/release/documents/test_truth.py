@@ -18,7 +18,7 @@ from queryveil.release.documents import assessment, words
 from tests.conftest import at, many
 
 VERDICT = re.compile(r"(Yes|No|Limited|Not excluded)[., ]")
-DISEASES = {"epsilon": 8, "domain": "disease"}
+DISEASES: dict[str, Any] = {"epsilon": 8, "domain": "disease"}
 EVERY: dict[str, qv.Mechanism] = {
     "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1),
     "approximate": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, promise="approximate"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,10 +13,10 @@ from queryveil.synthetic.generator import LogSettings, batches
 from queryveil.synthetic.generator.histories import Popularity
 from queryveil.synthetic.generator.pool import make_pool
 
-SMALL = {"users": 40, "rows": 400, "pool_size": 500}
+SMALL: dict[str, Any] = {"users": 40, "rows": 400, "pool_size": 500}
 
 
-def rows(**settings: float) -> pa.Table:
+def rows(**settings: Any) -> pa.Table:
     return pa.Table.from_batches(batches(LogSettings(**{**SMALL, **settings})))
 
 

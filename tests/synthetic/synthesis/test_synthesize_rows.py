@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.synthetic.synthesis import model, write
+from queryveil.synthetic.synthesis import model
 from tests.synthetic.synthesis.graphs import Tables, drawn, graph, sessions
 
 FALSE_ALARM = 1e-6
@@ -125,7 +125,7 @@ def test_the_check_above_sees_sessions_that_start_by_frequency_alone(
 ) -> None:
     right = model.GraphModel.of(GRAPHS[name])
     broken = dataclasses.replace(right, starts=right.frequency)
-    monkeypatch.setattr(write.GraphModel, "of", lambda _: broken)
+    monkeypatch.setattr(model.GraphModel, "of", lambda _: broken)
     assert p_value(GRAPHS[name], tmp_path) < FALSE_ALARM
 
 

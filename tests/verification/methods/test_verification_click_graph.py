@@ -541,7 +541,7 @@ ROWS_OF_TABLES: dict[str, Case] = {
     ),
     "table that is missing": (
         public,
-        lambda made: (made.tables.pop("clicks"), made.describe()),
+        both(lambda made: made.tables.pop("clicks"), lambda made: made.describe()),
         {"columns"},
     ),
     "table of another method": (queries, tables(items=table([400], query=["a"])), {"columns"}),
