@@ -253,15 +253,15 @@ def _histograms(
     domain = Domain(
         prepared.taxonomy, np.sort(np.concatenate([one.concepts for one in prepared.domains[setting.whole]]))
     )
-    counts = phrases.counts()
-    most = int(counts.max())
-    own = np.split(domain.places(phrases.concepts), np.cumsum(counts)[:-1])
+    most = int(phrases.counts().max())
+    places = domain.places(phrases.concepts)
     slots = np.arange(phrases.users * most)
     for per, size in _variants(given):
         method = ProfileHistogram(epsilon=size * (most if per == PER_QUERY else 1), max_queries=most)
+        histograms = method.histograms(len(domain), noise)
         for _ in range(given.repeats):
-            drawn = [method.drawn(np.bincount(places, minlength=len(domain)), noise) for places in own]
-            concepts = domain.concepts[np.concatenate(drawn)].astype(np.int64)
+            drawn = histograms.drawn(phrases.users, phrases.owners, places)
+            concepts = domain.concepts[drawn].astype(np.int64)
             yield (criterion, per, size), Phrases(phrases.users, slots // most, slots, concepts)
 
 

@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.profile_histogram.noisy_histograms import NoisyHistograms
 from queryveil.mechanisms.semantic import words
 from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
 from queryveil.mechanisms.semantic.draws import NSQC
@@ -30,10 +30,6 @@ from queryveil.reading.log import SearchLog
 
 _MOST_QUERIES = 10**6
 _LARGEST_SCALE = 2.0**30
-_LARGEST_COUNT = 1 << 39
-"""Sums over any domain stay below 2^62. A count beyond it has no chance at these scales."""
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,19 +148,11 @@ class ProfileHistogram:
         tally.add("phrases outside the domain", int((~inside).sum()))
         tally.add("phrases counted", len(phrases.owners))
         places = choice.locate(phrases.concepts)[1]
-        ends = np.cumsum(phrases.counts())
-        queries = [
-            self.drawn(np.bincount(own, minlength=len(choice.domain)), noise)
-            for own in np.split(places, ends[:-1])
-        ]
+        queries = self.histograms(len(choice.domain), noise).drawn(phrases.users, phrases.owners, places)
         slots = np.arange(phrases.users * self.max_queries)
-        concepts = choice.domain.concepts[np.concatenate(queries)].astype(np.int64)
+        concepts = choice.domain.concepts[queries].astype(np.int64)
         return Phrases(phrases.users, slots // self.max_queries, slots, concepts)
 
-    def drawn(self, counts: Numbers, noise: Noise) -> Numbers:
-        """So many places by noisy counts; what is done after the noise costs nothing."""
-        noisy = counts + noise.discrete_laplace(self.scale, len(counts))
-        noisy = np.clip(noisy, 0, _LARGEST_COUNT)
-        if not noisy.any():
-            noisy[:] = 1
-        return noise.weighted(np.cumsum(noisy)[np.newaxis], np.zeros(self.max_queries, dtype=np.int64))
+    def histograms(self, concepts: int, noise: Noise) -> NoisyHistograms:
+        """Noisy histograms over so many concepts, and as many draws from each; these cost nothing after the noise."""
+        return NoisyHistograms.of(noise, self.scale, concepts, self.max_queries)

@@ -1,0 +1,1 @@
+"""HBDP: queries drawn from a noisy histogram of concepts for every user."""
