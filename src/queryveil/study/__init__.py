@@ -4,7 +4,7 @@ A study says what varies, what is measured, how often and in which figures, and 
 expected of the result. `compare` runs one.
 
 May import: errors, parameters, files, charts, reading, count, privacy, language, mechanisms, release,
-synthetic, measure, attack.
+verification, synthetic, measure, attack.
 """
 
 from __future__ import annotations

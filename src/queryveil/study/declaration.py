@@ -22,6 +22,7 @@ from queryveil.errors import UsageError
 from queryveil.files import output
 from queryveil.reading.log import SearchLog
 from queryveil.study import keeping
+from queryveil.verification.outcome import Check as Check  # noqa: PLC0414 - studies find it here
 
 Value = int | float | str
 Progress = Callable[[int, int], None]
@@ -74,18 +75,6 @@ class Metric:
     name: str
     unit: str
     help: str
-
-
-@dataclass(frozen=True)
-class Check:
-    """A shape that is expected of the results, and whether they have it."""
-
-    name: str
-    passed: bool
-    detail: str
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "passes": self.passed, "detail": self.detail}
 
 
 @dataclass(frozen=True)

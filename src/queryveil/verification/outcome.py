@@ -14,7 +14,7 @@ _MOST_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Check:
-    """One question about a release, and its answer."""
+    """One question about a release or about results, and its answer."""
 
     name: str
     passed: bool
