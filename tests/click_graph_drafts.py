@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+from queryveil.verification.graph_worth import paper_threshold, thresholded
 
-from queryveil.verification.methods.click_graph.worth import paper_threshold, thresholded
 from tests.verification.test_verification import ADD_REMOVE, LISTS, SESSIONS, Draft, promised, table, tables
 
 SUGGESTIONS = "the suggestion lists are public: a function of the query alone"

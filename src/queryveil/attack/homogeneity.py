@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.errors import InputError, UsageError
 from queryveil.parameters import param, validate
+from queryveil.privacy.declarations import LABELS, TYPED, PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY
 from queryveil.reading.text import keywords, normalise
 
@@ -149,38 +151,37 @@ class HomogeneityAttack:
 
 
 def least_users(release: Release) -> Least:
-    """How many users a query has at least, by what the release is."""
-    method, k, tables = release.plan.method, release.guarantee.k, release.tables
-    readers: dict[str, Callable[[Any, int], Least]] = {
-        "k-query": _of_queries,
-        "k-keyword": _of_keywords,
-        "k-session": _of_sessions,
-        "clump": _of_concepts,
-        "partition": _of_concepts,
-    }
-    if release.guarantee.kind != K_ANONYMITY or k is None or method not in readers:
-        raise InputError(
-            f"the homogeneity attack is on crowds of k, and this release of {method} promises none",
-            "name a release of k-query, k-session, k-keyword, clump or partition",
-        )
-    try:
-        return readers[method](tables, k)
-    except KeyError:
-        raise InputError(
-            "the release lacks a table or a column", "see what is wrong with queryveil release verify"
-        ) from None
+    """How many users a query has at least, by what the release declares its rows to be."""
+    k, plan = release.guarantee.k, release.plan
+    for name, table in release.tables.items():
+        reader = _reader(plan.table(name)) if release.guarantee.kind == K_ANONYMITY else None
+        if reader is not None and k is not None:
+            return reader(table, k)
+    raise InputError(
+        f"the homogeneity attack is on crowds of k, and this release of {plan.method} promises none",
+        "name a release of k-query, k-session, k-keyword, clump or partition",
+    )
 
 
-def _of_queries(tables: Any, k: int) -> Least:
-    published = set(pc.unique(tables["log"]["query"]).to_pylist())
+def _reader(declared: PublishedTable) -> Callable[[pa.Table, int], Least] | None:
+    """How a table is read: rows of queries, counted words, or groups of words or of concepts."""
+    if {"session", "query"} <= set(declared.names) and declared.texts == TYPED:
+        return _of_queries
+    if {"prefix", "count"} <= set(declared.names):
+        return _of_keywords
+    if {"group", "items"} <= set(declared.names):
+        return _of_concepts if declared.texts == LABELS else _of_sessions
+    return None
+
+
+def _of_queries(table: pa.Table, k: int) -> Least:
+    published = set(pc.unique(table["query"]).to_pylist())
     return lambda query: k if query in published else 0
 
 
-def _of_keywords(tables: Any, k: int) -> Least:
+def _of_keywords(table: pa.Table, k: int) -> Least:
     """A whole word, with its exact number of users. A prefix says nothing of one word."""
-    counts = dict(
-        zip(tables["items"]["prefix"].to_pylist(), tables["items"]["count"].to_pylist(), strict=True)
-    )
+    counts = dict(zip(table["prefix"].to_pylist(), table["count"].to_pylist(), strict=True))
 
     def least(query: str) -> int:
         words = keywords(query)
@@ -189,9 +190,8 @@ def _of_keywords(tables: Any, k: int) -> Least:
     return least
 
 
-def _of_sessions(tables: Any, k: int) -> Least:
+def _of_sessions(table: pa.Table, k: int) -> Least:
     """A keyword of a published set is that of a majority; several need not be the same majority's."""
-    table = tables["transactions"]
     sets = {
         group: frozenset(items)
         for group, items in zip(table["group"].to_pylist(), table["items"].to_pylist(), strict=True)
@@ -217,9 +217,9 @@ def with_all(keywords: int, k: int) -> int:
     return min(max(0, keywords * (people // 2 + 1) - (keywords - 1) * people) for people in sizes)
 
 
-def _of_concepts(tables: Any, k: int) -> Least:
+def _of_concepts(table: pa.Table, k: int) -> Least:
     """Every member of a group has something at or below a published concept; it is named by its label."""
-    published = set(pc.unique(pc.list_flatten(tables["transactions"]["items"])).to_pylist())
+    published = set(pc.unique(pc.list_flatten(table["items"])).to_pylist())
     return lambda label: k if label in published else 0
 
 

@@ -32,7 +32,8 @@ from queryveil.attack.protocol import (
 )
 from queryveil.errors import CannotBeMet
 from queryveil.parameters import param, validate
-from queryveil.release.published_texts import HASHES, LABELS, as_read, texts_of
+from queryveil.privacy.declarations import HASHES, LABELS
+from queryveil.release.published_texts import as_read
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
@@ -118,7 +119,7 @@ class LinkageAttack:
 
     def _in_release(self, release: Release, log: Held, draws: Draws) -> list[dict[str, Any]]:
         name = str(release.path) if release.path is not None else release.plan.method
-        about = {"of": name, "method": release.plan.method, "texts": texts_of(release.plan)}
+        about = {"of": name, "method": release.plan.method, "texts": release.plan.texts}
         table = release.tables.get("log")
         columns = () if table is None or not table.num_rows else table.column_names
         unit = next((one for one in ("user", "session") if one in columns), None)

@@ -25,7 +25,7 @@ from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.parameters import param, validate
-from queryveil.privacy.noise import Noise
+from queryveil.privacy.noise import MAX_SCALE, Noise
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -54,7 +54,7 @@ class SybilAttack:
     epsilon: float | None = param("privacy loss per user of the selection", gt=0, default=None)
     delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
     noise_scale: float | None = param(
-        "scale of the noise (b), instead of epsilon", gt=0, le=2.0**40, default=None
+        "scale of the noise (b), instead of epsilon", gt=0, le=MAX_SCALE, default=None
     )
     threshold: float | None = param(
         "publish queries above this noisy count (K), instead of delta", ge=1, default=None

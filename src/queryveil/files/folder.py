@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = "queryveil-release"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+FORMER_VERSION = 1
+"""Written until 0.2: tables and sentences without declarations."""
 
 MANIFEST = "manifest.json"
 SIGNATURE = "manifest.json.sig"
@@ -35,18 +37,6 @@ _GROUP_ROWS = 1 << 20
 """Rows of a group in Parquet files."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
-
-COLUMN_HELP = {
-    "keyword": "a word of queries, in normal form",
-    "query": "a query, in normal form",
-    "next_query": "the query that followed it in the same session, or a public suggestion for it",
-    "url": "a url for the query: clicked by someone, or on its public result list",
-    "prefix": "a word of queries, or the beginning of words and a star",
-    "user": "a random number that stands for one user",
-    "number": "which of the user's queries it is, from 0",
-    "session": "a random number that stands for one session of one user",
-    "count": "number of users who kept the item, with noise (below 0 if noise makes it so)",
-}
 
 
 def private_folder(release: Path) -> Path:

@@ -14,9 +14,9 @@ from queryveil.measure.keyword_generation import domains
 from queryveil.measure.measure import Figure, Measure, OfItems, Original, Released
 from queryveil.measure.pattern_ranking import ends
 from queryveil.parameters import parameters
+from queryveil.privacy.declarations import LABELS
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import Release
-from queryveil.release.published_texts import LABELS
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import LOWER, NEITHER, OfItems, Original, Released, Stated
-from queryveil.measure.published import SESSIONS, USERS
 from queryveil.parameters import param
+from queryveil.privacy.declarations import SESSIONS, USERS
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from queryveil.errors import UsageError
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
-from queryveil.measure.published import OCCURRENCES
 from queryveil.parameters import param
+from queryveil.privacy.declarations import OCCURRENCES
 
 POSTING_BYTES, LONGEST_LIST = 8, 200_000
 LARGEST_MEMORY, SHARE_OF_INDEX = 10**9, 0.01

@@ -21,8 +21,9 @@ from queryveil.errors import UsageError
 from queryveil.measure import graph
 from queryveil.measure.graph import Graph
 from queryveil.measure.histograms import Histogram
-from queryveil.measure.published import OCCURRENCES, SESSIONS, USERS, Published, published, session_counts
+from queryveil.measure.published import Published, published, session_counts
 from queryveil.parameters import validate
+from queryveil.privacy.declarations import OCCURRENCES, SESSIONS, USERS
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import Release, load
 

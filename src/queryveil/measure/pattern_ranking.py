@@ -12,8 +12,8 @@ from queryveil.errors import CannotBeMet, UsageError
 from queryveil.measure.comparison import spearman
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
+from queryveil.privacy.declarations import LABELS
 from queryveil.reading.text import normalise
-from queryveil.release.published_texts import LABELS
 
 
 def rank_pattern(graph: Graph, pattern: str, n: int = 20) -> pa.Table:

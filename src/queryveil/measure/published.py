@@ -22,15 +22,14 @@ from queryveil.count import item_kinds
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.measure import graph
+from queryveil.privacy.declarations import HASHES, LABELS, OCCURRENCES, SESSIONS, TYPED, USERS
 from queryveil.reading.log import SearchLog, read
-from queryveil.release.published_texts import HASHES, LABELS, TYPED, as_read, texts_of
+from queryveil.release.published_texts import as_read
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from queryveil.release.publish import Release
-
-USERS, OCCURRENCES, SESSIONS = "users", "occurrences", "sessions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +55,16 @@ class Published:
 
 def published(release: Release) -> Published:
     """What a release counts; no kind at all if it holds nothing of the sort."""
-    method, texts = release.plan.method, texts_of(release.plan)
+    texts = release.plan.texts
     counted = graph.item_tables(release)
     if counted:
-        unit = str(release.plan.parameters.get("count", USERS))
+        unit = next((one.counts for one in release.plan.tables if one.noisy), USERS)
         return Published(tuple(counted), unit, counted.__getitem__, texts)
-    for table in release.tables.values():
+    for name, table in release.tables.items():
         columns = set(table.column_names)
         if columns == {"prefix", "count"}:
             return Published(("keywords",), USERS, functools.partial(_whole_words, table), texts)
-        if columns == {"group", "items"} and method == "k-session":
+        if columns == {"group", "items"} and release.plan.table(name).counts == SESSIONS:
             return Published(("keywords",), SESSIONS, functools.partial(_in_sets, table), texts)
         if {"query", "session"} <= columns and texts != HASHES:
             return _from_rows(table, "session", ("queries", "keywords", "query-pairs"), texts)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
-from queryveil.measure.published import OCCURRENCES
 from queryveil.measure.substitutions import Substitutions, Thresholds
 from queryveil.parameters import param
+from queryveil.privacy.declarations import OCCURRENCES
 
 MOST_QUERIES = 100_000
 _DEPTH = 5

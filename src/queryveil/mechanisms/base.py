@@ -13,16 +13,25 @@ import pyarrow as pa
 from queryveil.errors import CannotBeMet
 from queryveil.parameters import parameters
 from queryveil.privacy import strength
+from queryveil.privacy.declarations import TYPED, PublishedTable
+from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise
+from queryveil.privacy.statements import Statement, say
 from queryveil.reading.log import SearchLog
 
-USER_IS_ACCOUNT = "a user id is a person: someone with several accounts is protected per account"
+USER_IS_ACCOUNT = say(
+    "user-is-account", "a user id is a person: someone with several accounts is protected per account"
+)
 MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
 MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
-ROW_LOCAL = "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes"
+ROW_LOCAL = say(
+    "rows-apart",
+    "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes",
+)
+SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +42,10 @@ class Plan:
     parameters: Mapping[str, Any]
     calibration: Mapping[str, Any]
     guarantee: Guarantee
+    tables: tuple[PublishedTable, ...]
+    """What will be published."""
+    draws: tuple[Draw, ...] = ()
+    """Every time that noise or chance touches the data."""
     what: str = ""
     """What the release holds, without its numbers: "frequent queries of a search log, with noisy counts"."""
     how: str = ""
@@ -42,16 +55,10 @@ class Plan:
     """What the result will be like, in sentences for its curator."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the figures of the calibration are called on a terminal, in the order in which they are shown."""
-    counts: str = "users"
-    """What a published count is a number of."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """What columns of this method mean, where it is not what they mean elsewhere."""
-    assessment: tuple[str, ...] = ()
+    assessment: tuple[Statement, ...] = ()
     """What readers are told of this method in particular, where the kind of guarantee alone does not say it.
 
-    Lines of a name, a colon and sentences. 'Singling out', 'Linkability' and 'Inference' are answers that begin with a
-    verdict: Yes, No, Limited or Not excluded. Of these three all or none. 'Disclosed', 'Learnt', 'Withheld',
-    'On purpose' and 'Checked' are explained in report/words.py.
+    Codes are those of queryveil.privacy.statements. Of the three questions all are answered, or none.
     """
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,10 +69,21 @@ class Plan:
             "parameters": dict(self.parameters),
             "calibration": dict(self.calibration),
             "guarantee": self.guarantee.as_dict(),
+            "draws": [one.as_dict() for one in self.draws],
+            "tables": {one.name: one.as_dict() for one in self.tables},
             "warnings": list(self.warnings),
         }
         shown |= {"expected": list(self.expected)} if self.expected else {}
-        return shown | ({"assessment": list(self.assessment)} if self.assessment else {})
+        return shown | ({"assessment": [one.as_dict() for one in self.assessment]} if self.assessment else {})
+
+    def table(self, name: str) -> PublishedTable:
+        """What is declared of a table."""
+        return next(one for one in self.tables if one.name == name)
+
+    @property
+    def texts(self) -> str:
+        """What the texts of the release are: typed, edited, labels or hashes."""
+        return next((one.texts for one in self.tables if one.texts != TYPED), TYPED)
 
 
 @dataclass(kw_only=True)

@@ -24,7 +24,9 @@ from queryveil.mechanisms.base import (
     public_parameters,
 )
 from queryveil.parameters import PROMISES, param, validate
+from queryveil.privacy.declarations import USERS, PublishedTable, columns
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.statements import NO, NOT_EXCLUDED, assessment, say
 from queryveil.reading.engine import Engine
 from queryveil.reading.log import SearchLog
 
@@ -40,12 +42,36 @@ STAR = "*"
 _SCHEMA = pa.schema([("prefix", pa.string()), ("count", pa.int64())])
 
 _CAVEATS = (
-    "a prefix hides only the rest of the words: a long prefix of a rare word says nearly all of it, and all words "
-    "behind it may mean the same",
-    "counts are exact: two releases of logs that differ by one user differ by that user's words",
-    "whoever uses a word under k - 1 accounts sees from its appearance that somebody else used it too",
-    "a word that everybody in a known group is sure to have used is learnt about each of them",
-    "whatever k users typed is published as they typed it: names, numbers, addresses",
+    say(
+        "prefix-hides-the-rest",
+        "a prefix hides only the rest of the words: a long prefix of a rare word says nearly all of it, and all words "
+        "behind it may mean the same",
+    ),
+    say(
+        "counts-are-exact",
+        "counts are exact: two releases of logs that differ by one user differ by that user's words",
+    ),
+    say(
+        "fake-accounts",
+        "whoever uses a word under k - 1 accounts sees from its appearance that somebody else used it too",
+    ),
+    say(
+        "all-alike",
+        "a word that everybody in a known group is sure to have used is learnt about each of them",
+    ),
+    say("as-typed", "whatever k users typed is published as they typed it: names, numbers, addresses"),
+)
+_TABLE = PublishedTable(
+    name="items",
+    noun="words and prefixes",
+    row="A word that enough users have, or the beginning of such words, with the number of these users.",
+    columns=columns(
+        ("prefix", "count"),
+        {"count": "number of different users: of the word, or of the words folded into the prefix"},
+    ),
+    counts=USERS,
+    unique=("prefix",),
+    order=("count", "prefix"),
 )
 
 
@@ -77,6 +103,7 @@ class KKeyword:
                 assumptions=(ROW_LOCAL, USER_IS_ACCOUNT),
                 caveats=_CAVEATS,
             ),
+            tables=(_TABLE,),
             what="Words of a search log and prefixes of its rarer words, with numbers of users",
             how=(
                 f"A word that at least {self.k:,} users searched for was published with the number of these users. The "
@@ -85,21 +112,27 @@ class KKeyword:
                 f"counted for it, if they were at least {self.k:,}; if not, they went on to the prefix that is one "
                 "character shorter. Those who were left in the end were left out."
             ),
-            columns={
-                "count": "number of different users: of the word, or of the words folded into the prefix"
-            },
-            assessment=(
-                f"Singling out: No, without further knowledge. Each row has at least {self.k:,} users.",
-                "Linkability: Not excluded. The release has no user, session or time by which rows could be joined. "
-                "But someone who knows words of a person from another data set can link that person to rows of "
-                f"{self.k:,} users or more: one of these users is that person with a probability of up to 1 in "
-                f"{self.k:,}, or more if they know more.",
-                "Inference: Not excluded. Nothing limits it. What is known to be true of everyone behind a row, or was "
-                "searched for by the attacker's own accounts, is learnt; a long prefix gives away what follows.",
-                f"Disclosed: No word or prefix of fewer than {self.k:,} users is disclosed. Of the others the number "
-                "of users is disclosed exactly.",
-                f"Checked: that every row states at least {self.k:,} users; that there were so many cannot be seen "
-                "from a release",
+            assessment=assessment(
+                singling_out=(
+                    NO,
+                    f"Not without further knowledge. Each row has at least {self.k:,} users.",
+                ),
+                linkability=(
+                    NOT_EXCLUDED,
+                    "The release has no user, session or time by which rows could be joined. But someone who knows "
+                    "words of a person from another data set can link that person to rows of "
+                    f"{self.k:,} users or more: one of these users is that person with a probability of up to 1 in "
+                    f"{self.k:,}, or more if they know more.",
+                ),
+                inference=(
+                    NOT_EXCLUDED,
+                    "Nothing limits it. What is known to be true of everyone behind a row, or was searched for by the "
+                    "attacker's own accounts, is learnt; a long prefix gives away what follows.",
+                ),
+                disclosed=f"No word or prefix of fewer than {self.k:,} users is disclosed. Of the others the number of "
+                "users is disclosed exactly.",
+                checked=f"that every row states at least {self.k:,} users; that there were so many cannot be seen from "
+                "a release",
             ),
         )
 

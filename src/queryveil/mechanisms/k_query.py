@@ -16,6 +16,7 @@ from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
+    SESSIONS_APART,
     USER_IS_ACCOUNT,
     Plan,
     Run,
@@ -23,20 +24,42 @@ from queryveil.mechanisms.base import (
     public_parameters,
 )
 from queryveil.parameters import PROMISES, param, validate
+from queryveil.privacy.declarations import OCCURRENCES, SESSION, PublishedTable, columns
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _CAVEATS = (
-    "only single queries have k users: a session links the queries that one user posed one after the other, and two "
-    "of them together may be that user's alone",
-    "pairs of queries form after others were dropped between them, may be one user's, and are not k-anonymous; nor is "
-    "anything else that is counted from more than one query",
-    "whoever poses a query under k - 1 accounts sees from its appearance that somebody else posed it too",
-    "a query that everybody in a known group is sure to have posed is learnt about each of them",
-    "whatever k users typed is published as they typed it: names, numbers, addresses",
+    say(
+        "sessions-link",
+        "only single queries have k users: a session links the queries that one user posed one after the other, and "
+        "two of them together may be that user's alone",
+    ),
+    say(
+        "pairs-have-no-crowd",
+        "pairs of queries form after others were dropped between them, may be one user's, and are not k-anonymous; nor "
+        "is anything else that is counted from more than one query",
+    ),
+    say(
+        "fake-accounts",
+        "whoever poses a query under k - 1 accounts sees from its appearance that somebody else posed it too",
+    ),
+    say(
+        "all-alike",
+        "a query that everybody in a known group is sure to have posed is learnt about each of them",
+    ),
+    say("as-typed", "whatever k users typed is published as they typed it: names, numbers, addresses"),
+)
+_TABLE = PublishedTable(
+    name="log",
+    noun="rows",
+    row="A query that enough users posed, in one of their sessions.",
+    columns=columns(("session", "query")),
+    counts=OCCURRENCES,
+    links=SESSION,
 )
 
 
@@ -65,9 +88,10 @@ class KQuery:
                 kind=K_ANONYMITY,
                 k=self.k,
                 shared="query",
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "sessions are cut within each user's own rows"),
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, SESSIONS_APART),
                 caveats=_CAVEATS,
             ),
+            tables=(_TABLE,),
             what="Sessions of a search log: the queries that enough users posed, without users and times",
             how=(
                 f"Every query that fewer than {self.k:,} different users posed was dropped, wherever it stood. What "
@@ -75,23 +99,32 @@ class KQuery:
                 "place of the user; the queries inside a session in the order in which they were posed. Times, clicks "
                 "and ranks were left out."
             ),
-            assessment=(
-                "Singling out: Yes. The rows of one session number are one person's. A query alone singles out nobody, "
-                f"at least {self.k:,} users posed it; a session of several queries can be one user's alone, and often "
-                "is.",
-                "Linkability: Yes. The queries of a session are linked by its number. The sessions of a user are not "
-                "linked by any number. Someone who knows two queries of a session from another data set can find the "
-                "others.",
-                "Inference: Not excluded. Nothing limits it. What is known to be true of everyone who posed a query, "
-                "or was posed by the attacker's own accounts, is learnt.",
-                f"Disclosed: No query that fewer than {self.k:,} users posed is disclosed. The combinations of queries "
+            assessment=assessment(
+                singling_out=(
+                    YES,
+                    "The rows of one session number are one person's. A query alone singles out nobody, at least "
+                    f"{self.k:,} users posed it; a session of several queries can be one user's alone, and often is.",
+                ),
+                linkability=(
+                    YES,
+                    "The queries of a session are linked by its number. The sessions of a user are not linked by any "
+                    "number. Someone who knows two queries of a session from another data set can find the others.",
+                ),
+                inference=(
+                    NOT_EXCLUDED,
+                    "Nothing limits it. What is known to be true of everyone who posed a query, or was posed by the "
+                    "attacker's own accounts, is learnt.",
+                ),
+                disclosed=f"No query that fewer than {self.k:,} users posed is disclosed. The combinations of queries "
                 "in a session are, also those that one person alone has.",
-                f"Withheld: Whose a single published query is: at least {self.k:,} users posed it. That holds for a "
+                withheld=f"Whose a single published query is: at least {self.k:,} users posed it. That holds for a "
                 "query alone, not for a session of several, and as long as nothing else is known about them.",
-                "Learnt: The other queries of a session, by someone who knows some of them to be a person's.",
-                f"Learnt: What a group has in common, about each of its members: if a query can only be that of "
-                f"{self.k:,} certain people, each of them posed it.",
-                f"Checked: that every query is in at least {self.k:,} sessions; that these are of different users "
+                learnt=(
+                    "The other queries of a session, by someone who knows some of them to be a person's.",
+                    "What a group has in common, about each of its members: if a query can only be that of "
+                    f"{self.k:,} certain people, each of them posed it.",
+                ),
+                checked=f"that every query is in at least {self.k:,} sessions; that these are of different users "
                 "cannot be seen from a release",
             ),
         )

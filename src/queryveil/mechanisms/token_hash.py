@@ -19,7 +19,9 @@ from queryveil.errors import CannotBeMet
 from queryveil.mechanisms import sessions as session_rows
 from queryveil.mechanisms.base import Plan, Run, public_parameters
 from queryveil.parameters import param, validate
+from queryveil.privacy.declarations import HASHES, NOTHING, OCCURRENCES, SESSION, PublishedTable, columns
 from queryveil.privacy.guarantee import NONE, Guarantee
+from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -31,12 +33,19 @@ _PLACE_DIGITS = 9
 _MAP = pa.schema([("hash", pa.string()), ("token", pa.string())])
 
 _CAVEATS = (
-    "hashes are no protection: words are found again by how often they come, and come together, in any other log of "
-    "the kind",
-    "one word found uncovers that word in every query of the release",
-    "whoever posed a query that is in the log, and recognises its session, knows the hashes of its words",
-    "rare words stay rare: a hash that comes once or twice singles a person out",
+    say(
+        "hashes-do-not-protect",
+        "hashes are no protection: words are found again by how often they come, and come together, in any other log "
+        "of the kind",
+    ),
+    say("one-word-uncovers-all", "one word found uncovers that word in every query of the release"),
+    say(
+        "own-queries-uncover",
+        "whoever posed a query that is in the log, and recognises its session, knows the hashes of its words",
+    ),
+    say("rare-stays-rare", "rare words stay rare: a hash that comes once or twice singles a person out"),
 )
+_LINKS = say("sessions-link", "a session links the queries that one user posed one after the other")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,28 +76,50 @@ class TokenHash:
             calibration={},
             guarantee=Guarantee(
                 kind=NONE,
-                caveats=(*_CAVEATS, "a session links the queries that one user posed one after the other")
-                if linked
-                else _CAVEATS,
+                caveats=(*_CAVEATS, _LINKS) if linked else _CAVEATS,
             ),
+            tables=(self._table(linked=linked),),
             what="Queries of a search log with a hash in place of every word",
             how=self._how(),
-            columns={"query": "a query: the hashes of its words, with blanks between them"},
-            assessment=(
-                "Singling out: Yes. "
-                + ("The rows of one session number are one person's. " if linked else "")
-                + "A hash or a combination of hashes that comes once is one person's.",
-                "Linkability: Yes. "
-                + ("The queries of a session are linked by its number, and equal" if linked else "Equal")
-                + " hashes link queries that share a rare word. How often hashes come links them to the words of other "
-                "logs.",
-                "Inference: Not excluded. Nothing limits it. Hashes are turned back into words by how often they come, "
-                "and come together, in another log of the kind.",
-                "Disclosed: The queries of single people are disclosed, row by row, with a hash in place of each word.",
-                "Learnt: Words, from how often their hashes come, alone and together.",
-                "Learnt: Who a row is about, if its words give that person away"
-                + (", and the other queries of the same session." if linked else "."),
+            assessment=assessment(
+                singling_out=(
+                    YES,
+                    ("The rows of one session number are one person's. " if linked else "")
+                    + "A hash or a combination of hashes that comes once is one person's.",
+                ),
+                linkability=(
+                    YES,
+                    ("The queries of a session are linked by its number, and equal" if linked else "Equal")
+                    + " hashes link queries that share a rare word. How often hashes come links them to the words of "
+                    "other logs.",
+                ),
+                inference=(
+                    NOT_EXCLUDED,
+                    "Nothing limits it. Hashes are turned back into words by how often they come, and come together, "
+                    "in another log of the kind.",
+                ),
+                disclosed="The queries of single people are disclosed, row by row, with a hash in place of each word.",
+                learnt=(
+                    "Words, from how often their hashes come, alone and together.",
+                    "Who a row is about, if its words give that person away"
+                    + (", and the other queries of the same session." if linked else "."),
+                ),
             ),
+        )
+
+    def _table(self, *, linked: bool) -> PublishedTable:
+        return PublishedTable(
+            name="log",
+            noun="rows",
+            row="A query, with a hash in place of every word.",
+            columns=columns(
+                ("session", "query") if linked else ("query",),
+                {"query": "a query: the hashes of its words, with blanks between them"},
+            ),
+            counts=OCCURRENCES,
+            texts=HASHES,
+            links=SESSION if linked else NOTHING,
+            order=() if linked else ("query",),
         )
 
     def _how(self) -> str:

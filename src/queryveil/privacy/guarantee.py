@@ -15,6 +15,7 @@ from typing import Any
 
 from queryveil.errors import CannotCompose
 from queryveil.privacy import strength
+from queryveil.privacy.statements import Statement, say
 
 PROBABILISTIC = "probabilistic-dp"
 APPROXIMATE = "approximate-dp"
@@ -47,6 +48,9 @@ KIND_IN_WORDS = {
 }
 
 
+DELTA_TOO_LARGE = "delta-too-large"
+"""The code of the caveat that says so."""
+
 PRACTICALLY_CERTAIN = 0.999
 """A bound that allows so much limits nothing that a person would notice."""
 SO_WEAK = "the bound is so weak that a reader may be practically certain"
@@ -72,8 +76,8 @@ class Guarantee:
     """What at least k users have in common under k-anonymity: 'query', 'set of keywords'."""
     unit: str = "user"
     neighbours: str | None = None
-    assumptions: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
+    assumptions: tuple[Statement, ...] = ()
+    caveats: tuple[Statement, ...] = ()
     implies: Guarantee | None = None
     """An approximate guarantee with a smaller delta, which holds too and survives further processing."""
     parts: tuple[Guarantee, ...] = ()
@@ -128,6 +132,16 @@ class Guarantee:
         )
 
     @property
+    def cost(self) -> dict[str, Any]:
+        """What a draw that this guarantee pays for says of it."""
+        return {
+            "kind": self.kind,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+        }
+
+    @property
     def composable(self) -> bool:
         """Whether it has a sum with others: everything that one user did is compared, and nothing is disclosed."""
         return self.private and not self.disclosed
@@ -169,7 +183,7 @@ class Guarantee:
         if not self.private or self.delta_too_large or delta < strength.delta_limit(users, told=told):
             return self
         found = dataclasses.replace(self, delta_too_large=True)
-        caveat = found.of_delta(users if told else None)
+        caveat = say(DELTA_TOO_LARGE, found.of_delta(users if told else None))
         return dataclasses.replace(found, caveats=(*self.caveats, caveat))
 
     def of_delta(self, users: int | None = None) -> str:
@@ -328,7 +342,8 @@ class Guarantee:
         if self.kind == K_ANONYMITY:
             out["shared"] = self.shared
         out |= {"unit": self.unit, "neighbours": self.neighbours}
-        out |= {"assumptions": list(self.assumptions), "caveats": list(self.caveats)}
+        out["assumptions"] = [one.as_dict() for one in self.assumptions]
+        out["caveats"] = [one.as_dict() for one in self.caveats]
         if self.implies is not None:
             keys = ("kind", "epsilon", "delta", "unit", "neighbours")
             out["implies"] = {key: getattr(self.implies, key) for key in keys}
@@ -340,7 +355,7 @@ class Guarantee:
     def from_dict(cls, given: Mapping[str, Any]) -> Guarantee:
         fields = dict(given)
         for name in ("assumptions", "caveats"):
-            fields[name] = tuple(fields.get(name, ()))
+            fields[name] = tuple(map(Statement.from_dict, fields.get(name, ())))
         fields["parts"] = tuple(cls.from_dict(part) for part in fields.get("parts", ()))
         if fields.get("implies"):
             fields["implies"] = cls.from_dict(fields["implies"])

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from queryveil.errors import UsageError
 from queryveil.privacy.noise_tables import LARGEST, Bits, GeometricTable, LaplaceSampler, MarkTable
 
-__all__ = ["MAX_SCALE", "Bits", "GeometricTable", "LaplaceSampler", "MarkTable", "Noise", "SystemBits"]
+__all__ = [
+    "MAX_SCALE",
+    "Bits",
+    "GeometricTable",
+    "LaplaceSampler",
+    "MarkTable",
+    "Noise",
+    "SystemBits",
+    "checked_scale",
+]
 
 # Above this scale, values near the ends of int64 would stop being astronomically improbable.
 MAX_SCALE = 2**40
@@ -65,7 +74,7 @@ class Noise:
 
         scale is read as the exact rational number that it is.
         """
-        sampler, size = _sampler(_checked_scale(scale)), _checked_size(size)
+        sampler, size = _sampler(checked_scale(scale)), _checked_size(size)
         values = np.empty(size, dtype=np.int64)
         for start in range(0, size, _CHUNK):
             part = values[start : start + _CHUNK]
@@ -84,12 +93,12 @@ class Noise:
         A mark has probability 2^-rarity, rarity from 1 to 16, and goes with large values: without one, none exceeds
         `laplace_limit`.
         """
-        return _sampler(_checked_scale(scale)).draw_marked(self._bits, marks, _checked_rarity(rarity))
+        return _sampler(checked_scale(scale)).draw_marked(self._bits, marks, _checked_rarity(rarity))
 
     @staticmethod
     def laplace_limit(scale: float | Fraction, rarity: int) -> int:
         """What no draw without a mark exceeds."""
-        return _sampler(_checked_scale(scale)).limit(_checked_rarity(rarity))
+        return _sampler(checked_scale(scale)).limit(_checked_rarity(rarity))
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """A uniformly random order of 0, 1, ..., n - 1."""
@@ -146,7 +155,8 @@ def _sampler(scale: Fraction) -> LaplaceSampler:
     return LaplaceSampler(scale)
 
 
-def _checked_scale(scale: float | Fraction) -> Fraction:
+def checked_scale(scale: float | Fraction) -> Fraction:
+    """A scale as the exact number that it is; refused if noise of that scale cannot be drawn."""
     number = isinstance(scale, int | float | Fraction) and not isinstance(scale, bool)
     if not (number and 0 < scale <= MAX_SCALE):  # false for NaN and infinity too
         raise UsageError(

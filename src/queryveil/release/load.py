@@ -15,13 +15,30 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from queryveil.errors import QueryveilError
 from queryveil.files import folder
-from queryveil.mechanisms import MECHANISMS
+from queryveil.mechanisms import MECHANISMS, Plan
 from queryveil.parameters import fits, parameters
-from queryveil.privacy.guarantee import KIND_IN_WORDS
+from queryveil.privacy.declarations import COUNTS, LINKS, TEXTS, PublishedTable
+from queryveil.privacy.draws import Draw
+from queryveil.privacy.guarantee import KIND_IN_WORDS, Guarantee
+from queryveil.privacy.statements import NO, QUESTIONS, VERDICTS, Statement
+from queryveil.release import former
 
 _DEEPEST = 4
 _LARGEST = 10**18
+
+_VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
+_NO_SUCH = "a table counts, holds or links something that there is not"
+_DRAWN: dict[str, type] = {
+    **dict.fromkeys(
+        ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "neighbours", "kind"), str
+    ),
+    **dict.fromkeys(
+        ("most", "copies", "sensitivity", "scale", "at_least", "above", "epsilon", "delta", "users"), float
+    ),
+}
+_MAY_BE_UNKNOWN = {"most", "scale", "at_least", "above", "epsilon", "delta", "users", "neighbours"}
 
 _TEXT, _WHOLE, _LIST = pa.string(), pa.int64(), pa.list_(pa.string())
 _TYPES = {
@@ -36,34 +53,18 @@ _KINDS = {
     "query-pairs": "query next_query count",
     "clicks": "query url count",
 }
-_ONE_KIND: dict[str, tuple[str, ...]] = {"items": tuple(_KINDS.values())}
-_GROUPS: dict[str, tuple[str, ...]] = {"transactions": ("group items",)}
-_TABLES: dict[str, dict[str, tuple[str, ...]]] = {
-    "zealous": {**{name: (columns,) for name, columns in _KINDS.items()}, **_ONE_KIND},
-    "click-graph": {
-        "queries": ("query count",),
-        "clicks": ("query url count",),
-        "reformulations": ("query next_query count",),
-    },
-    "k-query": {"log": ("session query",)},
-    "k-session": _GROUPS,
-    "k-keyword": {"items": ("prefix count",)},
-    "token-hash": {"log": ("session query", "query")},
-    "ad-hoc": {
-        "log": (
-            "user session query",
-            "session query",
-            "user session share_x share_y label",
-            "session share_x share_y label",
-        ),
-        "queries": ("label sealed",),
-    },
-    "clump": _GROUPS,
-    "partition": _GROUPS,
-    "semantic": {"log": ("user number query",)},
-    "profile-histogram": {"log": ("user number query",)},
+_SHAPES: dict[str, tuple[str, ...]] = {
+    "log": (
+        "session query",
+        "query",
+        "user session query",
+        "user session share_x share_y label",
+        "session share_x share_y label",
+        "user number query",
+    ),
+    "transactions": ("group items",),
 }
-"""For each method its tables, and which columns they may have."""
+"""Columns that tables of rows may have, by their names; all others count something."""
 
 
 class Malformed(ValueError):
@@ -79,7 +80,14 @@ def manifest(content: Any) -> dict[str, Any]:
         _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
     for name in ("what", "how"):
         _need(_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
-    _need(_texts(content.get("assessment", [])), "'assessment' of the manifest is not a list of texts")
+    _need(content.get("format_version") in _VERSIONS, "its format is not one that is known here")
+    content = _upgraded(content) if content["format_version"] == folder.FORMER_VERSION else content
+    _need(_statements(content.get("assessment", [])), "'assessment' of the manifest is no list of statements")
+    _need(isinstance(content.get("draws"), list), "'draws' of the manifest is not a list")
+    for draw in content["draws"]:
+        _draw(draw)
+    for name, declared in content["tables"].items():
+        _declared(name, declared)
     _need(all(_text(content["software"].get(one)) for one in ("name", "version")), "'software' is incomplete")
     try:
         datetime.date.fromisoformat(content["created"])
@@ -130,7 +138,7 @@ def _guarantee(given: Any, depth: int) -> None:
     )
     _need(given.get("neighbours") is None or _text(given["neighbours"]), "'neighbours' is not a text")
     for name in ("assumptions", "caveats"):
-        _need(_texts(given.get(name, [])), f"'{name}' of the guarantee are not texts")
+        _need(_statements(given.get(name, [])), f"'{name}' of the guarantee are no statements")
     if given.get("implies") is not None:
         _guarantee(given["implies"], depth + 1)
     _need(isinstance(given.get("parts", []), list), "the parts of the guarantee are not a list")
@@ -144,38 +152,106 @@ def _files(given: Mapping[str, Any]) -> None:
         _need(good, "a file of the manifest has no digest")
 
 
-def table(release: Path, name: str, content: Mapping[str, Any]) -> pa.Table:
-    """A table of a release, with the columns of its method and no empty cell.
+def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return former.upgraded(content)
+    except (QueryveilError, KeyError, TypeError, ValueError, AttributeError):
+        raise Malformed("its parameters are none that this version knows") from None
+
+
+def plan(content: Mapping[str, Any]) -> Plan:
+    """The plan that a manifest states."""
+    return Plan(
+        method=content["method"],
+        parameters=content["parameters"],
+        calibration=content["calibration"],
+        guarantee=Guarantee.from_dict(content["guarantee"]),
+        tables=tuple(PublishedTable.from_dict(name, one) for name, one in content["tables"].items()),
+        draws=tuple(map(Draw.from_dict, content["draws"])),
+        how=content["how"],
+        what=content["what"],
+        assessment=tuple(map(Statement.from_dict, content.get("assessment", ()))),
+    )
+
+
+def _statements(given: Any) -> bool:
+    return isinstance(given, list) and all(map(_statement, given))
+
+
+def _statement(given: Any) -> bool:
+    if not isinstance(given, dict) or not {"code", "sentence"} <= set(given) <= {
+        "code",
+        "sentence",
+        "fields",
+    }:
+        return False
+    fields = given.get("fields", {})
+    plain = isinstance(fields, dict) and all(_text(one) or _number(one) for one in fields.values())
+    verdict = fields.get("verdict", NO) if plain else None
+    answered = isinstance(given["code"], str) and (given["code"] not in QUESTIONS or "verdict" in fields)
+    return plain and answered and _text(given["code"]) and _text(given["sentence"]) and verdict in VERDICTS
+
+
+def _draw(given: Any) -> None:
+    _need(isinstance(given, dict), "a draw of the manifest is not an object")
+    for name, known in _DRAWN.items():
+        value = given.get(name)
+        good = _text(value) if known is str else _number(value)
+        _need(
+            good or (value is None and name in _MAY_BE_UNKNOWN), f"'{name}' of a draw is not what it must be"
+        )
+    _need(set(given) <= set(_DRAWN), "a draw of the manifest has a figure too many")
+
+
+def _declared(name: str, given: Any) -> None:
+    """What a table is declared to be. Commands rely on it, so that it must be one of what there is."""
+    _need(folder.plain(name) and isinstance(given, dict), "a table is not described")
+    for key in ("noun", "row", "counts", "texts", "links"):
+        _need(_text(given.get(key)), f"'{key}' of a table is not a text")
+    _need(given["counts"] in COUNTS and given["texts"] in TEXTS and given["links"] in LINKS, _NO_SUCH)
+    _need(isinstance(given.get("noisy"), bool), "'noisy' of a table is neither true nor false")
+    _need(
+        all(_texts(given.get(key)) for key in ("unique", "order")),
+        "unique or order of a table are no columns",
+    )
+    inside = given.get("inside", {})
+    _need(isinstance(inside, dict) and _texts(list(inside.values())), "'inside' of a table is not an object")
+    _need(given.get("least") is None or type(given["least"]) is int, "'least' of a table is no number")
+    columns = given.get("columns")
+    good = isinstance(columns, list) and all(map(_column, columns))
+    _need(good, "the columns of a table are not described")
+
+
+def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -> pa.Table:
+    """A table of a release, with the columns that it declares and no empty cell.
 
     Its name must not lead to a file elsewhere.
     """
+    name = declared.name
     file = folder.file_inside(release, folder.table_file(name))
     _need(file is not None, "a table is missing, or is not a file of its own folder")
     with pq.ParquetFile(file) as opened:
         found = opened.read()
         found.validate(full=True)
     stated = content["tables"][name]
-    _need(isinstance(stated, dict) and type(stated.get("rows")) is int, "a table is not described")
-    columns = stated.get("columns")
-    _need(
-        isinstance(columns, list) and all(map(_column, columns)), "the columns of a table are not described"
-    )
+    _need(type(stated.get("rows")) is int, "a table is not described")
     _need(stated.get("file") == folder.table_file(name), "a table is in another file than its own")
-    shown = [(one["name"], one["type"]) for one in columns]
+    shown = [(one.name, one.type) for one in declared.columns]
     _need(
         shown == [(one.name, str(one.type)) for one in found.schema], "a table has other columns than stated"
     )
     _need(stated["rows"] == found.num_rows, "a table has another number of rows than stated")
-    _shape(name, content["method"], found)
+    _shape(name, found)
     return found
 
 
-def _shape(name: str, method: str, found: pa.Table) -> None:
+def _shape(name: str, found: pa.Table) -> None:
     _need(len(set(found.column_names)) == found.num_columns > 0, "a table has no column, or one twice")
-    if method in _TABLES:
-        named = " ".join(found.column_names) in _TABLES[method].get(name, ())
-        typed = named and all(one.type in _TYPES.get(one.name, (_TEXT,)) for one in found.schema)
-        _need(typed, f"a table does not have the columns of method {method}")
+    joined = " ".join(found.column_names)
+    counted = joined.endswith(" count") or joined == "label sealed"
+    _need(joined in _SHAPES[name] if name in _SHAPES else counted, "a table has columns that no method has")
+    good = all(one.type in _TYPES.get(one.name, (_TEXT,)) for one in found.schema)
+    _need(good, "a column of a table has another type than it must have")
     for column in found.columns:
         _need(column.null_count == 0 and not _empty_inside(column), "a table has empty cells")
 

@@ -8,9 +8,8 @@ import datetime
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,12 @@ import pyarrow.parquet as pq
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.files import appearing, folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
+from queryveil.privacy.draws import DISCRETE_LAPLACE
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.privacy.noise import Noise
+from queryveil.privacy.noise import Noise, checked_scale
 from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
+from queryveil.release import wording
 from queryveil.release.documents import writing as documents
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.understanding import agree, counts_users, judged
@@ -40,6 +41,10 @@ class Release:
     path: Path | None = None
     private_path: Path | None = field(default=None, repr=False)
     """Where the private folder is, if not beside the release. The release itself does not tell."""
+    created: str | None = None
+    """The day on which it was made; None until it is written."""
+    software: Mapping[str, str] | None = field(default=None, repr=False)
+    """What it was made with; None if it was made here."""
 
     @property
     def private_place(self) -> Path | None:
@@ -70,37 +75,20 @@ class Release:
             target.fill(self)
         return dataclasses.replace(self, path=Path(out), private_path=apart)
 
-    def _column_help(self, column: str) -> str:
-        if column in self.plan.columns:
-            return self.plan.columns[column]
-        if column == "count" and self.plan.counts != "users":
-            return "number of times, with noise (below 0 if noise makes it so)"
-        return folder.COLUMN_HELP.get(column, "")
-
     def manifest(self) -> dict[str, Any]:
         """Everything a reader of the release needs to know; nothing that the guarantee does not cover."""
+        stated = self.plan.as_dict()
         tables = {
-            name: {
-                "file": folder.table_file(name),
-                "rows": table.num_rows,
-                "columns": [
-                    {"name": one.name, "type": str(one.type), "help": self._column_help(one.name)}
-                    for one in table.schema
-                ],
-            }
+            name: {"file": folder.table_file(name), "rows": table.num_rows, **stated["tables"][name]}
             for name, table in self.tables.items()
         }
         return {
             "format": folder.FORMAT,
             "format_version": folder.FORMAT_VERSION,
-            **{
-                key: value
-                for key, value in self.plan.as_dict().items()
-                if key not in {"warnings", "expected"}
-            },
+            **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
-            "software": {"name": "queryveil", "version": metadata.version("queryveil")},
-            "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "software": dict(self.software or wording.software()),
+            "created": self.created or datetime.datetime.now(datetime.UTC).date().isoformat(),
         }
 
 
@@ -154,9 +142,10 @@ def publish(
             plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
         agree(plan, run.users, i_understand)
         mechanism.check(log)
+        _can_be_drawn(plan)
         stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
         charge(plan)
-        tables = mechanism.protect(log, run)
+        tables = _as_declared(plan, mechanism.protect(log, run))
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
                 "nothing is frequent enough to be published under these parameters",
@@ -198,6 +187,22 @@ def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[P
         raise
 
 
+def _can_be_drawn(plan: Plan) -> None:
+    """Ask for the noise of every draw: a ledger must not be charged for one that is then refused."""
+    for draw in plan.draws:
+        if draw.distribution == DISCRETE_LAPLACE and draw.scale is not None:
+            checked_scale(draw.scale)
+
+
+def _as_declared(plan: Plan, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    """The tables, if they are those that the plan declared: readers rely on nothing else."""
+    made = {name: [(one.name, str(one.type)) for one in table.schema] for name, table in tables.items()}
+    declared = {one.name: [(column.name, column.type) for column in one.columns] for one in plan.tables}
+    if made != declared:
+        raise TypeError(f"{plan.method} made other tables or columns than its plan declares")
+    return tables
+
+
 def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
     """Which parameters keep most back; delta is not one that should be raised."""
     if not plan.guarantee.private:
@@ -227,16 +232,8 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
         )
     try:
         manifest = loading.manifest(json.loads(file.read_text(encoding="utf-8")))
-        plan = Plan(
-            method=manifest["method"],
-            parameters=manifest["parameters"],
-            calibration=manifest["calibration"],
-            guarantee=Guarantee.from_dict(manifest["guarantee"]),
-            how=manifest["how"],
-            what=manifest["what"],
-            assessment=tuple(manifest.get("assessment", ())),
-        )
-        tables = {name: loading.table(release, name, manifest) for name in manifest["tables"]}
+        plan = loading.plan(manifest)
+        tables = {name: loading.table(release, plan.table(name), manifest) for name in manifest["tables"]}
     except loading.Malformed as error:
         raise InputError(
             f"the release in '{release}' was changed, or is not one: {error}",
@@ -255,7 +252,8 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
             f"the release in '{release}' cannot be read ({type(error).__name__})",
             "see what is wrong with queryveil release verify, or fetch it again",
         ) from None
-    return Release(plan=plan, tables=tables, path=release, private_path=apart)
+    made = {"created": manifest["created"], "software": manifest["software"]}
+    return Release(plan=plan, tables=tables, path=release, private_path=apart, **made)
 
 
 def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What the texts of a release are, and how somebody reads them.
+"""How somebody reads the texts of a release.
 
 Most methods publish what was typed. Some publish labels of concepts, `measles.n.01, tennis.n.01`. Whoever compares
 these with typed words must read them first: a label is equal to no query.
@@ -6,7 +6,7 @@ these with typed words must read them first: a label is equal to no query.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,35 +15,8 @@ import pyarrow.compute as pc
 from queryveil.mechanisms.semantic.domain import SEPARATOR
 from queryveil.reading.text import NOT_NORMAL_ASCII, normalise
 
-if TYPE_CHECKING:
-    from queryveil.mechanisms.base import Plan
-
-TYPED: Final = "typed"
-"""Everything published stands so in the log."""
-EDITED: Final = "edited"
-"""Typed, but for what was cut out of it."""
-LABELS: Final = "labels"
-"""Labels of concepts, with typed words between them if these were kept."""
-HASHES: Final = "hashes"
-"""Hashes, which stand for nothing that a log has."""
-
-_OTHERS: Final = {
-    "ad-hoc": EDITED,
-    "semantic": LABELS,
-    "profile-histogram": LABELS,
-    "clump": LABELS,
-    "partition": LABELS,
-    "token-hash": HASHES,
-}
-"""By method, because releases that were written before this was asked say nothing else; the others are typed."""
-
 _SENSE: Final = r"\.n\.[0-9]+([^0-9a-z._-]|$)"
 """What WordNet adds to a noun; names of another taxonomy have none."""
-
-
-def texts_of(plan: Plan) -> str:
-    """What the texts of a release are: TYPED, EDITED, LABELS or HASHES."""
-    return _OTHERS.get(plan.method, TYPED)
 
 
 def as_read(labels: pa.Array | pa.ChunkedArray, between: str = " ") -> pa.Array:

@@ -9,10 +9,12 @@ from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.privacy.noise import Noise
+from queryveil.privacy.statements import codes, say
 
-REPEATABLE = (
+REPEATABLE = say(
+    "known-noise",
     "the noise did not come from the operating system's generator: whoever knows how it was made can draw it again and "
-    "take it away, so nothing is promised"
+    "take it away, so nothing is promised",
 )
 """The caveat of a release whose noise somebody may know."""
 
@@ -59,8 +61,10 @@ def agree(plan: Plan, users: int | None, said: bool) -> None:
     promise = plan.guarantee
     if said:
         return
-    if promise.kind == NONE and REPEATABLE in promise.caveats:
-        raise UsageError(REPEATABLE, "leave out noise, or pass i_understand=True if it is meant for a test")
+    if promise.kind == NONE and REPEATABLE.code in codes(promise.caveats):
+        raise UsageError(
+            REPEATABLE.sentence, "leave out noise, or pass i_understand=True if it is meant for a test"
+        )
     if promise.kind == NONE:
         raise UsageError(
             "this release has no guarantee: people in the log can be recognised in it",

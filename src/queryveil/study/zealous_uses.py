@@ -12,8 +12,8 @@ from queryveil.charts.figures import Scale, Words
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.index_caching import Index
 from queryveil.measure.measure import Original
-from queryveil.measure.published import OCCURRENCES
 from queryveil.measure.query_substitution import QuerySubstitution
+from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.study import histogram_releases as shared
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
 from queryveil.study.histogram_releases import (

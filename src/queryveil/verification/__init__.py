@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from queryveil.verification import croissant, manifest, rebuilt, signature, tables, unchecked
+from queryveil.mechanisms import MECHANISMS
+from queryveil.verification import croissant, draws, manifest, rebuilt, rows, signature, tables, unchecked
 from queryveil.verification import folder as folder_checks
-from queryveil.verification.methods import ad_hoc, anonymity, k_session, semantic, transactions, zealous
-from queryveil.verification.methods.click_graph import click_graph
+from queryveil.verification.methods import ad_hoc, anonymity, k_session, semantic, transactions
 from queryveil.verification.outcome import Check, Verification, judge, quoted
 
 __all__ = ["Check", "Verification", "verify"]
 
 _METHODS = {
-    "zealous": zealous.checks,
-    "click-graph": click_graph.checks,
     "k-query": anonymity.k_query,
     "k-session": k_session.checks,
     "k-keyword": anonymity.k_keyword,
@@ -34,7 +32,7 @@ _METHODS = {
     "semantic": semantic.semantic,
     "profile-histogram": semantic.profile_histogram,
 }
-"""For each method the checks of its own figures and tables; the others get the general ones only."""
+"""Methods whose rows, or whose kind of draw, need checks of their own; for all others the declarations are enough."""
 
 
 def verify(
@@ -56,14 +54,16 @@ def verify(
         *tables.checks(read, opened, broken),
     ]
     method = read.content.get("method")
-    of_method = _METHODS.get(method) if isinstance(method, str) else None
+    known = isinstance(method, str) and method in MECHANISMS
     unknown = f"this version cannot check the guarantee of {quoted(method)}, only the folder"
-    made.append(judge("method", f"{method} is a known method", lambda: [] if of_method else [unknown]))
+    made.append(judge("method", f"{method} is a known method", lambda: [] if known else [unknown]))
     if manifest.known_noise(read):
         # Somebody may know the noise, so that no figure of the method says anything: nothing may be promised.
         made.append(judge("promise", "nothing is promised", lambda: manifest.promises(read)))
-    elif of_method:
-        made += of_method(read, opened)
+    elif known:
+        made += draws.checks(read)
+        made += rows.checks(read, opened)
+        made += _METHODS[str(method)](read, opened) if method in _METHODS else []
     made += rebuilt.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()
     others = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)

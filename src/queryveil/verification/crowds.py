@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.verification.manifest import Manifest
+from queryveil.verification.manifest import Manifest, codes
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
@@ -34,7 +34,7 @@ class Promised:
     kind: str = "k-anonymity"
     shared: str = ""
     assumptions: Mapping[str, str] = field(default_factory=dict)
-    """Words that the assumptions must have, and what they say."""
+    """Codes that the assumptions must have, and what these say."""
     caveats: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,8 +84,8 @@ def _promise(
     if guarantee.get("shared", "") != promised.shared:
         yield "the guarantee does not say what it is that k users share"
     for where, needed in (("assumptions", promised.assumptions), ("caveats", promised.caveats)):
-        said = " ".join(guarantee.get(where) or ())
-        yield from (f"the {where} do not say {what}" for words, what in needed.items() if words not in said)
+        said = codes(guarantee.get(where))
+        yield from (f"the {where} do not say {what}" for code, what in needed.items() if code not in said)
 
 
 def columns_check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import re
@@ -12,6 +13,7 @@ from typing import Any
 
 from queryveil.errors import InputError
 from queryveil.files import folder
+from queryveil.release import former
 from queryveil.verification.outcome import Check, judge, quoted
 
 _SECTIONS: dict[str, type] = {
@@ -21,6 +23,7 @@ _SECTIONS: dict[str, type] = {
     "parameters": dict,
     "calibration": dict,
     "guarantee": dict,
+    "draws": list,
     "tables": dict,
     "software": dict,
     "created": str,
@@ -29,9 +32,14 @@ _SECTIONS: dict[str, type] = {
 _SENTENCES = {"how", "what"}
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
+_STATEMENT = {"code", "sentence", "fields"}
+_CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*|")
 _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
-    "tables": ({"file", "rows", "columns"}, set()),
+    "tables": (
+        {"file", "rows", "noun", "row", "counts", "noisy", "texts", "links", "unique", "order", "columns"},
+        {"inside", "least"},
+    ),
     "files": ({"sha256", "bytes"}, {"rows"}),
 }
 _COLUMN = {"name", "type", "help"}
@@ -51,7 +59,7 @@ _GUARANTEE = {
     "delta_too_large",
 }
 _IMPLIES = {"kind", "epsilon", "delta", "unit", "neighbours"}
-_SOFTWARE = {"name", "version"}
+_SOFTWARE = {"name", "version", "words"}
 
 _NEVER = frozenset(
     {
@@ -97,11 +105,12 @@ _NEVER = frozenset(
 )
 """Names that tell of the log, the machine or the randomness, wherever they stand."""
 
-_KNOWN_NOISE = "the noise did not come from the operating system's generator"
+_KNOWN_NOISE = "known-noise"
 _MOST_DELTA = 1e-3
 """From here on delta is too large where the number of users is not told."""
-_TOO_LARGE = re.compile(r"delta [0-9.e+,-]+ is too large: ")
+_TOO_LARGE = "delta-too-large"
 
+_VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
 _PATH_LIKE = re.compile(r"^[/~]|^\.\.?/|\\|://|^[A-Za-z]:/")
 
 
@@ -111,6 +120,10 @@ class Manifest:
 
     content: Mapping[str, Any]
     repeated: tuple[str, ...]
+    written: Any = folder.FORMAT_VERSION
+    """The version of the format that it was written in. Earlier ones are read as if written in this one."""
+    problem: str = ""
+    """Why an earlier one could not be read so."""
 
     def section(self, name: str) -> dict[str, Any]:
         """A section, or an empty one where it is missing or no object; check 'keys' says so."""
@@ -155,15 +168,29 @@ def load(release: Path) -> Manifest:
             f"{folder.MANIFEST} of '{release}' is not a JSON object",
             "fetch the release again from whoever published it",
         )
-    return Manifest(content, tuple(repeated))
+    return _in_this_format(Manifest(content, tuple(repeated), content.get("format_version")))
+
+
+def _in_this_format(found: Manifest) -> Manifest:
+    """A manifest of an earlier format, with the declarations that its method and parameters give."""
+    if found.written != folder.FORMER_VERSION:
+        return found
+    try:
+        return dataclasses.replace(found, content=former.upgraded(found.content))
+    except Exception as error:  # noqa: BLE001 - whatever a hostile manifest provokes, it has not been read
+        return dataclasses.replace(found, problem=f"it cannot be read as a release ({type(error).__name__})")
 
 
 def known_noise(manifest: Manifest) -> bool:
     """Whether the release says that its noise was not the system's, and promises nothing for it."""
     guarantee = manifest.section("guarantee")
-    return guarantee.get("kind") == "none" and any(
-        isinstance(one, str) and one.startswith(_KNOWN_NOISE) for one in guarantee.get("caveats") or ()
-    )
+    return guarantee.get("kind") == "none" and _KNOWN_NOISE in codes(guarantee.get("caveats"))
+
+
+def codes(statements: Any) -> list[str]:
+    """The codes of statements; what is none has no code."""
+    listed = statements if isinstance(statements, list) else []
+    return [str(one.get("code")) if isinstance(one, dict) else "" for one in listed]
 
 
 def promises(manifest: Manifest) -> Iterator[str]:
@@ -177,8 +204,8 @@ def checks(manifest: Manifest) -> list[Check]:
     return [
         judge(
             "format",
-            f"{folder.FORMAT}, version {folder.FORMAT_VERSION}",
-            lambda: _format(manifest.content),
+            f"{folder.FORMAT}, version {manifest.written}",
+            lambda: _format(manifest),
         ),
         judge("keys", "the manifest has every section and no unknown one", lambda: _keys(manifest)),
         judge(
@@ -194,12 +221,13 @@ def checks(manifest: Manifest) -> list[Check]:
     ]
 
 
-def _format(content: Mapping[str, Any]) -> Iterator[str]:
-    if content.get("format") != folder.FORMAT:
+def _format(manifest: Manifest) -> Iterator[str]:
+    if manifest.content.get("format") != folder.FORMAT:
         yield f"the format is not {folder.FORMAT}"
-    version = content.get("format_version")
-    if type(version) is not int or version != folder.FORMAT_VERSION:
-        yield f"the format version is not {folder.FORMAT_VERSION}"
+    if manifest.problem:
+        yield manifest.problem
+    if type(manifest.written) is not int or manifest.written not in _VERSIONS:
+        yield f"the format version is not {folder.FORMAT_VERSION}, and none that came before"
 
 
 def _keys(manifest: Manifest) -> Iterator[str]:
@@ -213,9 +241,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
             yield f"'{name}' is not {'an object' if kind is dict else f'a {kind.__name__}'}"
     yield from (f"'{name}' is not a str" for name in _SENTENCES if not isinstance(content.get(name, ""), str))
     for name in _LISTS:
-        listed = content.get(name, [])
-        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-            yield f"'{name}' is not a list of sentences"
+        yield from _statements(name, content.get(name, []))
     yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
@@ -238,6 +264,8 @@ def _keys(manifest: Manifest) -> Iterator[str]:
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
     yield from _unknown("the guarantee", guarantee, _GUARANTEE)
+    for name in ("assumptions", "caveats"):
+        yield from _statements(name, guarantee.get(name, []))
     if isinstance(guarantee.get("implies"), dict):
         yield from _unknown("the implied guarantee", guarantee["implies"], _IMPLIES)
     for part in guarantee.get("parts") or ():
@@ -251,11 +279,24 @@ def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Itera
         yield "delta of the guarantee is not a number"
         return
     flag = guarantee.get("delta_too_large", False)
-    said = any(_TOO_LARGE.match(one) for one in guarantee.get("caveats") or ())
+    said = _TOO_LARGE in codes(guarantee.get("caveats"))
     if delta >= (1 / users if users else _MOST_DELTA) and not (flag is True and said):
         yield f"delta is {delta:.3g}, which is too large, and the guarantee does not say so"
     if flag is not said or not isinstance(flag, bool):
         yield "the guarantee says that delta is too large in one place and not in the other"
+
+
+def _statements(name: str, listed: Any) -> Iterator[str]:
+    for one in listed if isinstance(listed, list) else [listed]:
+        good = isinstance(one, dict) and isinstance(one.get("sentence"), str)
+        if (
+            not good
+            or not _CODE.fullmatch(str(one.get("code")))
+            or not isinstance(one.get("fields", {}), dict)
+        ):
+            yield f"'{name}' is not a list of statements, each with a code and a sentence"
+            return
+        yield from _unknown(f"a statement of '{name}'", one, _STATEMENT)
 
 
 def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:

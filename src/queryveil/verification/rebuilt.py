@@ -10,9 +10,8 @@ import copy
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,11 @@ from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import Plan
+from queryveil.release import planned, wording
 from queryveil.release.documents import writing as documents
 from queryveil.release.publish import Release
 from queryveil.release.understanding import REPEATABLE, with_known_noise
-from queryveil.verification import planned
-from queryveil.verification.manifest import Manifest
+from queryveil.verification.manifest import Manifest, codes
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
@@ -46,16 +45,26 @@ class Software:
 
     name: Any
     stated: Any
+    words: Any
     here: str
 
     @classmethod
     def of(cls, manifest: Manifest) -> Software:
         software = manifest.section("software")
-        return cls(software.get("name"), software.get("version"), metadata.version("queryveil"))
+        here = wording.software()["version"]
+        return cls(software.get("name"), software.get("version"), software.get("words"), here)
 
     @property
     def same(self) -> bool:
-        return bool(self.stated == self.here)
+        """Whether sentences are written here as they were there."""
+        return bool(self.stated == self.here and self.words == wording.digest())
+
+    @property
+    def whose(self) -> str:
+        """Whose the sentences are, if not ours."""
+        if self.stated == self.here:
+            return "not those that this queryveil writes: they were reworded since, or changed"
+        return f"those of queryveil {self.stated}, which is not here ({self.here} is)"
 
     def problems(self) -> Iterator[str]:
         """Anyone can state any version: one that this queryveil cannot know is no excuse for not being checked."""
@@ -63,7 +72,7 @@ class Software:
             yield "the software is not queryveil"
         if not isinstance(self.stated, str) or not _VERSION.fullmatch(self.stated):
             yield "the version of the software is not of the form 1.2.3"
-        elif not self.same and _numbers(self.stated) >= _numbers(self.here):
+        elif _numbers(self.stated) > _numbers(self.here):
             yield f"it was written by queryveil {self.stated}, and here is {self.here}: update queryveil to check it"
 
 
@@ -80,10 +89,19 @@ def checks(
         made.append(
             judge("taxonomy", "the taxonomy is the one given", lambda: _taxonomy(manifest.content, taxonomy))
         )
+    tables_read = set(opened) == set(manifest.section("tables"))
+    if tables_read:
+        made.append(
+            judge(
+                "declared",
+                "every number, code, table and draw is what the parameters give",
+                lambda: _declared(manifest, opened, taxonomy),
+            )
+        )
     if not software.same:
         figures = "where documents name epsilon, delta or k first, they are those of the manifest"
         return [*made, judge("figures", figures, lambda: _figures(release, manifest))]
-    if set(opened) != set(manifest.section("tables")):
+    if not tables_read:
         return made
     return [
         *made,
@@ -103,13 +121,28 @@ def checks(
 # -- the manifest --------------------------------------------------------------------------------------------
 
 
-def _sentences(
-    release: Path, manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None
+_WORDS = frozenset({"what", "how", "sentence", "help", "row", "noun", "software"})
+"""Parts of a manifest that are words for people, or say whose words these are."""
+
+
+def _declared(manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None) -> Iterator[str]:
+    """Numbers, codes, tables and draws against those that the mechanism declares for the same parameters."""
+    stated, former = _wordless(manifest.content), manifest.written == folder.FORMER_VERSION
+
+    def problems(plan: Plan) -> list[str]:
+        again = _wordless(_expected(plan, manifest.content, opened))
+        return list(_different(stated, _as_then(stated, again) if former else again, ""))
+
+    yield from _closest(manifest.content, taxonomy, problems)
+
+
+def _closest(
+    content: Mapping[str, Any], taxonomy: Path | None, problems: Callable[[Plan], list[str]]
 ) -> Iterator[str]:
-    content = manifest.content
+    """What is wrong by the plan that is nearest to a manifest, of those that can have given it."""
     closest: list[str] | None = None
     for plan in planned.plans(content, taxonomy):
-        different = list(_different(content, _expected(plan, content, opened), ""))
+        different = problems(plan)
         if closest is None or len(different) < len(closest):
             closest = different
         if not different:
@@ -118,7 +151,36 @@ def _sentences(
         yield "the method does not take these parameters"
         return
     yield from (f"{quoted(place)} is not what parameters and tables give" for place in closest[:_MOST_NAMED])
-    if not closest and _text(release) != folder.as_json(content):
+
+
+def _wordless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _wordless(inner) for name, inner in value.items() if name not in _WORDS}
+    return [_wordless(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _as_then(stated: Any, again: Any) -> Any:
+    """What an earlier version stated of all that is stated today; what was added since is left out."""
+    if isinstance(stated, dict) and isinstance(again, dict):
+        return {name: _as_then(stated[name], again[name]) for name in stated if name in again}
+    if isinstance(stated, list) and isinstance(again, list) and len(stated) == len(again):
+        return [_as_then(one, other) for one, other in zip(stated, again, strict=True)]
+    return again
+
+
+def _sentences(
+    release: Path, manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None
+) -> Iterator[str]:
+    content = manifest.content
+    found = list(
+        _closest(
+            content,
+            taxonomy,
+            lambda plan: list(_different(content, _expected(plan, content, opened), "")),
+        )
+    )
+    yield from found
+    if not found and _text(release) != folder.as_json(content):
         yield "the manifest is not written as queryveil writes it"
 
 
@@ -126,7 +188,8 @@ def _expected(plan: Plan, content: Mapping[str, Any], opened: Mapping[str, Opene
     tables = {name: opened[name].table for name in content["tables"]}
     made = Release(plan=_admitted(plan, content), tables=tables).manifest()
     again: dict[str, Any] = json.loads(folder.as_json(made))
-    return again | {"created": content["created"], "files": _files(content["files"])}
+    taken = {"created": content["created"], "software": content["software"]}
+    return again | taken | {"files": _files(content["files"])}
 
 
 def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
@@ -134,7 +197,7 @@ def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
     promise, stated = plan.guarantee, content["guarantee"]
     if stated.get("delta_too_large") is True and "users" not in plan.parameters:
         promise = promise.among(_ALL_PEOPLE, told=False)
-    if REPEATABLE in stated["caveats"]:
+    if REPEATABLE.code in codes(stated["caveats"]):
         promise = with_known_noise(promise)
     return dataclasses.replace(plan, guarantee=promise)
 

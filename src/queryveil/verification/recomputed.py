@@ -1,22 +1,25 @@
-"""What a noise scale and two thresholds of ZEALOUS are worth, computed anew from the formulas of the proofs.
+"""What noise and thresholds are worth, computed anew from the formulas of the proofs.
 
-This is a second computation on purpose: it shares no line with the one that made the release, so that an
-error in either shows. Everything is a function of one loss: with q = e^(-1/scale) and p the chance that an
-item of tau users is published, an item that drops out of reach changes the chance of not seeing it from 1 - p
-to 1, a loss of L = -ln(1 - p).
+This is a second computation on purpose: it shares no line with the one that made the release, so that an error in
+either shows. With q = e^(-1/scale), one user who can move all counts together by s, a single count by c, and m rows of
+the log, and with p_k the chance that a row of k users is published:
 
-    probabilistic, replace     epsilon = 2m max(1/scale, L)    delta = U m p / tau
-    approximate, replace       epsilon = 2m/scale              delta = 1 - (1 - p)^m
-    approximate, add/remove    epsilon = m/scale               delta = 1 - (1 - p)^m
+    rows that are public        epsilon = s/scale                  delta = 0
+    rows of the log             epsilon = s/scale                  delta = max(1 - (1 - p_1)^m, p_c)
+    the same, probabilistic     epsilon = s max(1/scale, L)        delta = U m p/tau
 
-The usual condition p <= 1 - q says that the maximum is its first argument.
+There p_1 is taken at the first threshold, and c above 1 only where there is none. For probabilistic privacy p is the
+chance of a row of tau users, L = -ln(1 - p), and U the public number of users. docs/proofs/zealous.md and
+click-graph.md have the proofs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 _CONTEXT = Context(prec=100, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _TINY = Decimal("1e-40")
@@ -36,44 +39,30 @@ class Worth:
             return Worth(self.epsilon + other.epsilon, min(Decimal(1), self.delta + other.delta))
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Noise scale, thresholds and contribution bound of one published histogram."""
-
-    m: int
-    scale: float
-    tau: int
-    top: int
-    replace: bool
-
-    def probabilistic(self, users: int) -> Worth:
-        p = self._published_at_tau()
-        with localcontext(_CONTEXT):
-            epsilon = max(_over(2 * self.m, self.scale), 2 * self.m * _loss(p))
-            return Worth(epsilon, min(Decimal(1), p * users * self.m / self.tau))
-
-    def approximate(self) -> Worth:
-        p = self._published_at_tau()
-        with localcontext(_CONTEXT):
-            epsilon = _over(2 * self.m if self.replace else self.m, self.scale)
-            # Below, the difference of nearly equal numbers is replaced by an upper bound that is as good.
-            delta = p * self.m if p * self.m < _TINY else 1 - (1 - p) ** self.m
-            return Worth(epsilon, delta)
-
-    def _published_at_tau(self) -> Decimal:
-        """P[noise >= T + 1 - tau]."""
-        needed = self.top + 1 - self.tau
-        with localcontext(_CONTEXT):
-            one_more = 1 + (-_over(1, self.scale)).exp()
-            if needed >= 0:
-                return (-_over(needed, self.scale)).exp() / one_more
-            return 1 - (-_over(1 - needed, self.scale)).exp() / one_more
-
-
-def counts_only(moves: int, scale: float) -> Worth:
-    """Noisy counts of a public list of items: no item can give anyone away, only its count."""
+def of_draw(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth:
+    """What a draw of discrete Laplace noise is worth, as a manifest declares it."""
     with localcontext(_CONTEXT):
-        return Worth(_over(moves, scale), Decimal(0))
+        epsilon = _over(draw["sensitivity"], draw["scale"])
+        if draw["rows"] != "log":
+            return Worth(epsilon, Decimal(0))
+        p = published(draw["scale"], draw["above"] + 1 - draw["at_least"])
+        if probabilistic:
+            loss = draw["sensitivity"] * _loss(p)
+            delta = p * draw["users"] * draw["most"] / draw["at_least"]
+            return Worth(max(epsilon, loss), min(Decimal(1), delta))
+        # Below, the difference of nearly equal numbers is replaced by an upper bound that is as good.
+        most = draw["most"]
+        spread = p * most if p * most < _TINY else 1 - (1 - p) ** most
+        return Worth(epsilon, max(spread, published(draw["scale"], draw["above"] + 1 - draw["copies"])))
+
+
+def published(scale: float, needed: int) -> Decimal:
+    """P[noise >= needed]."""
+    with localcontext(_CONTEXT):
+        one_more = 1 + (-_over(1, scale)).exp()
+        if needed >= 0:
+            return (-_over(needed, scale)).exp() / one_more
+        return 1 - (-_over(1 - needed, scale)).exp() / one_more
 
 
 def at_least(stated: float, needed: Decimal, *, is_sum: bool) -> bool:
@@ -82,7 +71,7 @@ def at_least(stated: float, needed: Decimal, *, is_sum: bool) -> bool:
         return Decimal(stated) * (_ROUNDED_SUM if is_sum else 1) >= needed
 
 
-def _over(units: int, scale: float) -> Decimal:
+def _over(units: float, scale: float) -> Decimal:
     ratio = Fraction(units) / Fraction(scale)
     return Decimal(ratio.numerator) / Decimal(ratio.denominator)
 

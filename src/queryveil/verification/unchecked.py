@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from queryveil.files import folder
-from queryveil.verification import planned
+from queryveil.release import planned
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.rebuilt import Software
 
 TRACELESS: dict[str, tuple[str, ...]] = {
-    "zealous": ("keep",),
     "clump": ("r", "criterion", "order", "lcg", "distinct"),
     "ad-hoc": ("regions",),
 }
 """Parameters that nothing else in a release follows from."""
 
-_NOISY = {"zealous", "click-graph", "semantic", "profile-histogram"}
 _WORDS = "what, how, assessment, assumptions and caveats"
 
 
@@ -27,8 +25,7 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     if not software.same:
         yield (
             f"{folder.DATASHEET}, {folder.REPORT}, {folder.CROISSANT}, and in {folder.MANIFEST} {_WORDS}: their "
-            f"sentences are those of queryveil {software.stated}, which is not here ({software.here} is); do not rely "
-            "on what they say beyond the figures"
+            f"sentences are {software.whose}; do not rely on what they say beyond the figures"
         )
     yield "created: the day is the publisher's word"
     yield (
@@ -36,7 +33,7 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
         "anew" + _traceless(method, content.get("parameters"))
     )
     yield "tables: that their rows come from a log, and from which one, cannot be seen"
-    if str(method) in _NOISY:
+    if content.get("draws"):
         yield "noise: that it was drawn as stated cannot be seen from one release"
     if planned.foreign(content) is not None and not taxonomy_given:
         figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""

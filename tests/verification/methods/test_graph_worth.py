@@ -10,11 +10,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from queryveil.verification.graph_worth import chance, paper_threshold, thresholded
 
 import queryveil as qv
+from queryveil.verification import click_graph
 from queryveil.verification.manifest import Manifest
-from queryveil.verification.methods.click_graph import click_graph
-from queryveil.verification.methods.click_graph.worth import chance, paper_threshold, thresholded
 from tests.click_graph_drafts import LN10, up
 
 

@@ -21,8 +21,9 @@ from queryveil.errors import InputError, UsageError
 from queryveil.language.spotting import Reading
 from queryveil.language.spotting.counting import Texts
 from queryveil.mechanisms import sessions
+from queryveil.privacy.declarations import HASHES, LABELS
 from queryveil.reading.log import SearchLog
-from queryveil.release.published_texts import HASHES, LABELS, as_read, texts_of
+from queryveil.release.published_texts import as_read
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -191,7 +192,7 @@ def _of_rows(release: Release, name: str, table: pa.Table) -> Subject:
     if "query" not in table.column_names:
         raise _no_text(name)
     table = table.filter(pc.and_kleene(pc.is_valid(table["query"]), pc.not_equal(table["query"], "")))
-    form = texts_of(release.plan)
+    form = release.plan.texts
     shown = (
         as_read(table["query"], _APART)
         if form == LABELS
@@ -218,7 +219,7 @@ def _of_transactions(release: Release, name: str, table: pa.Table) -> Subject:
     items = table["items"].combine_chunks()
     lengths = pc.fill_null(pc.list_value_length(items), 0).to_numpy(zero_copy_only=False)
     words = pc.list_flatten(items).cast(pa.string())
-    shown = as_read(words).cast(pa.string()) if texts_of(release.plan) == LABELS else words
+    shown = as_read(words).cast(pa.string()) if release.plan.texts == LABELS else words
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
     joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, shown), " ")
     coded = joined.filter(pc.not_equal(joined, "")).dictionary_encode()

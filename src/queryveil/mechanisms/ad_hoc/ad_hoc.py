@@ -20,7 +20,18 @@ from queryveil.mechanisms.ad_hoc.secret_sharing import QuerySharing
 from queryveil.mechanisms.ad_hoc.shares import Shares, share_queries
 from queryveil.mechanisms.base import MOST_USERS, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
+from queryveil.privacy.declarations import (
+    EDITED,
+    HASHES,
+    OCCURRENCES,
+    SESSION,
+    TEXT,
+    USER,
+    PublishedTable,
+    columns,
+)
 from queryveil.privacy.guarantee import NONE, Guarantee
+from queryveil.privacy.statements import NOT_EXCLUDED, YES, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -137,10 +148,15 @@ class AdHoc:
             guarantee=Guarantee(
                 kind=NONE,
                 caveats=(
-                    *(_CAVEATS[step] for step in self.steps if not (step == "delete-users" and self._apart)),
-                    "these steps together promise nothing",
+                    *(
+                        say(f"of-{step}", _CAVEATS[step])
+                        for step in self.steps
+                        if not (step == "delete-users" and self._apart)
+                    ),
+                    say("promises-nothing", "these steps together promise nothing"),
                 ),
             ),
+            tables=self._tables(),
             what="A search log after ad hoc steps that promise nothing",
             how=" ".join(
                 [
@@ -150,7 +166,6 @@ class AdHoc:
                 ]
             ),
             warnings=tuple(warnings),
-            columns=_COLUMNS | {"user": self._user[1]},
             assessment=self._assessment(),
         )
 
@@ -172,7 +187,7 @@ class AdHoc:
             return "hashed users", "a keyed hash that stands for one user"
         return "users", "the user, as in the log"
 
-    def _assessment(self) -> tuple[str, ...]:
+    def _assessment(self) -> tuple[Statement, ...]:
         sealed = "secret-sharing" in self.steps
         by = " and ".join(([] if "delete-users" in self.steps else [self._user[0]]) + ["sessions"])
         text = "label" if sealed else "query"
@@ -185,19 +200,57 @@ class AdHoc:
         )
         if self._apart and not sealed:
             learnt = "it is learnt as it stands in the release."
-        return (
-            f"Singling out: Yes. A row is one person's, and a rare {text}, or a few {what} together, can say whose.",
-            "Linkability: "
-            + (
-                f"Not excluded. Every session is one query, but rare {what} that people repeat link their rows."
-                if self._apart
-                else f"Yes. The {what} of one person are linked by {by}."
-            ),
-            f"Inference: Not excluded. Nothing limits it. Once a person is recognised by one {text}, {learnt}",
-            f"Disclosed: The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
-            f"Learnt: Who a row is about, if its {text}, or how often it comes, gives that person away.",
-            *([] if self._apart else [f"Learnt: The other {what} of that person, as far as {by} link them."]),
+        linkability = (
+            (NOT_EXCLUDED, f"Every session is one query, but rare {what} that people repeat link their rows.")
+            if self._apart
+            else (YES, f"The {what} of one person are linked by {by}.")
         )
+        others = [] if self._apart else [f"The other {what} of that person, as far as {by} link them."]
+        return assessment(
+            singling_out=(
+                YES,
+                f"A row is one person's, and a rare {text}, or a few {what} together, can say whose.",
+            ),
+            linkability=linkability,
+            inference=(
+                NOT_EXCLUDED,
+                f"Nothing limits it. Once a person is recognised by one {text}, {learnt}",
+            ),
+            disclosed=f"The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
+            learnt=(
+                f"Who a row is about, if its {text}, or how often it comes, gives that person away.",
+                *others,
+            ),
+        )
+
+    def _tables(self) -> tuple[PublishedTable, ...]:
+        sealed, deleted = "secret-sharing" in self.steps, "delete-users" in self.steps
+        names = [] if deleted else ["user"]
+        names += ["session", *(("share_x", "share_y", "label") if sealed else ("query",))]
+        helps = _COLUMNS | {"user": self._user[1]}
+        log = PublishedTable(
+            name="log",
+            noun="rows",
+            row="One person's share of a sealed query."
+            if sealed
+            else "A query of one person, after these steps.",
+            columns=columns(names, helps, user=TEXT),
+            counts="" if sealed else OCCURRENCES,
+            texts=HASHES if sealed else EDITED,
+            links=SESSION if deleted else USER,
+        )
+        if not sealed:
+            return (log,)
+        queries = PublishedTable(
+            name="queries",
+            noun="sealed queries",
+            row="A query that enough of its shares open.",
+            columns=columns(("label", "sealed"), helps),
+            texts=HASHES,
+            unique=("label",),
+            order=("label",),
+        )
+        return (log, queries)
 
     # -- with data ---------------------------------------------------------------------------------------
 

@@ -17,17 +17,26 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds, public_lists
 from queryveil.errors import InputError, UsageError
-from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
-from queryveil.mechanisms.click_graph import theory, words
+from queryveil.mechanisms.base import (
+    MOST_USERS,
+    ROW_LOCAL,
+    SESSIONS_APART,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    public_parameters,
+    warnings_of,
+)
+from queryveil.mechanisms.click_graph import declared, theory, words
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, NONE, PURE, Guarantee
+from queryveil.privacy.noise import MAX_SCALE
+from queryveil.privacy.statements import Statement
 from queryveil.reading.log import SearchLog
 
-_MAX_SCALE = 2.0**40
-_MAX_USERS = 10**12
 _MOST = 10**9
-_SCALE = {"gt": 0, "le": _MAX_SCALE, "default": None, "group": PROMISES}
+_SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,9 +238,9 @@ class ClickGraph:
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Thresholds and guarantee. They do not depend on the number of users; a warning may."""
-        if users is not None and not 1 <= users <= _MAX_USERS:
+        if users is not None and not 1 <= users <= MOST_USERS:
             raise UsageError(
-                f"parameter 'users' must be an int >= 1 and <= {_MAX_USERS:g}; got {users}",
+                f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
                 "pass --users N, a public upper bound on the number of users",
             )
         clicks, reformulations = self._clicks(), self._reformulations()
@@ -244,12 +253,15 @@ class ClickGraph:
             parameters=shown,
             calibration=self._calibration(clicks, reformulations),
             guarantee=total,
+            tables=declared.tables(self, clicks, reformulations),
+            draws=declared.draws(
+                self, self._parts(clicks, reformulations), self._counts_scale(), clicks, reformulations
+            ),
             what=words.what(clicks, reformulations),
             how=words.how(self, clicks, reformulations),
             warnings=warnings_of(total, users) + self._warnings(),
             labels=words.LABELS,
             assessment=words.assessment(self),
-            counts="users" if self.once else "times",
         )
 
     def _calibration(self, clicks: Edges | None, reformulations: Edges | None) -> dict[str, Any]:
@@ -282,6 +294,16 @@ class ClickGraph:
     # -- what is promised --------------------------------------------------------------------------------
 
     def _guarantee(self, clicks: Edges | None, reformulations: Edges | None) -> Guarantee:
+        parts = self._parts(clicks, reformulations)
+        total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
+        for one in parts[1:]:
+            total = total + one
+        if clicks is not None and self.urls == "clicked":
+            return self._not_covered(total)
+        return total
+
+    def _parts(self, clicks: Edges | None, reformulations: Edges | None) -> list[Guarantee]:
+        """What each draw of noise costs."""
         setting = self.selection()
         parts = [
             self._part(
@@ -295,9 +317,9 @@ class ClickGraph:
         fresh = self._counts_scale()
         if fresh is not None:
             cost = self.epsilon_counts or theory.Setting(self.max_queries, fresh, 0).epsilon
-            parts.append(self._part("counts of queries", PURE, cost, 0.0))
+            parts.append(self._part(declared.OF_COUNTS, PURE, cost, 0.0))
         if clicks is not None and self.urls != "clicked":
-            lists = ("the result lists are public: a function of the query alone",)
+            lists = (words.RESULTS_ARE_PUBLIC,)
             parts.append(
                 self._edges_part(
                     "clicks",
@@ -308,9 +330,9 @@ class ClickGraph:
                 )
             )
         if reformulations is not None:
-            assumed = ["sessions are cut within each user's own rows"]
+            assumed = [SESSIONS_APART]
             if self.suggestions is not None:
-                assumed.append("the suggestion lists are public: a function of the query alone")
+                assumed.append(words.SUGGESTIONS_ARE_PUBLIC)
             parts.append(
                 self._edges_part(
                     "reformulations",
@@ -320,12 +342,7 @@ class ClickGraph:
                     tuple(assumed),
                 )
             )
-        total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
-        for one in parts[1:]:
-            total = total + one
-        if clicks is not None and self.urls == "clicked":
-            return self._not_covered(total)
-        return total
+        return parts
 
     def _edges_part(
         self,
@@ -333,7 +350,7 @@ class ClickGraph:
         edges: Edges,
         epsilon: float | None,
         delta: float | None,
-        assumptions: tuple[str, ...],
+        assumptions: tuple[Statement, ...],
     ) -> Guarantee:
         kind = PURE if edges.setting is None else APPROXIMATE
         return self._part(of, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
@@ -345,8 +362,8 @@ class ClickGraph:
         epsilon: float,
         delta: float,
         *,
-        assumptions: tuple[str, ...] = (),
-        caveats: tuple[str, ...] = (),
+        assumptions: tuple[Statement, ...] = (),
+        caveats: tuple[Statement, ...] = (),
     ) -> Guarantee:
         return Guarantee(
             kind=kind,
@@ -364,11 +381,7 @@ class ClickGraph:
             kind=NONE,
             neighbours=ADD_REMOVE,
             assumptions=total.assumptions,
-            caveats=(
-                "the clicked urls are taken from the log itself and are not covered by any guarantee: a url that one "
-                "user alone clicked can appear with certainty; so nothing is promised, not even for a part of it",
-                *total.caveats,
-            ),
+            caveats=(words.NOT_COVERED, *total.caveats),
         )
 
     # -- with data ---------------------------------------------------------------------------------------

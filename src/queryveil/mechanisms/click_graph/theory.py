@@ -14,8 +14,8 @@ from typing import Any
 
 from queryveil.errors import UsageError
 from queryveil.privacy import calibration
+from queryveil.privacy.noise import MAX_SCALE
 
-_MAX_SCALE = 2**40
 _MAX_THRESHOLD = 2**53
 _LARGEST_EXPONENT = 700.0
 
@@ -65,7 +65,7 @@ class Setting:
 def scale_for(moves: int, epsilon: float, bound: str) -> float:
     """The smallest noise scale under which so many unit moves cost at most epsilon."""
     needed = Fraction(moves) / Fraction(epsilon)
-    if needed > _MAX_SCALE:
+    if needed > MAX_SCALE:
         raise UsageError(
             f"epsilon {epsilon:.3g} would need noise of more than a million million",
             f"raise epsilon or lower {bound}",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
+from queryveil.privacy import statements
+from queryveil.privacy.statements import NOT_EXCLUDED, Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.click_graph import ClickGraph
@@ -67,37 +69,67 @@ def _some(kind: str, number: int) -> str:
     return f"{said.removeprefix('1 ')} was" if number == 1 else f"{said} were"
 
 
-def caveats(method: ClickGraph) -> tuple[str, ...]:
+RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public: a function of the query alone")
+SUGGESTIONS_ARE_PUBLIC = say(
+    "public-suggestions", "the suggestion lists are public: a function of the query alone"
+)
+NOT_COVERED = say(
+    "urls-not-covered",
+    "the clicked urls are taken from the log itself and are not covered by any guarantee: a url that one user alone "
+    "clicked can appear with certainty; so nothing is promised, not even for a part of it",
+)
+
+
+def caveats(method: ClickGraph) -> tuple[Statement, ...]:
     """What readers of the queries must know."""
     accounts = "whoever opens enough accounts can have a query of their choice published"
     covered = not (method.clicks_bought and method.urls == "clicked")
-    found = [accounts + ("; about others it tells no more than epsilon and delta allow" if covered else "")]
+    found = [
+        say(
+            "accounts-can-publish",
+            accounts + ("; about others it tells no more than epsilon and delta allow" if covered else ""),
+        )
+    ]
     if method.counts == "reuse":
         found.append(
-            "counts just above the threshold are too high on average: their noise is why they are published"
+            say(
+                "counts-near-threshold",
+                "counts just above the threshold are too high on average: their noise is why they are published",
+            )
         )
     if method.counts == "fresh" or method.clicks_bought or method.suggestions is not None:
-        found.append("noise can bring counts below what they were, and below zero")
+        found.append(say("counts-may-fall", "noise can bring counts below what they were, and below zero"))
     if method.clicks_bought or method.epsilon_reformulations is not None:
         found.append(
-            "counts of different tables must not be divided by one another: each is of other first searches or clicks "
-            "of a user, and has noise of its own"
+            say(
+                "no-ratios",
+                "counts of different tables must not be divided by one another: each is of other first searches or "
+                "clicks of a user, and has noise of its own",
+            )
         )
     return tuple(found)
 
 
-def assessment(method: ClickGraph) -> tuple[str, ...]:
+def assessment(method: ClickGraph) -> tuple[Statement, ...]:
     """Nothing particular, unless urls are taken from the log as they are."""
     if not method.clicks_bought or method.urls != "clicked":
         return ()
-    return (
-        "Singling out: Not excluded. A url that one person alone clicked can be published, and can say who that is.",
-        "Linkability: Not excluded. Rows carry no user, session or time. But a url that one person alone clicked "
-        "stands beside the query that it was clicked for, and other data about the person can name the same url.",
-        "Inference: Not excluded. Nothing limits what the published urls say.",
-        "Disclosed: Frequent queries are disclosed, and with each of them its most clicked urls, also such as one "
+    return statements.assessment(
+        singling_out=(
+            NOT_EXCLUDED,
+            "A url that one person alone clicked can be published, and can say who that is.",
+        ),
+        linkability=(
+            NOT_EXCLUDED,
+            "Rows carry no user, session or time. But a url that one person alone clicked stands beside the query that "
+            "it was clicked for, and other data about the person can name the same url.",
+        ),
+        inference=(NOT_EXCLUDED, "Nothing limits what the published urls say."),
+        disclosed="Frequent queries are disclosed, and with each of them its most clicked urls, also such as one "
         "person alone clicked. Counts have noise.",
-        "Learnt: Which urls were clicked for a published query, also by one person alone.",
-        "Learnt: Who a row is about, if its url gives that person away, and for which query that person clicked it.",
-        "Learnt: What many people searched for.",
+        learnt=(
+            "Which urls were clicked for a published query, also by one person alone.",
+            "Who a row is about, if its url gives that person away, and for which query that person clicked it.",
+            "What many people searched for.",
+        ),
     )

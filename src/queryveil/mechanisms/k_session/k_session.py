@@ -21,6 +21,7 @@ from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
+    SESSIONS_APART,
     USER_IS_ACCOUNT,
     Plan,
     Run,
@@ -29,7 +30,9 @@ from queryveil.mechanisms.base import (
 )
 from queryveil.mechanisms.transactions.generalised import LIST
 from queryveil.parameters import PROMISES, param, validate
+from queryveil.privacy.declarations import GROUP, SESSIONS, PublishedTable, columns
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -38,10 +41,20 @@ if TYPE_CHECKING:
     from queryveil.mechanisms.k_session.grouping import Groups, KeywordSets
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
-_COLUMNS = {
-    "group": "a random number that stands for one set of keywords; its rows are equal",
-    "items": "the keywords that a session is published with; none if its group had too little in common",
-}
+_TABLE = PublishedTable(
+    name="transactions",
+    noun="transactions",
+    row="A session as a set of keywords, the same for enough users.",
+    columns=columns(
+        ("group", "items"),
+        {
+            "group": "a random number that stands for one set of keywords; its rows are equal",
+            "items": "the keywords that a session is published with; none if its group had too little in common",
+        },
+    ),
+    counts=SESSIONS,
+    links=GROUP,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +82,10 @@ class KSession:
                 kind=K_ANONYMITY,
                 k=self.k,
                 shared="set of keywords",
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "sessions are cut within each user's own rows"),
+                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, SESSIONS_APART),
                 caveats=self._caveats(),
             ),
+            tables=(_TABLE,),
             what="Sessions of a search log as sets of keywords, the same for enough users, without users and times",
             how=(
                 "Every session was taken as the set of its keywords. Sessions were put into groups of "
@@ -80,26 +94,33 @@ class KSession:
                 "ones added. Sessions without any keyword were left out. Equal sets have one random number and stand "
                 "in its order; users, times, clicks and the order of words were left out."
             ),
-            columns=_COLUMNS,
             assessment=self._assessment(),
         )
 
-    def _assessment(self) -> tuple[str, ...]:
-        return (
-            "Singling out: No, without further knowledge. Every published set of keywords stands for sessions of at "
-            f"least {self.k:,} users, and its rows are equal.",
-            "Linkability: Not excluded. Rows carry no user, session or time, and equal rows cannot be told apart. But "
-            "someone who knows a session of a person from another data set can link it to a set that stands for "
-            f"{self.k:,} users or more, and so to one of its rows with a probability of up to 1 in {self.k:,}, or more "
-            "if they know more.",
-            "Inference: Not excluded. Nothing limits it. What most of a group searched for is concluded about all of "
-            f"them, and an attacker with {self._fakes} of their own finds out whether somebody else searched for "
-            "something.",
-            f"Disclosed: No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. How many "
+    def _assessment(self) -> tuple[Statement, ...]:
+        return assessment(
+            singling_out=(
+                NO,
+                "Not without further knowledge. Every published set of keywords stands for sessions of at least "
+                f"{self.k:,} users, and its rows are equal.",
+            ),
+            linkability=(
+                NOT_EXCLUDED,
+                "Rows carry no user, session or time, and equal rows cannot be told apart. But someone who knows a "
+                "session of a person from another data set can link it to a set that stands for "
+                f"{self.k:,} users or more, and so to one of its rows with a probability of up to 1 in {self.k:,}, or "
+                "more if they know more.",
+            ),
+            inference=(
+                NOT_EXCLUDED,
+                "Nothing limits it. What most of a group searched for is concluded about all of them, and an attacker "
+                f"with {self._fakes} of their own finds out whether somebody else searched for something.",
+            ),
+            disclosed=f"No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. How many "
             "sessions there are, in all and with each set, is disclosed exactly.",
-            f"Withheld: Whose session a row is: at least {self.k:,} users have a session that is published with the "
+            withheld=f"Whose session a row is: at least {self.k:,} users have a session that is published with the "
             "same set of keywords. That holds as long as nothing else is known about them.",
-            f"Checked: that every set of keywords is in at least {self.k:,} rows; that these are of different users "
+            checked=f"that every set of keywords is in at least {self.k:,} rows; that these are of different users "
             "cannot be seen from a release",
         )
 
@@ -108,17 +129,36 @@ class KSession:
         """What an attack needs that makes a set appear if one more user has it."""
         return "1 account" if self.k // 2 == 1 else f"{self.k // 2:,} accounts"
 
-    def _caveats(self) -> tuple[str, ...]:
+    def _caveats(self) -> tuple[Statement, ...]:
         return (
-            "homogeneity: what most members of a group have in common is published, and concluded about each of them "
-            "by whoever knows that they are in it",
-            f"active attack: someone who searches for what a person is suspected of with {self._fakes} of their own "
-            "(half of k, rounded down) makes it appear in the release if and only if somebody else did, almost always",
-            "nothing is promised against someone who knows more than the release, such as the other members of a group",
-            "a published set is a compromise: keywords were added that a session did not have, and nobody need have "
-            "had all of them; how often keywords come together is not what it was in the log",
-            f"the number of sessions is exact, in all and of each set: {self.k:,} accounts of an attacker's own fill a "
-            "group, and see whoever joins them as one row more",
+            say(
+                "all-alike",
+                "homogeneity: what most members of a group have in common is published, and concluded about each of "
+                "them by whoever knows that they are in it",
+            ),
+            say(
+                "fake-accounts",
+                f"active attack: someone who searches for what a person is suspected of with {self._fakes} of their "
+                "own (half of k, rounded down) makes it appear in the release if and only if somebody else did, almost "
+                "always",
+                accounts=self.k // 2,
+            ),
+            say(
+                "known-members",
+                "nothing is promised against someone who knows more than the release, such as the other members of a "
+                "group",
+            ),
+            say(
+                "sets-are-a-compromise",
+                "a published set is a compromise: keywords were added that a session did not have, and nobody need "
+                "have had all of them; how often keywords come together is not what it was in the log",
+            ),
+            say(
+                "sessions-are-exact",
+                f"the number of sessions is exact, in all and of each set: {self.k:,} accounts of an attacker's own "
+                "fill a group, and see whoever joins them as one row more",
+                accounts=self.k,
+            ),
         )
 
     def check(self, log: SearchLog) -> None:

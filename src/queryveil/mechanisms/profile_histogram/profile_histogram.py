@@ -24,8 +24,10 @@ from queryveil.mechanisms.semantic.rows import Phrases, Tally
 from queryveil.mechanisms.semantic.table import Rows
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
+from queryveil.privacy.draws import PUBLIC, Draw
 from queryveil.privacy.guarantee import PURE, REPLACE, Guarantee
 from queryveil.privacy.noise import Noise
+from queryveil.privacy.statements import say
 from queryveil.reading.log import SearchLog
 
 _MOST_QUERIES = 10**6
@@ -87,6 +89,20 @@ class ProfileHistogram:
     def plan(self, *, users: int | None = None) -> Plan:
         """Noise and guarantee; they do not depend on the number of users."""
         choice = self.choice()
+        promise = Guarantee(
+            kind=PURE,
+            epsilon=self.epsilon,
+            delta=0.0,
+            neighbours=REPLACE,
+            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC, words.USERS_ARE_PUBLIC),
+            caveats=(
+                say(
+                    "mostly-noise",
+                    "nearly all of it is noise unless epsilon is large: every concept of the domain gets as much of it "
+                    "as would hide a whole history",
+                ),
+            ),
+        )
         return Plan(
             method=self.name,
             parameters=public_parameters(self) | {"domain": choice.labels[0]},
@@ -95,15 +111,28 @@ class ProfileHistogram:
                 "concepts": len(choice.domain),
                 "noise_scale": self.scale,
             },
-            guarantee=Guarantee(
-                kind=PURE,
-                epsilon=self.epsilon,
-                delta=0.0,
-                neighbours=REPLACE,
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC, words.USERS_ARE_PUBLIC),
-                caveats=(
-                    "nearly all of it is noise unless epsilon is large: every concept of the domain gets as much of it "
-                    "as would hide a whole history",
+            guarantee=promise,
+            tables=(
+                words.table(
+                    "A made-up query of one user: a concept drawn from that user's noisy histogram.",
+                    {
+                        "number": "numbers of the user's made-up queries, from 0",
+                        "query": "label of a drawn concept",
+                    },
+                ),
+            ),
+            draws=(
+                Draw(
+                    of="concepts",
+                    table="log",
+                    bounded="phrases",
+                    rule="first",
+                    most=self.max_queries,
+                    copies=self.max_queries,
+                    sensitivity=2 * self.max_queries,
+                    scale=self.scale,
+                    rows=PUBLIC,
+                    **promise.cost,
                 ),
             ),
             what="A search log made up from noisy histograms of concepts, one for each user under a random number",
@@ -114,11 +143,6 @@ class ProfileHistogram:
                 f"Each user was given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
             ),
             labels={"concepts": "concepts that are counted", "noise_scale": "noise scale"},
-            columns=words.COLUMNS
-            | {
-                "number": "numbers of the user's made-up queries, from 0",
-                "query": "label of a drawn concept",
-            },
             assessment=words.of_equal_rows(self.epsilon, "that one single person searched for"),
         )
 

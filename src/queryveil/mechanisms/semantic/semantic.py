@@ -24,6 +24,7 @@ from queryveil.mechanisms.semantic.mapping import drawn
 from queryveil.mechanisms.semantic.rows import Phrases, Tally
 from queryveil.mechanisms.semantic.table import Rows
 from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.privacy.draws import ALL, EXPONENTIAL, PUBLIC, SCORE, Draw
 from queryveil.privacy.guarantee import PURE, Guarantee, replace_if_equal
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
@@ -149,7 +150,7 @@ class Semantic:
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        choice = self.choice()
+        choice, promise = self.choice(), self._guarantee()
         shown = public_parameters(self) | {"domain": self.domain if self.per_topic else choice.labels[0]}
         if self.topics:
             shown["topics"] = list(choice.topics)
@@ -157,12 +158,13 @@ class Semantic:
             method=self.name,
             parameters=shown,
             calibration=self._calibration(choice),
-            guarantee=self._guarantee(),
+            guarantee=promise,
+            tables=(words.table("A query of one user, with a drawn concept in place of every phrase."),),
+            draws=(self._draw(promise, choice),),
             what=words.what(self),
             how=words.how(self, choice.taxonomy.identity, choice.labels),
             expected=words.expected(self, choice),
-            labels=words.LABELS,
-            columns=words.COLUMNS,
+            labels=words.FIGURES,
             assessment=words.assessment(self, choice.labels),
             warnings=words.warnings(self, choice),
         )
@@ -183,6 +185,25 @@ class Semantic:
                 "raise --epsilon or lower --max-phrases",
             )
         return shown | {"epsilon_per_phrase": float(each)}
+
+    def _draw(self, promise: Guarantee, choice: Choice) -> Draw:
+        """A concept for every phrase; its scale differs by topic, and by user if epsilon is spread over all phrases."""
+        sensitivity = max(one.calibration()["sensitivity"] for one in choice.samplers)
+        exponent = choice.samplers[0].exponent(self.per_phrase(1))
+        alike = self.fixed and len(choice.samplers) == 1 and exponent > 0
+        return Draw(
+            of="phrases",
+            table="log",
+            bounded="phrases",
+            rule=ALL if self.max_phrases is None else "first",
+            most=self.max_phrases,
+            sensitivity=sensitivity,
+            norm=SCORE,
+            distribution=EXPONENTIAL,
+            scale=sensitivity / float(exponent) if alike else None,
+            rows=PUBLIC,
+            **promise.cost,
+        )
 
     def _guarantee(self) -> Guarantee:
         equal = [] if self.pad else ["shape"]

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from queryveil.mechanisms.semantic.near import NOISE, Shares
+from queryveil.privacy import statements
+from queryveil.privacy.declarations import LABELS, OCCURRENCES, USER, PublishedTable, columns
 from queryveil.privacy.guarantee import rounded_up
+from queryveil.privacy.statements import LIMITED, NOT_EXCLUDED, YES, Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.semantic.domain import Choice
     from queryveil.mechanisms.semantic.semantic import Semantic
 
-USERS_ARE_PUBLIC = "the number of users is public, and that a person is in the log is not hidden"
-USERS_INSIDE_ARE_PUBLIC = (
-    "the number of users with a phrase inside the domain is public, and that somebody is among these people is not "
-    "hidden"
+USERS_ARE_PUBLIC = say(
+    "users-are-public", "the number of users is public, and that a person is in the log is not hidden"
 )
-TAXONOMY_IS_PUBLIC = "taxonomy, domain and topics were chosen without looking at the log"
-COLUMNS = {
+USERS_INSIDE_ARE_PUBLIC = say(
+    "users-inside-are-public",
+    "the number of users with a phrase inside the domain is public, and that somebody is among these people is not "
+    "hidden",
+)
+TAXONOMY_IS_PUBLIC = say(
+    "taxonomy-is-public", "taxonomy, domain and topics were chosen without looking at the log"
+)
+_COLUMNS = {
     "user": "a random number that stands for one user",
     "number": "which of the user's published queries it is, from 0, in the order of their times; queries of the same "
     "time, or of a log without times, are in random order",
     "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a blank between them",
 }
-LABELS = {
+FIGURES = {
     "concepts": "concepts to draw from",
     "max_sim": "largest similarity of two of them",
     "min_sim": "smallest similarity of two of them",
@@ -68,6 +76,21 @@ _SHAPE_OF_WHOLE = (
     "which tells much if it is narrow. A made-up example: someone who asked for 'measles', then for 'fever', then "
     "for 'smith tennis lessons near here' and then for 'tennis' has three rows, of one concept each"
 )
+
+
+def table(row: str, helps: Mapping[str, str] | None = None) -> PublishedTable:
+    """A log of labels, one row for each query of each user."""
+    return PublishedTable(
+        name="log",
+        noun="rows",
+        row=row,
+        columns=columns(("user", "number", "query"), _COLUMNS | dict(helps or {})),
+        counts=OCCURRENCES,
+        texts=LABELS,
+        links=USER,
+        unique=("user", "number"),
+        order=("user", "number"),
+    )
 
 
 def what(method: Semantic) -> str:
@@ -119,55 +142,72 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
     )
 
 
-def caveats(method: Semantic) -> tuple[str, ...]:
+def caveats(method: Semantic) -> tuple[Statement, ...]:
     """What readers and curators must know."""
-    found = []
-    if not method.pad:
-        found.append(
-            (_SHAPE_OF_WHOLE if method.whole_queries else _SHAPE)
-            + ("" if method.per_topic else ", none of which needs to be about health or sport")
-            + ". Whoever knows that this person posed three such queries finds the rows by counting, and "
-            + (
-                "what each phrase says of that person is then bounded by epsilon, and what all of them say by their "
-                "number times epsilon"
-                if method.per_single_phrase
-                else "what they say of that person is then bounded by epsilon alone"
-                + (
-                    ", but for what is published as it is"
-                    if method.per_topic or method.keep_words != "none"
-                    else ""
-                )
-            )
-            + ". Releases made with --max-phrases N --pad do not give "
-            "these numbers away"
-        )
+    found = [] if method.pad else [say("shape-is-published", _of_shape(method))]
     if method.per_topic:
         found.append(
-            "the topic of every phrase is published as it is, and only what is inside of a topic is hidden. A made-up "
-            "example with the topics disease and sport: for 'measles' some disease is published, the right one or "
-            "another, and never a sport; so its row says for certain that this person searched for a disease"
+            say(
+                "topics-are-published",
+                "the topic of every phrase is published as it is, and only what is inside of a topic is hidden. A "
+                "made-up example with the topics disease and sport: for 'measles' some disease is published, the right "
+                "one or another, and never a sport; so its row says for certain that this person searched for a "
+                "disease",
+            )
         )
     if method.keep_words != "none":
         found.append(
-            f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as they "
-            "were typed, and a rare one, such as a name, or a rare row of common ones says whose query it is. A "
-            f"made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}"
+            say(
+                "words-are-published",
+                f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as they "
+                "were typed, and a rare one, such as a name, or a rare row of common ones says whose query it is. A "
+                f"made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}",
+            )
         )
     if method.epsilon_per == "query":
         found.append(
-            "epsilon is spent on every phrase: a user with m of them has m times epsilon"
-            + (
-                f", which is stated for the {method.max_phrases:,} that are allowed"
-                if method.max_phrases is not None
-                else "; with 100 phrases at epsilon 1 this is 100, and promises nothing about the user as a whole"
+            say(
+                "epsilon-per-phrase",
+                "epsilon is spent on every phrase: a user with m of them has m times epsilon"
+                + (
+                    f", which is stated for the {method.max_phrases:,} that are allowed"
+                    if method.max_phrases is not None
+                    else "; with 100 phrases at epsilon 1 this is 100, and promises nothing about the user as a whole"
+                ),
             )
         )
     if not method.pad:
-        found.append("it has no sum with other releases of this log: a ledger lists it as not composable")
+        found.append(
+            say(
+                "no-sum",
+                "it has no sum with other releases of this log: a ledger lists it as not composable",
+            )
+        )
     found.append(
-        "single rows say little: with a small epsilon most drawn concepts have nothing to do with what was searched for"
+        say(
+            "rows-say-little",
+            "single rows say little: with a small epsilon most drawn concepts have nothing to do with what was "
+            "searched for",
+        )
     )
     return tuple(found)
+
+
+def _of_shape(method: Semantic) -> str:
+    health = "" if method.per_topic else ", none of which needs to be about health or sport"
+    as_it_is = ", but for what is published as it is"
+    bounded = (
+        "what each phrase says of that person is then bounded by epsilon, and what all of them say by their number "
+        "times epsilon"
+        if method.per_single_phrase
+        else "what they say of that person is then bounded by epsilon alone"
+        + (as_it_is if method.per_topic or method.keep_words != "none" else "")
+    )
+    shape = _SHAPE_OF_WHOLE if method.whole_queries else _SHAPE
+    return (
+        f"{shape}{health}. Whoever knows that this person posed three such queries finds the rows by counting, and "
+        f"{bounded}. Releases made with --max-phrases N --pad do not give these numbers away"
+    )
 
 
 _LINKS = (
@@ -176,51 +216,66 @@ _LINKS = (
 )
 
 
-def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -> tuple[str, ...]:
+def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -> dict[str, Any]:
     """Rows are made for each person apart: that many people share something plays no role."""
-    return (
-        f"Learnt: A concept {what}, however few share it; {sure} is limited by the bound above.",
-        f"On purpose: A concept {what} can be published, however few share it.",
-    )
+    return {
+        "learnt": (f"A concept {what}, however few share it; {sure} is limited by the bound above.",),
+        "on_purpose": f"A concept {what} can be published, however few share it.",
+    }
 
 
-def of_equal_rows(epsilon: float, what: str) -> tuple[str, ...]:
+def of_equal_rows(epsilon: float, what: str) -> tuple[Statement, ...]:
     """Where every user has the same number of rows, and nothing of anybody is published as it is."""
     bound = f"epsilon {rounded_up(epsilon, 6)}"
-    return (
-        "Singling out: Limited. The rows of one number are made from one person; what they say of that person is "
-        f"limited by {bound}.",
-        f"Linkability: Yes, within the release. {_LINKS} With another data set it is limited: what the rows say of a "
-        f"person, whatever else is known, is bounded by {bound}.",
-        f"Inference: Limited. What the rows say of a person is bounded by {bound}.",
-        "Disclosed: Rows are made for every user, so that the number of users is disclosed exactly.",
-        *_of_each_person(what),
+    return statements.assessment(
+        singling_out=(
+            LIMITED,
+            "The rows of one number are made from one person; what they say of that person is limited by "
+            f"{bound}.",
+        ),
+        linkability=(
+            YES,
+            f"Within the release. {_LINKS} With another data set it is limited: what the rows say of a person, "
+            f"whatever else is known, is bounded by {bound}.",
+        ),
+        inference=(LIMITED, f"What the rows say of a person is bounded by {bound}."),
+        disclosed="Rows are made for every user, so that the number of users is disclosed exactly.",
+        **_of_each_person(what),
     )
 
 
-def assessment(method: Semantic, labels: Sequence[str]) -> tuple[str, ...]:
+def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]:
     """The three answers name what is disclosed with certainty."""
     near = "near what one single person searched for"
     if method.pad:
         return of_equal_rows(method.total(), near)
-    kept = "by the words that were kept, which stand as typed" if method.keep_words != "none" else ""
+    kept = "By the words that were kept, which stand as typed. " if method.keep_words != "none" else ""
     counts = (
-        "by the number of queries, which is published as it is"
+        "By the number of queries, which is published as it is."
         if method.whole_queries
-        else "by the number of queries, and of phrases in each of them, which are published as they are"
+        else "By the number of queries, and of phrases in each of them, which are published as they are."
     )
     certain = _certain(method, labels)
     single = method.per_single_phrase
     # Phrases add up, so that a bound for each of them is none for a person.
-    limited = "Not excluded." if single else "Limited."
-    return (
-        f"Singling out: Yes, {kept + ', and ' if kept else ''}{counts}.",
-        f"Linkability: Yes. {_LINKS} Someone who knows how many queries a person posed may find which number it is.",
-        f"Inference: {'Yes, ' + kept + '.' if kept else 'Yes.' if certain else limited} "
-        + "".join(f"{one} " for one in certain)
-        + _bounded(method, "else " if certain or kept else ""),
-        "Disclosed: Rows are made for every user with a phrase inside the domain.",
-        *(
+    limited = NOT_EXCLUDED if single else LIMITED
+    return statements.assessment(
+        singling_out=(
+            YES,
+            f"{kept}{counts}",
+        ),
+        linkability=(
+            YES,
+            f"{_LINKS} Someone who knows how many queries a person posed may find which number it is.",
+        ),
+        inference=(
+            YES if kept or certain else limited,
+            kept
+            + "".join(f"{one} " for one in certain)
+            + _bounded(method, "else " if certain or kept else ""),
+        ),
+        disclosed="Rows are made for every user with a phrase inside the domain.",
+        **(
             _of_each_person(near, "how sure a reader can be of one single phrase")
             if single
             else _of_each_person(near)

@@ -17,7 +17,9 @@ from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.mechanisms.base import MOST_UNKNOWN, ROW_LOCAL, USER_IS_ACCOUNT, Run
 from queryveil.mechanisms.transactions.words import items_of
+from queryveil.privacy.declarations import GROUP, LABELS, PublishedTable, columns
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -27,27 +29,37 @@ TRANSACTIONS = ("users", "queries")
 SHARED = "transaction"
 WHAT = "Transactions of a search log: concepts that stand for the words of {of}, the same for at least {k:,} users"
 CAVEATS = (
-    "what all members of a group have in common is published, and learnt about each of them",
-    "whoever knows the words of k - 1 members of a group learns what the last one shares with them",
-    "whoever adds transactions through accounts of their own can choose what others are grouped with",
-    "other releases of the same log can be combined with this one: k-anonymity does not add up",
+    say(
+        "all-alike", "what all members of a group have in common is published, and learnt about each of them"
+    ),
+    say(
+        "known-members",
+        "whoever knows the words of k - 1 members of a group learns what the last one shares with them",
+    ),
+    say(
+        "fake-accounts",
+        "whoever adds transactions through accounts of their own can choose what others are grouped with",
+    ),
+    say(
+        "no-sum",
+        "other releases of the same log can be combined with this one: k-anonymity does not add up",
+    ),
 )
-ASSESSMENT = (
-    "Singling out: No, without further knowledge. Every published transaction is that of at least {k:,} users, item "
-    "for item.",
-    "Linkability: Not excluded. Rows carry no user, session or time, and rows of a group are equal and cannot be told "
-    "apart. But someone who knows words of a person from another data set can link that person to a group of {k:,} "
-    "users or more, and so to one of its rows with a probability of up to 1 in {k:,}, or more if they know more.",
-    "Inference: Not excluded. Nothing limits it. What a whole group shares is learnt about each of its members.",
-    "Disclosed: No concept is disclosed that fewer than {k:,} users have in common. How many rows a group has is "
-    "disclosed exactly.",
-    "Checked: that every group has at least {k:,} rows; that these are of different users cannot be seen from a "
-    "release",
+TAXONOMY_IS_PUBLIC = say("taxonomy-is-public", "the taxonomy was chosen without looking at the log")
+TABLE = PublishedTable(
+    name="transactions",
+    noun="transactions",
+    row="The words of one transaction as concepts, the same for a group of enough users.",
+    columns=columns(
+        ("group", "items"),
+        {
+            "group": "a random number that stands for a group; its rows are equal",
+            "items": "concepts of the taxonomy, each of them standing for a word of every member",
+        },
+    ),
+    texts=LABELS,
+    links=GROUP,
 )
-COLUMNS = {
-    "group": "a random number that stands for a group; its rows are equal",
-    "items": "concepts of the taxonomy, each of them standing for a word of every member",
-}
 
 LIST = pa.list_(pa.field("element", pa.string()))
 """Parquet calls what is in a list its element: the type is then the same before and after writing."""
@@ -96,7 +108,7 @@ def guarantee(k: int) -> Guarantee:
         kind=K_ANONYMITY,
         k=k,
         shared=SHARED,
-        assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, "the taxonomy was chosen without looking at the log"),
+        assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, TAXONOMY_IS_PUBLIC),
         caveats=CAVEATS,
     )
 
@@ -119,9 +131,33 @@ def described(k: int, transactions: str, vocabulary: Vocabulary, more: str) -> d
             f"{replaced} {more} Every transaction was published as what its group of at least "
             f"{k:,} users has in common, the groups in random order."
         ),
-        "columns": COLUMNS,
-        "assessment": tuple(line.format(k=k) for line in ASSESSMENT),
+        "tables": (TABLE,),
+        "assessment": _assessment(k),
     }
+
+
+def _assessment(k: int) -> tuple[Statement, ...]:
+    return assessment(
+        singling_out=(
+            NO,
+            "Not without further knowledge. Every published transaction is that of at least "
+            f"{k:,} users, item for item.",
+        ),
+        linkability=(
+            NOT_EXCLUDED,
+            "Rows carry no user, session or time, and rows of a group are equal and cannot be told apart. But someone "
+            f"who knows words of a person from another data set can link that person to a group of {k:,} users or "
+            f"more, and so to one of its rows with a probability of up to 1 in {k:,}, or more if they know more.",
+        ),
+        inference=(
+            NOT_EXCLUDED,
+            "Nothing limits it. What a whole group shares is learnt about each of its members.",
+        ),
+        disclosed=f"No concept is disclosed that fewer than {k:,} users have in common. How many rows a group has is "
+        "disclosed exactly.",
+        checked=f"that every group has at least {k:,} rows; that these are of different users cannot be seen from a "
+        "release",
+    )
 
 
 def publish(

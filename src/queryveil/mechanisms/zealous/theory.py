@@ -15,9 +15,9 @@ from typing import Any
 
 from queryveil.errors import UsageError
 from queryveil.privacy import calibration
+from queryveil.privacy.noise import MAX_SCALE
 
 _MAX_THRESHOLD = 2**53
-_MAX_SCALE = 2.0**40
 _ACCURACY = 0.01
 """The chance of being output that Corollary 1's example asks for a very frequent item."""
 
@@ -84,7 +84,7 @@ class Setting:
 def scale_for(moves: int, epsilon: float) -> float:
     """The smallest noise scale under which so many unit moves cost at most epsilon."""
     needed = Fraction(moves) / Fraction(epsilon)
-    if needed > _MAX_SCALE:
+    if needed > MAX_SCALE:
         raise UsageError(
             f"epsilon {epsilon:.3g} would need noise of more than a million million users",
             "raise epsilon" + (" or lower max-items" if moves > 2 else ""),

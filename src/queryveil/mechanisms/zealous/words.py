@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
+from queryveil.privacy.declarations import PublishedTable, noisy_counts
 from queryveil.privacy.guarantee import listed
+from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.zealous.zealous import Zealous
@@ -26,16 +28,27 @@ LABELS = {
     "users_for_99_percent": "users for a 99 % chance to be published",
     "clicks_noise_scale": "noise scale of click counts",
 }
-OF_COUNTS = "counts are of users who kept an item among at most m, with noise; they are not frequencies"
+OF_COUNTS = say(
+    "counts-are-bounded",
+    "counts are of users who kept an item among at most m, with noise; they are not frequencies",
+)
 OF_CLICKS = (
-    "click counts carry noise and may be negative; a url with a positive count may have been clicked by nobody",
-    "counts of the two tables must not be divided by one another: queries and clicks of a user are chosen apart, and "
-    "every count has noise of its own",
+    say(
+        "click-counts-are-noisy",
+        "click counts carry noise and may be negative; a url with a positive count may have been clicked by nobody",
+    ),
+    say(
+        "no-ratios",
+        "counts of the two tables must not be divided by one another: queries and clicks of a user are chosen apart, "
+        "and every count has noise of its own",
+    ),
 )
-OF_PROCESSING = (
+OF_PROCESSING = say(
+    "processing-may-lose",
     "probabilistic differential privacy can be lost by further processing; approximate differential privacy, which "
-    "this release has too, is kept"
+    "this release has too, is kept",
 )
+RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public: a function of the query alone")
 
 
 def what(method: Zealous) -> str:
@@ -66,9 +79,37 @@ def how(method: Zealous, first_threshold: int) -> str:
     return told
 
 
-def users_are_public(users: int) -> str:
+def users_are_public(users: int) -> Statement:
     """The assumption under which a number of users is told."""
-    return (
+    return say(
+        "users-are-public",
         f"the number of users is public (at most {users}: the log's own number, unless the publisher declared a larger "
-        "one), and so is who has no accepted row at all"
+        "one), and so is who has no accepted row at all",
+        users=users,
     )
+
+
+def tables(method: Zealous) -> tuple[PublishedTable, ...]:
+    """One for each item kind, and one of clicks on the results of published queries if they are asked for."""
+    single = len(method.items) == 1
+    made = [
+        noisy_counts(
+            "items" if single else name,
+            name.replace("-", " "),
+            f"One of the {_IN_WORDS[name]} that enough users have, with the noisy number of these users.",
+            item_kinds.kind(name).columns,
+        )
+        for name in method.items
+    ]
+    if method.then_clicks:
+        made.append(
+            noisy_counts(
+                "clicks",
+                "clicks",
+                "A published query and a url of its public result list, with the noisy number of users who clicked it.",
+                item_kinds.kind("clicks").columns,
+                order=("query", "count", "url"),
+                inside={"query": "items.query"},
+            )
+        )
+    return tuple(made)

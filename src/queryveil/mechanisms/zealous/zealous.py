@@ -8,7 +8,7 @@ study of publishing search logs, with the thresholds of docs/proofs/zealous.md.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,15 +21,24 @@ from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import UsageError
-from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters, warnings_of
+from queryveil.mechanisms.base import (
+    MOST_USERS,
+    ROW_LOCAL,
+    SESSIONS_APART,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    public_parameters,
+    warnings_of,
+)
 from queryveil.mechanisms.zealous import theory, words
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
+from queryveil.privacy.draws import LOG, PUBLIC, Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+from queryveil.privacy.noise import MAX_SCALE
+from queryveil.privacy.statements import Statement
 from queryveil.reading.log import SearchLog
-
-_MAX_USERS = 10**12
-_MAX_SCALE = 2.0**40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +92,12 @@ class Zealous:
     tau: int | None = param(
         "first threshold: users an item needs before noise; chosen to publish most if left out",
         ge=1,
-        le=_MAX_USERS,
+        le=MOST_USERS,
         default=None,
         group=PROMISES,
     )
     noise_scale: float | None = param(
-        "scale of the noise, instead of epsilon", gt=0, le=_MAX_SCALE, default=None, group=PROMISES
+        "scale of the noise, instead of epsilon", gt=0, le=MAX_SCALE, default=None, group=PROMISES
     )
     second_threshold: float | None = param(
         "publish above this noisy count, instead of delta", ge=0, default=None, group=PROMISES
@@ -142,9 +151,9 @@ class Zealous:
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Thresholds and guarantee. Probabilistic guarantees need a public number (or bound) of users."""
-        if users is not None and not 1 <= users <= _MAX_USERS:
+        if users is not None and not 1 <= users <= MOST_USERS:
             raise UsageError(
-                f"parameter 'users' must be an int >= 1 and <= {_MAX_USERS:g}; got {users}",
+                f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
                 "pass --users N, a public upper bound on the number of users",
             )
         if self.promise == "probabilistic" and users is None:
@@ -172,11 +181,52 @@ class Zealous:
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
+            tables=words.tables(self),
+            draws=self._draws(settings, promises, told),
             what=words.what(self),
             how=words.how(self, max(setting.tau for setting in settings.values())),
             warnings=warnings_of(total, users),
             labels=words.LABELS,
         )
+
+    def _draws(
+        self, settings: Mapping[str, theory.Setting], promises: Sequence[Guarantee], users: int | None
+    ) -> tuple[Draw, ...]:
+        """One for each table, in the order of the guarantee's parts."""
+        single = len(self.items) == 1
+        made = [
+            Draw(
+                of=kind,
+                table="items" if single else kind,
+                bounded=kind,
+                rule=self.keep,
+                most=setting.m,
+                sensitivity=setting.moves,
+                scale=setting.scale,
+                rows=LOG,
+                at_least=setting.tau,
+                above=setting.top,
+                users=users,
+                **promise.cost,
+            )
+            for (kind, setting), promise in zip(settings.items(), promises, strict=False)
+        ]
+        if self.then_clicks:
+            most = self.max_clicks or self.max_items
+            made.append(
+                Draw(
+                    of="clicks",
+                    table="clicks",
+                    bounded="clicks",
+                    rule=self.keep,
+                    most=most,
+                    sensitivity=2 * most if self.neighbours == "replace" else most,
+                    scale=self._clicks_scale(),
+                    rows=PUBLIC,
+                    **promises[-1].cost,
+                )
+            )
+        return tuple(made)
 
     @property
     def _users_matter(self) -> bool:
@@ -243,14 +293,14 @@ class Zealous:
             **common,
         )
 
-    def _assumptions(self, users: int | None) -> tuple[str, ...]:
+    def _assumptions(self, users: int | None) -> tuple[Statement, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
             listed.append(words.users_are_public(users))
         if "query-pairs" in self.items:
-            listed.append("sessions are cut within each user's own rows")
+            listed.append(SESSIONS_APART)
         if self.then_clicks:
-            listed.append("the result lists are public: a function of the query alone")
+            listed.append(words.RESULTS_ARE_PUBLIC)
         return tuple(listed)
 
     def _clicks_promise(self) -> Guarantee:

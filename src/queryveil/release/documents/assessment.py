@@ -8,15 +8,28 @@ is anonymous in the sense of a law is theirs to decide.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from queryveil.privacy.guarantee import K_ANONYMITY, KIND_IN_WORDS, NONE, Guarantee, listed, rounded_up
+from queryveil.privacy.statements import (
+    DISCLOSED,
+    INFERENCE,
+    LIMITED,
+    LINKABILITY,
+    NO,
+    NOT_EXCLUDED,
+    SINGLING_OUT,
+    VERDICTS,
+    Statement,
+    codes,
+    say,
+)
 from queryveil.release.documents import words
 from queryveil.release.documents.chances import evenly, is_weak
 
+_NAMES = {SINGLING_OUT: "Singling out", LINKABILITY: "Linkability", INFERENCE: "Inference"}
 QUESTIONS = {
     "Singling out": "Can the rows of one person be told apart from all others?",
     "Linkability": "Can two rows be recognised as those of one person, here or with another data set?",
@@ -40,49 +53,55 @@ class Paragraph:
 def answers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Singling out, linkability and inference, each with its answer."""
     guarantee = Guarantee.from_dict(manifest["guarantee"])
-    found = [(name, said) for name in QUESTIONS for said in words.declared(manifest, name)]
-    found = found or _by_guarantee(guarantee)
-    if is_weak(guarantee):
-        # A bound that allows practical certainty limits nothing.
-        found = [(name, re.sub(r"^Limited\.", "Not excluded.", said)) for name, said in found]
-    if not guarantee.private:
-        return found
-    return [(name, f"{said} {evenly(guarantee)}" if name == "Inference" else said) for name, said in found]
+    found = [one for one in words.assessed(manifest) if one.code in _NAMES] or _by_guarantee(guarantee)
+    said = [(one.code, f"{_verdict(one, guarantee)}. {one.sentence}") for one in found]
+    if guarantee.private:
+        said = [(code, f"{text} {evenly(guarantee)}" if code == INFERENCE else text) for code, text in said]
+    return [(_NAMES[code], text) for code, text in said]
 
 
-def _by_guarantee(guarantee: Guarantee) -> list[tuple[str, str]]:
+def _verdict(answer: Statement, guarantee: Guarantee) -> str:
+    """A bound that allows practical certainty limits nothing."""
+    verdict = str(answer.field("verdict"))
+    return VERDICTS[NOT_EXCLUDED if verdict == LIMITED and is_weak(guarantee) else verdict]
+
+
+def _by_guarantee(guarantee: Guarantee) -> list[Statement]:
     if not guarantee.private:
-        return [(name, "Not excluded by this method.") for name in QUESTIONS]
+        return [say(code, "Nothing in this method excludes it.", verdict=NOT_EXCLUDED) for code in _NAMES]
     delta = words.promised_delta(guarantee)
-    said = " ".join(guarantee.assumptions)
-    lists = (
-        " Urls come from public result lists, clicked or not." if "result lists are public" in said else ""
-    )
-    if "suggestion lists are public" in said:
+    assumed = codes(guarantee.assumptions)
+    lists = " Urls come from public result lists, clicked or not." if "public-results" in assumed else ""
+    if "public-suggestions" in assumed:
         lists += " Reformulations come from public suggestions, searched or not."
     bound = f"epsilon {rounded_up(guarantee.epsilon, 6)}"
     bound += f" and delta {rounded_up(guarantee.delta)}" if guarantee.delta else ""
-    alone = f"Limited. What appears could appear without any one person's searches too, within {bound}."
+    verdict, alone = (
+        LIMITED,
+        f"What appears could appear without any one person's searches too, within {bound}.",
+    )
     if guarantee.exposing:
-        alone = f"Not excluded. D{guarantee.of_delta()[1:]}."
+        verdict, alone = NOT_EXCLUDED, f"D{guarantee.of_delta()[1:]}."
     elif guarantee.delta:
-        alone = (
-            f"No, except with a probability of at most {delta} for each user{words.which_delta(guarantee)}: so "
-            "probable it is that anything appears which that user alone has in the log. Over many users such cases add "
-            "up."
+        verdict, alone = (
+            NO,
+            f"Except with a probability of at most {delta} for each user{words.which_delta(guarantee)}: so probable it "
+            "is that anything appears which that user alone has in the log. Over many users such cases add up.",
         )
     return [
-        ("Singling out", f"{alone}{lists}"),
-        (
-            "Linkability",
-            "Limited. The release has no user, session or time by which rows could be joined. Joined with other data "
+        say(SINGLING_OUT, f"{alone}{lists}", verdict=verdict),
+        say(
+            LINKABILITY,
+            "The release has no user, session or time by which rows could be joined. Joined with other data "
             "about a person, that person's own searches add no more to it than the bound allows: that holds whatever "
             "else is known.",
+            verdict=LIMITED,
         ),
-        (
-            "Inference",
-            "Limited. What is concluded about a person from that person's own searches is bounded by "
+        say(
+            INFERENCE,
+            "What is concluded about a person from that person's own searches is bounded by "
             f"{bound} of {KIND_IN_WORDS[guarantee.kind]}.",
+            verdict=LIMITED,
         ),
     ]
 
@@ -127,7 +146,7 @@ def _inside(sentence: str) -> str:
 
 
 def _minimised(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
-    said = " ".join(words.declared(manifest, words.DISCLOSED))
+    said = " ".join(words.declared(manifest, DISCLOSED))
     if guarantee.private:
         what = (
             "one person's searches"

@@ -119,7 +119,7 @@ def _records(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": words.counted(table["rows"], "rows"),
+        "description": f"{words.counted(table['rows'], 'rows')}. {table['row']}",
         "field": [_field(name, table["file"], column) for column in table["columns"]],
     }
 

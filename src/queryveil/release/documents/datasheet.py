@@ -61,7 +61,7 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
     ]
     for name, table in manifest["tables"].items():
-        lines += [f"`{table['file']}` ({name}), {words.counted(table['rows'], 'rows')}:", ""]
+        lines += [f"`{table['file']}` ({name}), {words.counted(table['rows'], 'rows')}. {table['row']}", ""]
         columns = [(one["name"], one["type"], one["help"]) for one in table["columns"]]
         lines += [*_table(("column", "type", "meaning"), columns), ""]
     lines += ["## For an assessment under data-protection law", "", assessment.SOURCE, ""]

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from queryveil.charts import svg
 from queryveil.charts.escaping import cell, escape
 from queryveil.files import folder
+from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.release.documents import assessment, page, words
 from queryveil.release.documents.chances import chances
@@ -71,15 +72,16 @@ def _sizes(manifest: Mapping[str, Any]) -> str:
 
 
 def _contents(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> list[Section]:
-    unit = "times" if manifest["parameters"].get("count") == "occurrences" else "users"
     made = []
     for name, table in tables.items():
         described = manifest["tables"][name]
-        noisy = any("noise" in one["help"] for one in described["columns"])
+        unit = "times" if described["counts"] == OCCURRENCES else described["counts"]
         if "count" in table.column_names:
-            made.append(_counted_section(name, table, unit, ", with noise" if noisy else ""))
+            noisy = ", with noise" if described["noisy"] else ""
+            made.append(_counted_section(name, described["noun"], table, unit, noisy))
         else:
             made.append(_log_section(name, table))
+        made[-1].body.insert(0, page.paragraphs([described["row"]]))  # type: ignore[attr-defined]
         columns = [
             [f"<code>{escape(one['name'])}</code>", escape(one["type"]), escape(one["help"])]
             for one in described["columns"]
@@ -88,8 +90,7 @@ def _contents(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> li
     return made
 
 
-def _counted_section(name: str, table: pa.Table, unit: str, noisy: str) -> Section:
-    of = words.noun(name, table.column_names)
+def _counted_section(name: str, of: str, table: pa.Table, unit: str, noisy: str) -> Section:
     table = table.sort_by([("count", "descending"), *((one, "ascending") for one in table.column_names[:-1])])
     return Section(
         f"table-{name}",

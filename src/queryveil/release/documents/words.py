@@ -1,28 +1,18 @@
 """What a release is and promises, in sentences that data sheet, report and Croissant share.
 
 All of it comes from the manifest, so that it cannot say more than is published. What is particular to a method stands
-there in the method's own words, as lines of `assessment` that begin with a name (DISCLOSED and the others below); where
-a method says nothing, the kind of its guarantee does.
+there in the method's own words, as statements of `assessment` (queryveil.privacy.statements has their codes); where a method
+says nothing, the kind of its guarantee does.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed, rounded_up
-
-DISCLOSED = "Disclosed"
-"""What of the log is given away, and what is kept back; for the question whether less would do."""
-LEARNT = "Learnt"
-"""What a reader can find out."""
-WITHHELD = "Withheld"
-"""What a reader cannot find out."""
-ON_PURPOSE = "On purpose"
-"""What is published whatever it is."""
-CHECKED = "Checked"
-"""What can be checked of k-anonymity from a release alone, and what cannot."""
+from queryveil.privacy.statements import CHECKED, LEARNT, ON_PURPOSE, WITHHELD, Statement
 
 _MANY_PEOPLE = "What many people searched for is published on purpose, whatever it is."
 _IN_GENERAL = "Conclusions about a person from what is true of people in general are not prevented."
@@ -42,25 +32,17 @@ NORMAL_FORM = (
     "quotes removed."
 )
 
-_NOUNS = {
-    ("keyword",): "keywords",
-    ("query",): "queries",
-    ("query", "next_query"): "query pairs",
-    ("query", "url"): "clicks",
-    ("prefix",): "words and prefixes",
-}
 _ONE = {"words and prefixes": "word or prefix"}
 
 
-def declared(manifest: Mapping[str, Any], name: str) -> list[str]:
-    """What the method says of itself under a name."""
-    lines = (line.partition(": ") for line in manifest.get("assessment") or ())
-    return [said for start, _, said in lines if start == name]
+def declared(manifest: Mapping[str, Any], code: str) -> list[str]:
+    """What the method says of itself under a code."""
+    return [one.sentence for one in assessed(manifest) if one.code == code]
 
 
-def noun(name: str, columns: Sequence[str]) -> str:
-    """What the rows of a counted table are called."""
-    return name.replace("-", " ") if name != "items" else _NOUNS.get(tuple(columns[:-1]), name)
+def assessed(manifest: Mapping[str, Any]) -> list[Statement]:
+    """Everything that the method says of itself."""
+    return list(map(Statement.from_dict, manifest.get("assessment") or ()))
 
 
 def counted(number: int, of: str) -> str:
@@ -71,11 +53,7 @@ def counted(number: int, of: str) -> str:
 
 def sizes(manifest: Mapping[str, Any]) -> str:
     """How much the release holds: '7 queries, 70 clicks'."""
-    parts = []
-    for name, table in manifest["tables"].items():
-        of = "rows" if name == "log" else noun(name, [one["name"] for one in table["columns"]])
-        parts.append(counted(table["rows"], of))
-    return ", ".join(parts)
+    return ", ".join(counted(table["rows"], table["noun"]) for table in manifest["tables"].values())
 
 
 def what_it_is(manifest: Mapping[str, Any]) -> str:
@@ -219,8 +197,8 @@ def limits(manifest: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _sentences(phrases: tuple[str, ...]) -> list[str]:
-    return [phrase[0].upper() + phrase[1:] + "." for phrase in phrases]
+def _sentences(caveats: Iterable[Statement]) -> list[str]:
+    return [one.sentence[:1].upper() + one.sentence[1:] + "." for one in caveats]
 
 
 # -- how to name it ------------------------------------------------------------------------------------------

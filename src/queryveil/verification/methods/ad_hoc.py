@@ -84,7 +84,7 @@ def _promised(parameters: Mapping[str, Any], steps: Sequence[str]) -> Promised:
         rules["regions"] = lambda value: (
             isinstance(value, list) and all(isinstance(one, str) and one.isascii() for one in value)
         )
-    return Promised(rules, kind="none", caveats={"promise nothing": "that the steps promise nothing"})
+    return Promised(rules, kind="none", caveats={"promises-nothing": "that the steps promise nothing"})
 
 
 def _columns(steps: Sequence[str]) -> dict[str, dict[str, pa.DataType]]:

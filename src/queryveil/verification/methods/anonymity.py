@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -20,19 +19,19 @@ _LOG = {"session": pa.int64(), "query": pa.string()}
 _ITEMS = {"prefix": pa.string(), "count": pa.int64()}
 _LONGEST_PREFIX = 64
 
-_ACCOUNTS = {"parsed one by one": "how rows are parsed", "account": "what a user is"}
+_ACCOUNTS = {"rows-apart": "how rows are parsed", "user-is-account": "what a user is"}
 _OF_CROWDS = {
-    "k - 1 accounts": "what fake accounts learn",
-    "everybody in a known group": "what a group that is all alike gives away",
+    "fake-accounts": "what fake accounts learn",
+    "all-alike": "what a group that is all alike gives away",
 }
 _K_QUERY = Promised(
     parameters={"k": whole(2, MOST_USERS)},
     shared="query",
-    assumptions=_ACCOUNTS | {"sessions": "how sessions are cut"},
+    assumptions=_ACCOUNTS | {"sessions-apart": "how sessions are cut"},
     caveats=_OF_CROWDS
     | {
-        "a session links": "that sessions link queries",
-        "not k-anonymous": "that pairs of queries have no crowd",
+        "sessions-link": "that sessions link queries",
+        "pairs-have-no-crowd": "that pairs of queries have no crowd",
     },
 )
 _K_KEYWORD = Promised(
@@ -40,7 +39,7 @@ _K_KEYWORD = Promised(
     shared="word or prefix",
     assumptions=_ACCOUNTS,
     caveats=_OF_CROWDS
-    | {"prefix hides only": "how little a prefix hides", "counts are exact": "that counts are exact"},
+    | {"prefix-hides-the-rest": "how little a prefix hides", "counts-are-exact": "that counts are exact"},
 )
 _TOKEN_HASH = Promised(
     parameters={
@@ -49,7 +48,7 @@ _TOKEN_HASH = Promised(
         "sessions": one_of("keep", "drop"),
     },
     kind="none",
-    caveats={"hashes are no protection": "that hashes are no protection"},
+    caveats={"hashes-do-not-protect": "that hashes are no protection"},
 )
 
 
@@ -109,8 +108,6 @@ def k_keyword(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         *made,
         judge("crowd", f"every row has at least {k} users", lambda: _enough(table, k)),
         judge("prefixes", "rows are words, or prefixes with a star", lambda: _prefixes(table)),
-        judge("distinct", "no word or prefix stands twice", lambda: _twice(table)),
-        judge("order", "rows are ordered by what they show and nothing else", lambda: _order(table)),
     ]
 
 
@@ -137,19 +134,6 @@ def _prefixes(table: pa.Table) -> Iterator[str]:
             yield f"{number} {words}"
 
 
-def _twice(table: pa.Table) -> Iterator[str]:
-    twice = table.num_rows - pc.count_distinct(table["prefix"]).as_py()
-    if twice:
-        yield f"{twice} rows stand twice"
-
-
-def _order(table: pa.Table) -> Iterator[str]:
-    rows = zip(table["count"].to_pylist(), table["prefix"].to_pylist(), strict=True)
-    keys = [(-count, text.encode()) for count, text in rows]
-    if any(before > after for before, after in pairwise(keys)):
-        yield "rows are not in the order of count (largest first) and prefix"
-
-
 # -- token-hash ----------------------------------------------------------------------------------------------
 
 
@@ -166,8 +150,6 @@ def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     )
     if linked:
         made.append(judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)))
-    else:
-        made.append(judge("order", "rows are in the order of their hashes", lambda: _by_text(table["query"])))
     return made
 
 
@@ -182,11 +164,6 @@ def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator
         ordered = sum(1 for query in different if (parts := query.split(" ")) != sorted(parts))
         if ordered:
             yield f"{ordered} queries have their hashes in another order than that of the hashes"
-
-
-def _by_text(queries: pa.ChunkedArray) -> Iterator[str]:
-    if len(queries) and pc.any(pc.greater(queries.slice(0, len(queries) - 1), queries.slice(1))).as_py():
-        yield "rows are not in the order of their hashes"
 
 
 # -- common --------------------------------------------------------------------------------------------------

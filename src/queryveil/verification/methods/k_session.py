@@ -21,15 +21,15 @@ _PROMISED = Promised(
     parameters={"k": whole(2, MOST_USERS)},
     shared="set of keywords",
     assumptions={
-        "parsed one by one": "how rows are parsed",
-        "account": "what a user is",
-        "sessions are cut": "how sessions are cut",
+        "rows-apart": "how rows are parsed",
+        "user-is-account": "what a user is",
+        "sessions-apart": "how sessions are cut",
     },
     caveats={
-        "homogeneity": "what a group that is all alike gives away",
-        "active attack": "what fake accounts learn",
-        "knows more": "that nothing is promised against someone who knows more",
-        "number of sessions": "that the number of sessions is exact",
+        "all-alike": "what a group that is all alike gives away",
+        "fake-accounts": "what fake accounts learn",
+        "known-members": "that nothing is promised against someone who knows more",
+        "sessions-are-exact": "that the number of sessions is exact",
     },
 )
 

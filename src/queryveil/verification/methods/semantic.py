@@ -18,18 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.language.taxonomy import Taxonomy
-from queryveil.verification import planned
+from queryveil.release import planned
 from queryveil.verification.crowds import columns_check, one_of, whole
-from queryveil.verification.manifest import Manifest
+from queryveil.verification.manifest import Manifest, codes
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
 _LOG = {"user": pa.int64(), "number": pa.int64(), "query": pa.string()}
 _MOST = 10**6
 _ASSUMPTIONS = {
-    "parsed one by one": "how rows are parsed",
-    "account": "what a user is",
-    "without looking at the log": "where taxonomy and domain come from",
+    "rows-apart": "how rows are parsed",
+    "user-is-account": "what a user is",
+    "taxonomy-is-public": "where taxonomy and domain come from",
 }
 
 Rule = Callable[[Any], bool]
@@ -170,8 +170,9 @@ def _histogram_figures(manifest: Manifest) -> Iterator[str]:
     given, figures = manifest.section("parameters"), manifest.section("calibration")
     if type(figures["concepts"]) is not int or figures["concepts"] < 1:
         yield "the domain has no concepts"
-    if Fraction(figures["noise_scale"]) * Fraction(given["epsilon"]) < 2 * given["max_queries"]:
-        yield "the noise is less than hides a whole history"
+    draw = manifest.content["draws"][0]
+    if (figures["noise_scale"], given["max_queries"]) != (draw["scale"], draw["most"]):
+        yield "noise scale or bound are not those of the draw"
 
 
 def _total(given: Mapping[str, Any]) -> Fraction:
@@ -195,8 +196,8 @@ def _promise(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterat
 
 
 def _said(where: str, guarantee: Mapping[str, Any], needed: Mapping[str, str]) -> Iterator[str]:
-    said = " ".join(guarantee.get(where) or ())
-    yield from (f"the {where} do not say {what}" for words, what in needed.items() if words not in said)
+    said = codes(guarantee.get(where))
+    yield from (f"the {where} do not say {what}" for code, what in needed.items() if code not in said)
 
 
 def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
@@ -211,14 +212,14 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
         yield "epsilon is below what the parameters cost"
     needed = {}
     if not given["pad"]:
-        needed["how many queries a user has"] = "that the number of queries is disclosed"
-        needed["not composable"] = "that it has no sum with others"
+        needed["shape-is-published"] = "that the number of queries is disclosed"
+        needed["no-sum"] = "that it has no sum with others"
     if words_kept:
-        needed["have no protection at all"] = "that kept words are not protected"
+        needed["words-are-published"] = "that kept words are not protected"
     if per_topic:
-        needed["the topic of every phrase"] = "that topics are disclosed"
+        needed["topics-are-published"] = "that topics are disclosed"
     if per_query:
-        needed["m times epsilon"] = "what a user with many phrases has"
+        needed["epsilon-per-phrase"] = "what a user with many phrases has"
     yield from _said("caveats", guarantee, needed)
 
 

@@ -40,15 +40,15 @@ _OF_CLUMP: dict[str, Callable[[Any], bool]] = {
     "distinct": lambda value: isinstance(value, bool),
 }
 _ASSUMPTIONS = {
-    "parsed one by one": "how rows are parsed",
-    "account": "what a user is",
-    "taxonomy": "where the taxonomy comes from",
+    "rows-apart": "how rows are parsed",
+    "user-is-account": "what a user is",
+    "taxonomy-is-public": "where the taxonomy comes from",
 }
 _CAVEATS = {
-    "in common": "what a group that is all alike gives away",
-    "k - 1 members": "what someone learns who knows the others",
-    "accounts of their own": "what fake accounts learn",
-    "does not add up": "that several releases can be combined",
+    "all-alike": "what a group that is all alike gives away",
+    "known-members": "what someone learns who knows the others",
+    "fake-accounts": "what fake accounts learn",
+    "no-sum": "that several releases can be combined",
 }
 
 

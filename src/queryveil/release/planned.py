@@ -19,6 +19,7 @@ from queryveil.errors import QueryveilError
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.parameters import Parameter, parameters
+from queryveil.privacy.draws import SCORE, Draw
 
 _TAXONOMY = "taxonomy"
 _FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")
@@ -100,7 +101,16 @@ def _as_stated(plan: Plan, content: Mapping[str, Any], file: str, named: str) ->
         plan,
         how=plan.how.replace(made, named),
         calibration=_taken_over(plan.calibration, content["calibration"]) if plan.calibration else {},
+        draws=tuple(_drawn(one, content) for one in plan.draws),
     )
+
+
+def _drawn(draw: Draw, content: Mapping[str, Any]) -> Draw:
+    """A choice among concepts has the sensitivity of its taxonomy, and a scale that follows from it."""
+    stated = next((one for one in content.get("draws") or () if one.get("of") == draw.of), None)
+    if stated is None or draw.norm != SCORE:
+        return draw
+    return dataclasses.replace(draw, sensitivity=stated["sensitivity"], scale=stated.get("scale"))
 
 
 def _taken_over(made: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:

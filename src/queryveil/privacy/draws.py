@@ -1,0 +1,77 @@
+"""Every time that noise or chance touches the data: what is bounded, how far one user moves it, and what it costs.
+
+A mechanism declares its draws before any data is read. From them the noise is asked for before the ledger is charged,
+the manifest is written, and the guarantee of a release is computed anew by whoever checks it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+DISCRETE_LAPLACE: Final = "discrete-laplace"
+"""An integer x is added with probability proportional to exp(-|x| / scale)."""
+EXPONENTIAL: Final = "exponential"
+"""One of several public candidates is drawn, with probability proportional to exp(score / scale)."""
+
+PUBLIC: Final = "public"
+"""Which rows get noise is known without the log, zeros included."""
+PUBLISHED: Final = "published"
+"""Rows that an earlier draw has published get noise once more."""
+LOG: Final = "log"
+"""Rows come from the log, and a threshold decides which of them are published."""
+UNCOVERED: Final = "uncovered"
+"""Rows come from the log as they are. No guarantee covers that."""
+
+L1: Final = "l1"
+"""Sensitivity: by how much one user moves all counts together, up and down."""
+SCORE: Final = "score"
+"""Sensitivity: by how much one user moves the score of a candidate."""
+
+ALL: Final = "all"
+"""The rule of a draw that leaves out nothing of a user."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """One draw for every row of a table, or for every phrase of every user."""
+
+    of: str
+    """What it is for; the part of the guarantee with the same name pays for it."""
+    table: str
+    """The table that it makes, or makes a column of."""
+    bounded: str
+    """What a user may add only so much of: 'queries', 'clicks', 'phrases'."""
+    rule: str
+    """Which of them count: 'random', 'first', 'frequent', or 'all'."""
+    most: int | None
+    """How many of them count; None if all do."""
+    copies: int = 1
+    """By how much one user can move a single count."""
+    sensitivity: float
+    norm: str = L1
+    distribution: str = DISCRETE_LAPLACE
+    scale: float | None
+    """None where it depends on the user."""
+    rows: str
+    at_least: int | None = None
+    """Users that a row needs before noise."""
+    above: int | None = None
+    """A row is published if its noisy count is above this."""
+    neighbours: str | None
+    kind: str
+    """Of the guarantee that this draw alone has."""
+    epsilon: float | None
+    delta: float | None
+    users: int | None = None
+    """The public number of users that delta depends on, if it does."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Draw:
+        empty = {"most": None, "scale": None, "neighbours": None, "epsilon": None, "delta": None}
+        return cls(**{**empty, **given})

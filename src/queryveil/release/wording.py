@@ -1,0 +1,44 @@
+"""Which words this queryveil writes: a digest of the modules that hold the sentences of a release.
+
+A release states it. Where it is the same here, every sentence must be the one that would be written today, letter by
+letter; where it is not, sentences were reworded since, and only codes and figures are compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from importlib import metadata, resources
+
+_SPOKEN = ("guarantee.py", "strength.py", "declarations.py", "statements.py", "understanding.py")
+_ROOMS = ("mechanisms", "report")
+"""Modules that say something in a manifest or in a document of a release."""
+
+
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """The first 16 digits of the SHA-256 of these modules, in the order of their names."""
+    home = resources.files("queryveil")
+    files = {name: home.joinpath(name).read_bytes() for name in _SPOKEN}
+    for room in _ROOMS:
+        for file in _modules(home.joinpath(room)):
+            files[f"{room}/{file}"] = home.joinpath(room, *file.split("/")).read_bytes()
+    whole = hashlib.sha256()
+    for name in sorted(files):
+        whole.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
+    return whole.hexdigest()[:16]
+
+
+def _modules(place: resources.abc.Traversable) -> list[str]:
+    found = []
+    for entry in place.iterdir():
+        if entry.is_dir():
+            found += [f"{entry.name}/{one}" for one in _modules(entry)]
+        elif entry.name.endswith(".py"):
+            found.append(entry.name)
+    return found
+
+
+def software() -> dict[str, str]:
+    """What a release says that it was made with."""
+    return {"name": "queryveil", "version": metadata.version("queryveil"), "words": digest()}

@@ -1,1 +1,0 @@
-"""Checks of releases of the click graph."""

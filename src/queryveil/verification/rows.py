@@ -1,0 +1,100 @@
+"""Rows as their tables declare them: above their thresholds, each once, in an order that tells nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.verification.manifest import Manifest
+from queryveil.verification.outcome import Check, judge
+from queryveil.verification.tables import Opened
+
+
+def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
+    """Of all tables, whatever made them; of tables that cannot be read, nothing."""
+    declared = manifest.section("tables")
+    if not declared or set(declared) - set(opened):
+        return []
+    tables = {name: opened[name].table for name in declared}
+    above = _thresholds(manifest.content.get("draws") or ())
+    return [
+        judge("thresholds", _good(above), lambda: _low(tables, declared, above)),
+        judge("distinct", "what a table has once stands in it once", lambda: _twice(tables, declared)),
+        judge(
+            "order", "rows are ordered by what they show and nothing else", lambda: _orders(tables, declared)
+        ),
+        judge("published", "what is said to be published elsewhere is", lambda: _outside(tables, declared)),
+    ]
+
+
+def _thresholds(draws: Any) -> dict[str, int | None]:
+    """By table the threshold that published counts are above: that of the last draw, whose noise they have."""
+    found: dict[str, int | None] = {}
+    for draw in draws:
+        found[draw["table"]] = draw.get("above")
+    return found
+
+
+def _good(above: Mapping[str, int | None]) -> str:
+    bounded = [f"{name} above {top:,}" for name, top in above.items() if top is not None]
+    if not bounded:
+        return "no count has a threshold of its own"
+    return f"counts are above their thresholds: {', '.join(bounded)}"
+
+
+def _low(
+    tables: Mapping[str, pa.Table], declared: Mapping[str, Any], above: Mapping[str, int | None]
+) -> Iterator[str]:
+    for name, table in tables.items():
+        top, least = above.get(name), declared[name].get("least")
+        low = 0 if top is None else pc.sum(pc.less_equal(table["count"], top)).as_py() or 0
+        if low:
+            yield f"{low} counts of table '{name}' are not above the threshold of {top}"
+        below = 0 if least is None else pc.sum(pc.less(table["count"], least)).as_py() or 0
+        if below:
+            yield f"{below} counts of table '{name}' are below {least}"
+
+
+def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in tables.items():
+        unique = list(declared[name]["unique"])
+        twice = table.num_rows - table.group_by(unique).aggregate([]).num_rows if unique else 0
+        if twice:
+            yield f"{twice} rows of table '{name}' stand twice"
+
+
+def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in tables.items():
+        keys = declared[name]["order"]
+        if keys and not _ordered(table, keys):
+            order = ", ".join(f"{key} (largest first)" if key == "count" else key for key in keys)
+            yield f"table '{name}' is not in the order of {order}"
+
+
+def _ordered(table: pa.Table, keys: list[str]) -> bool:
+    """Whether each row is at or after the one before it, text being compared by its bytes."""
+    if table.num_rows < 2:
+        return True
+    tied: pa.ChunkedArray | None = None
+    for key in keys:
+        column = table[key].cast(pa.binary()) if pa.types.is_string(table[key].type) else table[key]
+        before, after = column.slice(0, len(column) - 1), column.slice(1)
+        wrong = pc.less(before, after) if key == "count" else pc.greater(before, after)
+        if pc.any(wrong if tied is None else pc.and_(tied, wrong)).as_py():
+            return False
+        same = pc.equal(before, after)
+        tied = same if tied is None else pc.and_(tied, same)
+    return True
+
+
+def _outside(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in tables.items():
+        for column, place in declared[name].get("inside", {}).items():
+            where, _, other = place.partition(".")
+            published = tables[where][other].combine_chunks()
+            strange = pc.sum(pc.invert(pc.is_in(table[column], published))).as_py() or 0
+            if strange:
+                yield f"{strange} rows of table '{name}' have a {column} that is not published"
