@@ -9,27 +9,25 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 
-_SPOKEN = ("guarantee.py", "strength.py", "declarations.py", "statements.py", "understanding.py")
-_ROOMS = ("mechanisms", "report")
-"""Modules that say something in a manifest or in a document of a release."""
+_SPOKEN = ("privacy", "mechanisms", "release/documents")
+"""Rooms whose modules say something in a manifest, or in a document of a release."""
 
 
 @lru_cache(maxsize=1)
 def digest() -> str:
     """The first 16 digits of the SHA-256 of these modules, in the order of their names."""
     home = resources.files("queryveil")
-    files = {name: home.joinpath(name).read_bytes() for name in _SPOKEN}
-    for room in _ROOMS:
-        for file in _modules(home.joinpath(room)):
-            files[f"{room}/{file}"] = home.joinpath(room, *file.split("/")).read_bytes()
+    named = sorted(f"{room}/{module}" for room in _SPOKEN for module in _modules(home.joinpath(*room.split("/"))))
     whole = hashlib.sha256()
-    for name in sorted(files):
-        whole.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
+    for name in named:
+        content = home.joinpath(*name.split("/")).read_bytes()
+        whole.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
     return whole.hexdigest()[:16]
 
 
-def _modules(place: resources.abc.Traversable) -> list[str]:
+def _modules(place: Traversable) -> list[str]:
     found = []
     for entry in place.iterdir():
         if entry.is_dir():
