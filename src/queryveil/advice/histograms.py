@@ -15,7 +15,7 @@ from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.index_caching import Index
 from queryveil.measure.precision import kl_divergence
-from queryveil.mechanisms import Zealous
+from queryveil.mechanisms.zealous.zealous import Zealous
 
 BOUNDS = (1, 2, 4, 6, 8, 12, 20, 40)
 _DRAWS = 5

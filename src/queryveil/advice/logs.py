@@ -10,7 +10,7 @@ from queryveil.advice.histograms import mean
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
 from queryveil.measure.coverage import coverage
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 
 BOUNDS = (1, 5, 10, 20, 40, 80, 160)
 _DRAWS = 5

@@ -10,7 +10,8 @@ from queryveil.advice.purpose import Advice, Option, Progress, Wanted
 from queryveil.errors import CannotBeMet
 from queryveil.measure.evaluation import evaluate
 from queryveil.measure.profiles import TOPICS
-from queryveil.mechanisms import Mechanism, Semantic
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.release.publish import Release, publish
 
 _MEASURE = "profile-divergence"

@@ -15,7 +15,7 @@ import numpy as np
 from queryveil.advice.asking import MOST_USERS
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import LEAST_PUBLISHED, Option
-from queryveil.mechanisms import Zealous
+from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.reading.log import SearchLog
 
 _EPSILONS = (1.0, 2.0)

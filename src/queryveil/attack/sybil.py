@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table, difference, simulate
 from queryveil.errors import InputError, UsageError
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.parameters import param, validate
 from queryveil.privacy.noise import MAX_SCALE, Noise

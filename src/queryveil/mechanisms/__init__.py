@@ -9,55 +9,36 @@ May import: errors, parameters, reading, count, privacy, language.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from queryveil.errors import UsageError, instead
-from queryveil.mechanisms.ad_hoc.ad_hoc import AdHoc
 from queryveil.mechanisms.base import Mechanism, Plan, Run
-from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.k_keyword import KKeyword
-from queryveil.mechanisms.k_query import KQuery
-from queryveil.mechanisms.k_session.k_session import KSession
-from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
-from queryveil.mechanisms.semantic.semantic import Semantic
-from queryveil.mechanisms.token_hash import TokenHash
-from queryveil.mechanisms.transactions.clump import Clump
-from queryveil.mechanisms.transactions.partition import Partition
-from queryveil.mechanisms.zealous.zealous import Zealous
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    cls.name: cls
-    for cls in (
-        Zealous,
-        ClickGraph,
-        KQuery,
-        KSession,
-        KKeyword,
-        TokenHash,
-        AdHoc,
-        Clump,
-        Partition,
-        Semantic,
-        ProfileHistogram,
-    )
-}
+_HOMES = (
+    "zealous.zealous:Zealous",
+    "click_graph.click_graph:ClickGraph",
+    "k_query:KQuery",
+    "k_session.k_session:KSession",
+    "k_keyword:KKeyword",
+    "token_hash:TokenHash",
+    "ad_hoc.ad_hoc:AdHoc",
+    "transactions.clump:Clump",
+    "transactions.partition:Partition",
+    "semantic.semantic:Semantic",
+    "profile_histogram.profile_histogram:ProfileHistogram",
+)
+"""Where each mechanism lives, module and class. A new one is one line here."""
 
-__all__ = [
-    "MECHANISMS",
-    "AdHoc",
-    "ClickGraph",
-    "Clump",
-    "KKeyword",
-    "KQuery",
-    "KSession",
-    "Mechanism",
-    "Partition",
-    "Plan",
-    "ProfileHistogram",
-    "Run",
-    "Semantic",
-    "TokenHash",
-    "Zealous",
-    "mechanism",
-]
+
+def _mechanism(home: str) -> type[Mechanism]:
+    module, _, name = home.partition(":")
+    found: type[Mechanism] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found
+
+
+MECHANISMS: dict[str, type[Mechanism]] = {cls.name: cls for cls in map(_mechanism, _HOMES)}
+
+__all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "mechanism"]
 
 
 def mechanism(name: str) -> type[Mechanism]:

@@ -19,7 +19,9 @@ _SPOKEN = ("privacy", "mechanisms", "release/documents")
 def digest() -> str:
     """The first 16 digits of the SHA-256 of these modules, in the order of their names."""
     home = resources.files("queryveil")
-    named = sorted(f"{room}/{module}" for room in _SPOKEN for module in _modules(home.joinpath(*room.split("/"))))
+    named = sorted(
+        f"{room}/{module}" for room in _SPOKEN for module in _modules(home.joinpath(*room.split("/")))
+    )
     whole = hashlib.sha256()
     for name in named:
         content = home.joinpath(*name.split("/")).read_bytes()

@@ -15,7 +15,7 @@ from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet
 from queryveil.measure.graph import Graph, occurrence_counts
 from queryveil.measure.pattern_ranking import rank_pattern
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.release.publish import publish
 from queryveil.study import exact_release
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study

@@ -13,17 +13,15 @@ from queryveil.charts import figures
 from queryveil.charts.figures import Words
 from queryveil.errors import UsageError
 from queryveil.language.spotting.counting import DANGEROUS
-from queryveil.mechanisms import (
-    AdHoc,
-    ClickGraph,
-    KKeyword,
-    KQuery,
-    KSession,
-    Mechanism,
-    Semantic,
-    TokenHash,
-    Zealous,
-)
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.ad_hoc.ad_hoc import AdHoc
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+from queryveil.mechanisms.k_keyword import KKeyword
+from queryveil.mechanisms.k_query import KQuery
+from queryveil.mechanisms.k_session.k_session import KSession
+from queryveil.mechanisms.semantic.semantic import Semantic
+from queryveil.mechanisms.token_hash import TokenHash
+from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
 from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study

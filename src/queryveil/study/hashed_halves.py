@@ -11,7 +11,7 @@ from queryveil.attack.inversion import Inverted, Statistics, TokenCounts
 from queryveil.attack.inversion.judging import Score, ceiling, score, truth_of
 from queryveil.attack.inversion.kinds import I32, L1
 from queryveil.errors import CannotBeMet, UsageError
-from queryveil.mechanisms import TokenHash
+from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
 from queryveil.study.declaration import MEASURED, Findings, Given, Metric, Row

@@ -15,7 +15,9 @@ from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.errors import CannotBeMet, InputError
 from queryveil.measure.measure import Original, Released
-from queryveil.mechanisms import KQuery, Mechanism, Zealous, sessions
+from queryveil.mechanisms import Mechanism, sessions
+from queryveil.mechanisms.k_query import KQuery
+from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.release.publish import publish
 from queryveil.study.declaration import MEASURED, Axis, Cell, Findings, Given, Row
 

@@ -16,7 +16,7 @@ from queryveil.count import item_kinds, public_lists
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.measure.graph import Graph, occurrence_counts
 from queryveil.measure.keyword_generation import generate_keywords
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.release.publish import publish
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
 

@@ -24,10 +24,11 @@ from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
 from queryveil.measure.profiles import SUB_TOPICS, profile_counts, profile_divergences
 from queryveil.measure.profiles import TOPICS as ROOTS
-from queryveil.mechanisms import ProfileHistogram, Semantic
+from queryveil.mechanisms.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.domain import WORDNET_DOMAIN, Choice
 from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2, Exponential
 from queryveil.mechanisms.semantic.rows import Phrases, windows
+from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
 from queryveil.study import profile_results

@@ -16,7 +16,7 @@ from scipy import stats
 
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog, read
 from queryveil.release.publish import publish
 from queryveil.study.declaration import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.mechanisms import ClickGraph
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
 from queryveil.study import exact_release, share_checks, share_figures

@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.sybil import Chances
-from queryveil.mechanisms import ClickGraph, Clump, KKeyword, KQuery, KSession, Mechanism, Partition, Zealous
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+from queryveil.mechanisms.k_keyword import KKeyword
+from queryveil.mechanisms.k_query import KQuery
+from queryveil.mechanisms.k_session.k_session import KSession
+from queryveil.mechanisms.transactions.clump import Clump
+from queryveil.mechanisms.transactions.partition import Partition
+from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.privacy import calibration
 
 if TYPE_CHECKING:

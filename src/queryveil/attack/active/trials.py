@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 
 from queryveil.attack.active.schemes import Scheme, Variant
 from queryveil.errors import UsageError
-from queryveil.mechanisms import Mechanism, ProfileHistogram, Semantic
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.guarantee import ADD_REMOVE
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, read

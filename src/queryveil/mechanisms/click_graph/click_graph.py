@@ -410,13 +410,14 @@ class ClickGraph:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         made = Tables(log, run, once=self.once, non_negative=self.non_negative)
-        clicks, reformulations = self._clicks(), self._reformulations()
-        tables = {"queries": made.queries(self.selection(), self._counts_scale())}
+        draws = {draw.of: draw for draw in self.plan().draws}
+        tables = {"queries": made.queries(draws["queries"], draws.get(declared.OF_COUNTS))}
         published = tables["queries"]["query"]
-        if clicks:
-            tables["clicks"] = made.clicks(clicks, published)
-        if reformulations:
-            tables["reformulations"] = made.reformulations(reformulations, published)
+        if "clicks" in draws:
+            tables["clicks"] = made.clicks(draws["clicks"], self.results, published)
+        if "reformulations" in draws:
+            found = made.reformulations(draws["reformulations"], self.suggestions, published)
+            tables["reformulations"] = found
         return tables
 
 

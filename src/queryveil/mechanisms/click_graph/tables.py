@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
+from queryveil.mechanisms import noisy_histogram
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
+from queryveil.privacy.draws import LOG, Draw
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _MOST_CLICKED = 10
+
+Lists = str | Callable[[str], Iterable[str]] | None
+"""Public lists, in a file or as a function; None where there are none."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Edges:
     scale: float
     setting: Setting | None = None
     """The threshold, if what is published is not public."""
-    lists: str | Callable[[str], Iterable[str]] | None = None
+    lists: Lists = None
 
     @property
     def epsilon(self) -> float:
@@ -53,55 +57,53 @@ class Tables:
     once: bool
     non_negative: bool
 
-    def queries(self, setting: Setting, fresh: float | None) -> pa.Table:
+    def queries(self, draw: Draw, fresh: Draw | None) -> pa.Table:
         """Queries whose noisy count is above the threshold, with that count or a fresh one."""
-        kind = item_kinds.kind("queries")
+        kind, most = item_kinds.kind("queries"), draw.most or 0
         with self.run.stage("bound") as say:
-            kept = self._first(kind.rows(self.log), kind, setting.d)
-            say(f"each user's first {kind.counted(setting.d)}")
+            kept = self._first(kind.rows(self.log), kind, most)
+            say(f"each user's first {kind.counted(most)}")
         with self.run.stage("count") as say:
-            survivors, true, counted = self._above(kept, kind, setting)
-            say(f"{kind.counted(counted)} in all")
+            found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw)
+            say(f"{kind.counted(found.counted)} in all")
         with self.run.stage("protect") as say:
+            table = found.table
             say(
-                f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: "
-                f"{kind.counted(survivors.num_rows)}"
+                f"noise of about +-{noisy_histogram.spread(draw):.0f}, published above {draw.above:,}: "
+                f"{kind.counted(table.num_rows)}"
             )
             if fresh is not None:
-                noisy = true + self.run.noise.discrete_laplace(fresh, len(true))
-                survivors = survivors.set_column(1, "count", pa.array(noisy, pa.int64()))
-            return self._finished("queries", survivors, true, ["count", "query"])
+                noisy = noisy_histogram.with_noise(found.true, self.run, fresh)
+                table = table.set_column(1, "count", pa.array(noisy, pa.int64()))
+            return self._finished("queries", table, found.true, ["count", "query"])
 
-    def clicks(self, edges: Edges, published: pa.ChunkedArray) -> pa.Table:
+    def clicks(self, draw: Draw, lists: Lists, published: pa.ChunkedArray) -> pa.Table:
         kind = item_kinds.kind("clicks")
         with self.run.stage("clicks") as say:
-            rows = kind.rows(self.log)
+            rows, most = kind.rows(self.log), draw.most or 0
             order = ["query", "count", "url"]
-            if edges.setting is not None:
+            if draw.rows == LOG:
                 inside = rows.semi_join(self._registered(published), "query")
-                return self._private("clicks", self._first(inside, kind, edges.d), kind, edges, order, say)
-            kept = self._first(rows, kind, edges.d)
-            if edges.lists is None:
-                public = self._most_clicked(kept, published)
-            else:
-                public = public_lists.surfaced(edges.lists, published)
-            return self._public("clicks", kept, public, edges, order, say)
+                return self._private(draw, self._first(inside, kind, most), kind, order, say)
+            kept = self._first(rows, kind, most)
+            if lists is None:
+                return self._public(draw, kept, self._most_clicked(kept, published), order, say)
+            return self._public(draw, kept, public_lists.surfaced(lists, published), order, say)
 
-    def reformulations(self, edges: Edges, published: pa.ChunkedArray) -> pa.Table:
+    def reformulations(self, draw: Draw, lists: Lists, published: pa.ChunkedArray) -> pa.Table:
         kind = item_kinds.kind("query-pairs")
         with self.run.stage("pairs") as say:
-            rows = kind.rows(self.log)
+            rows, most = kind.rows(self.log), draw.most or 0
             order = ["query", "count", "next_query"]
-            if edges.setting is not None:
+            if draw.rows == LOG:
                 # Both ends are public by now, so what a user keeps depends on public facts and her own rows.
                 known = self._registered(published)
                 inside = rows.semi_join(known, "query").semi_join(known, [("next_query", "query")])
-                kept = self._first(inside, kind, edges.d)
-                return self._private("reformulations", kept, kind, edges, order, say)
-            if edges.lists is None:
+                return self._private(draw, self._first(inside, kind, most), kind, order, say)
+            if lists is None:
                 raise AssertionError("without a threshold there are lists")
-            public = public_lists.surfaced(edges.lists, published, "next_query")
-            return self._public("reformulations", self._first(rows, kind, edges.d), public, edges, order, say)
+            public = public_lists.surfaced(lists, published, "next_query")
+            return self._public(draw, self._first(rows, kind, most), public, order, say)
 
     # -- bounding and counting ---------------------------------------------------------------------------
 
@@ -113,23 +115,6 @@ class Tables:
 
     def _registered(self, queries: pa.ChunkedArray) -> ir.Table:
         return self.log.engine.register(pa.table({"query": queries.cast(pa.string())}))
-
-    def _above(self, kept: ir.Table, kind: ItemKind, setting: Setting) -> tuple[pa.Table, np.ndarray, int]:
-        """Items whose noisy count is above the threshold, their true counts, and how many items there were."""
-        schema = pa.schema([(column, pa.string()) for column in kind.columns] + [("count", pa.int64())])
-        counted, released, true = 0, [], []
-        # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
-        for batch in self.log.engine.batches(contribution.counts(kept, kind.columns).select(*schema.names)):
-            counted += batch.num_rows
-            counts = batch.column("count").to_numpy().astype(np.int64)
-            noisy = counts + self.run.noise.discrete_laplace(setting.scale, len(counts))
-            survives = noisy > setting.top
-            rows = batch.filter(pa.array(survives))
-            columns = [rows.column(column).cast(pa.string()) for column in kind.columns]
-            released.append(pa.record_batch([*columns, pa.array(noisy[survives], pa.int64())], schema=schema))
-            true.append(counts[survives])
-        found = np.concatenate(true) if true else np.empty(0, np.int64)
-        return pa.Table.from_batches(released, schema), found, counted
 
     def _most_clicked(self, kept: ir.Table, published: pa.ChunkedArray) -> pa.Table:
         """The urls of the log itself. Not public: whoever asks for this is told so."""
@@ -148,42 +133,30 @@ class Tables:
     # -- noise -------------------------------------------------------------------------------------------
 
     def _private(
-        self,
-        name: str,
-        kept: ir.Table,
-        kind: ItemKind,
-        edges: Edges,
-        order: list[str],
-        say: Callable[[str], None],
+        self, draw: Draw, kept: ir.Table, kind: ItemKind, order: list[str], say: Callable[[str], None]
     ) -> pa.Table:
-        if edges.setting is None:
-            raise AssertionError("the caller looked")
-        survivors, true, counted = self._above(kept, kind, edges.setting)
+        found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw)
         say(
-            f"of {kind.counted(counted)}, {survivors.num_rows:,} are published: noise of about "
-            f"+-{edges.setting.spread:.0f}, threshold {edges.setting.top:,}"
+            f"of {kind.counted(found.counted)}, {found.table.num_rows:,} are published: noise of about "
+            f"+-{noisy_histogram.spread(draw):.0f}, threshold {draw.above:,}"
         )
-        return self._finished(name, survivors, true, order)
+        return self._finished(draw.table, found.table, found.true, order)
 
     def _public(
-        self,
-        name: str,
-        kept: ir.Table,
-        public: pa.Table,
-        edges: Edges,
-        order: list[str],
-        say: Callable[[str], None],
+        self, draw: Draw, kept: ir.Table, public: pa.Table, order: list[str], say: Callable[[str], None]
     ) -> pa.Table:
         """Noisy counts of every pair of the public lists, zeros included."""
         columns = tuple(public.column_names)
         inside = kept.semi_join(self.log.engine.register(public), list(columns))
         found = self.log.engine.arrow(contribution.counts(inside, columns))
         true = public_lists.aligned(found, public)
-        noisy = true + self.run.noise.discrete_laplace(edges.scale, len(true))
+        noisy = noisy_histogram.with_noise(true, self.run, draw)
         say(
-            f"noise of about +-{edges.scale * 2**0.5:.0f} on {len(true):,} pairs of the lists of published queries"
+            f"noise of about +-{noisy_histogram.spread(draw):.0f} on {len(true):,} pairs of the lists of published "
+            "queries"
         )
-        return self._finished(name, public.append_column("count", pa.array(noisy, pa.int64())), true, order)
+        table = public.append_column("count", pa.array(noisy, pa.int64()))
+        return self._finished(draw.table, table, true, order)
 
     def _finished(self, name: str, table: pa.Table, true: np.ndarray, order: list[str]) -> pa.Table:
         """In an order that follows from what is published alone."""
@@ -192,9 +165,4 @@ class Tables:
             table = table.set_column(
                 at, "count", pa.array(np.maximum(table["count"].to_numpy(), 0), pa.int64())
             )
-        keys = [(key, "descending" if key == "count" else "ascending") for key in order]
-        positions = pc.sort_indices(table, sort_keys=keys)
-        self.run.private[f"{name}-true-counts"] = table.append_column(
-            "true", pa.array(true, pa.int64())
-        ).take(positions)
-        return table.take(positions)
+        return noisy_histogram.ordered(self.run, f"{name}-true-counts", table, order, true=true)

@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import contribution, item_kinds, public_lists
-from queryveil.count.contribution import Bound
-from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import UsageError
+from queryveil.mechanisms import noisy_histogram
 from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
@@ -363,84 +360,27 @@ class Zealous:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         tables: dict[str, pa.Table] = {}
-        for part in self._parts():
-            kind = item_kinds.kind(part.items[0])
-            setting = part._thresholds(run.users)
-            published = part._histogram(log, kind, setting, run)
-            tables["items" if len(self.items) == 1 else kind.name] = published
-        if self.then_clicks:
-            tables["clicks"] = self._clicks(log, tables["items"], run)
+        for draw in self.plan(users=run.users).draws:
+            if draw.rows == LOG:
+                tables[draw.table] = noisy_histogram.frequent(log, run, draw)
+            else:
+                tables[draw.table] = self._clicks(log, tables["items"], draw, run)
         return tables
-
-    def _histogram(self, log: SearchLog, kind: ItemKind, setting: theory.Setting, run: Run) -> pa.Table:
-        bound = Bound(most=self.max_items, keep=self.keep, salt=run.salt, order_key=run.order_key)
-        with run.stage("bound") as say:
-            chosen = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
-            kept = contribution.bounded(log, kind, bound)
-            say(f"at most {kind.counted(self.max_items)} per user, {chosen[self.keep]}")
-        schema = pa.schema([(column, pa.string()) for column in kind.columns] + [("count", pa.int64())])
-        counted, released, true = 0, [], []
-        with run.stage("count") as say:
-            histogram = contribution.counts(kept, kind.columns, at_least=setting.tau)
-            # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
-            for batch in log.engine.batches(histogram.select(*schema.names)):
-                counted += batch.num_rows
-                noisy, survives = self.threshold(batch.column("count").to_numpy(), setting, run)
-                rows = batch.filter(pa.array(survives))
-                true.append(rows.column("count"))
-                released.append(
-                    pa.record_batch(
-                        [
-                            *(rows.column(c).cast(pa.string()) for c in kind.columns),
-                            pa.array(noisy[survives]),
-                        ],
-                        schema=schema,
-                    )
-                )
-            least = f"with at least {setting.tau:,} users" if setting.tau > 1 else "in all"
-            say(f"{kind.counted(counted)} {least}")
-        table = pa.Table.from_batches(released, schema)
-        with run.stage("protect") as say:
-            order = [("count", "descending"), *((column, "ascending") for column in kind.columns)]
-            positions = pc.sort_indices(table, sort_keys=order)
-            run.private[f"{kind.name}-true-counts"] = table.append_column(
-                "users", pa.chunked_array(true, pa.int64())
-            ).take(positions)
-            say(
-                f"noise of about +-{setting.spread:.0f}, published above {setting.top:,}: "
-                f"{kind.counted(table.num_rows)}"
-            )
-            return table.take(positions)
-
-    def threshold(
-        self, counts: np.ndarray, setting: theory.Setting, run: Run
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Steps 3 to 5: noisy counts, and which of them are published."""
-        noisy = counts + run.noise.discrete_laplace(setting.scale, len(counts))
-        return noisy, (counts >= setting.tau) & (noisy > setting.top)
 
     def _clicks_scale(self) -> float:
         factor = 2 if self.neighbours == "replace" else 1
         return theory.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
 
-    def _clicks(self, log: SearchLog, queries: pa.Table, run: Run) -> pa.Table:
+    def _clicks(self, log: SearchLog, queries: pa.Table, draw: Draw, run: Run) -> pa.Table:
         """Noisy user counts for every public result of every published query, zeros included."""
         if self.results is None:
             raise AssertionError("checked when the mechanism was made")
         with run.stage("clicks") as say:
             surfaced = public_lists.of_queries(public_lists.read(Path(self.results)), queries["query"])
-            counts = public_lists.click_counts(
-                log,
-                surfaced,
-                Bound(
-                    most=self.max_clicks or self.max_items,
-                    keep=self.keep,
-                    salt=run.salt,
-                    order_key=run.order_key,
-                ),
+            counts = public_lists.click_counts(log, surfaced, noisy_histogram.bound_of(draw, run))
+            noisy = noisy_histogram.with_noise(counts, run, draw)
+            say(
+                f"noise of about +-{noisy_histogram.spread(draw):.0f} on {len(counts):,} results of published queries"
             )
-            scale = self._clicks_scale()
-            noisy = counts + run.noise.discrete_laplace(scale, len(counts))
-            say(f"noise of about +-{scale * 2**0.5:.0f} on {len(counts):,} results of published queries")
         table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
         return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])

@@ -1,8 +1,8 @@
 """What a release is and promises, in sentences that data sheet, report and Croissant share.
 
 All of it comes from the manifest, so that it cannot say more than is published. What is particular to a method stands
-there in the method's own words, as statements of `assessment` (queryveil.privacy.statements has their codes); where a method
-says nothing, the kind of its guarantee does.
+there in the method's own words, as statements of `assessment` (queryveil.privacy.statements has their codes). Where a
+method says nothing, the kind of its guarantee does.
 """
 
 from __future__ import annotations
