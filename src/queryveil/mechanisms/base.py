@@ -125,6 +125,8 @@ class Mechanism(Protocol):
     name: ClassVar[str]
     needs_users: ClassVar[bool]
     """The guarantee depends on a public number of users under some parameters."""
+    example: ClassVar[Mapping[str, Any]]
+    """Parameters that publish something on a log of a few hundred users: for tests, reference pages and attacks."""
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""

@@ -6,9 +6,9 @@ hierarchy. The rule is in docs/proofs/k-keyword.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -84,6 +84,7 @@ class KKeyword:
 
     name: ClassVar[str] = "k-keyword"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
     k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 

@@ -6,8 +6,9 @@ docs/proofs/k-query.md: a query alone has a crowd, a session of several queries 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -72,6 +73,7 @@ class KQuery:
 
     name: ClassVar[str] = "k-query"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
     k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 

@@ -7,9 +7,9 @@ exists to be attacked: docs/proofs/token-hash.md.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,6 +57,7 @@ class TokenHash:
 
     name: ClassVar[str] = "token-hash"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {}
 
     digits: int = param("hexadecimal digits that are left of a hash", ge=4, le=64, default=16)
     token_order: str = param("order of the words in a query", choices=("keep", "shuffle"), default="keep")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from queryveil.attack.active import trials as active_trials
-from queryveil.attack.active.schemes import SCHEMES, Setting
-from queryveil.attack.active.trials import DRAWN, Background, Tried
+from queryveil.attack.active.schemes import DRAWN, SCHEMES, Setting
+from queryveil.attack.active.trials import Background, Tried
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.parameters import param, validate

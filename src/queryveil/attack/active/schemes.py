@@ -6,6 +6,7 @@ there at all, or with how many rows. Queries of the attack are made up, so nothi
 
 from __future__ import annotations
 
+import functools
 import itertools
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,15 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.sybil import Chances
-from queryveil.mechanisms import Mechanism
+from queryveil.errors import UsageError
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session.k_session import KSession
+from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.transactions.clump import Clump
 from queryveil.mechanisms.transactions.partition import Partition
 from queryveil.mechanisms.zealous.zealous import Zealous
+from queryveil.parameters import parameters
 from queryveil.privacy import calibration
+from queryveil.privacy.draws import LOG, Draw
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -235,7 +241,53 @@ def click_graph(at: Setting) -> Scheme:
     )
 
 
-SCHEMES: dict[str, Callable[[Setting], Scheme]] = {
+def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
+    """A method with a threshold for queries or keywords of a log, attacked as ZEALOUS is, by its draw alone."""
+    chosen = {"epsilon": at.epsilon, "delta": at.delta, "max_items": at.max_items}
+    taken = {one.name for one in parameters(cls)}
+    method = cls(**{**cls.example, **{name: value for name, value in chosen.items() if name in taken}})
+    plan = method.plan(users=at.users)
+    draw = _open_to_accounts(plan)
+    if draw is None or draw.scale is None or draw.at_least is None or draw.above is None:
+        raise UsageError(
+            f"method {method.name} declares no threshold that accounts could reach", "attack another one"
+        )
+    table, column = draw.table, plan.table(draw.table).unique[0]
+    return Scheme(
+        method=method,
+        variants=(_most_telling(draw.scale, draw.at_least, draw.above),),
+        read=lambda release: _counted(release.tables[table], column),
+        queries=words,
+    )
+
+
+def _open_to_accounts(plan: Plan) -> Draw | None:
+    """The draw of a plan that decides which queries or keywords are published, each user counting once for each."""
+    return next(
+        (
+            one
+            for one in plan.draws
+            if one.rows == LOG and one.copies == 1 and one.bounded in ("queries", "keywords")
+        ),
+        None,
+    )
+
+
+def _declared_open() -> Iterator[str]:
+    """Methods without a scheme of their own whose declared draws are enough for one."""
+    for name, cls in MECHANISMS.items():
+        if (
+            name not in _OWN
+            and name not in DRAWN
+            and _open_to_accounts(cls(**cls.example).plan(users=1)) is not None
+        ):
+            yield name
+
+
+DRAWN = (Semantic.name, ProfileHistogram.name)
+"""Methods that publish rows of each user apart, which are attacked without accounts."""
+
+_OWN: dict[str, Callable[[Setting], Scheme]] = {
     "k-query": k_query,
     "k-session": k_session,
     "k-keyword": k_keyword,
@@ -244,7 +296,13 @@ SCHEMES: dict[str, Callable[[Setting], Scheme]] = {
     "zealous": zealous,
     "click-graph": click_graph,
 }
-"""Methods whose release is a crowd's: accounts change what is published about others. A line for each."""
+"""Methods whose release is a crowd's, and that are attacked in a way of their own."""
+
+SCHEMES: dict[str, Callable[[Setting], Scheme]] = {
+    **_OWN,
+    **{name: functools.partial(of_draws, MECHANISMS[name]) for name in _declared_open()},
+}
+"""How each method is attacked; one that declares its draws needs no line here."""
 
 
 def _accounts(number: int) -> Variant:

@@ -199,8 +199,6 @@ def drawn(name: str, epsilon: float, trials: int, noise: Noise | None) -> Tried:
     return Tried(variant=variant, hits=hits, false=false, guarantee=method.plan().guarantee)
 
 
-DRAWN = (Semantic.name, ProfileHistogram.name)
-
 Says = Callable[[str], bool]
 
 

@@ -6,8 +6,9 @@ topics. They are here to be measured and attacked beside methods that promise so
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -85,6 +86,10 @@ class AdHoc:
 
     name: ClassVar[str] = "ad-hoc"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {
+        "steps": ("scrub", "drop-infrequent", "hash-users"),
+        "min_users": 2,
+    }
 
     steps: tuple[str, ...] = param("what to do, in this order", choices=STEPS, many=True)
     max_session: int | None = param(

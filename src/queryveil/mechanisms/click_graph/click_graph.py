@@ -8,7 +8,7 @@ thresholds of docs/proofs/click-graph.md.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -45,6 +45,7 @@ class ClickGraph:
 
     name: ClassVar[str] = "click-graph"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_queries": 3}
 
     epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
     delta: float | None = param(

@@ -7,9 +7,10 @@ users have. What that promises and what it does not is in docs/proofs/k-session.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,7 @@ class KSession:
 
     name: ClassVar[str] = "k-session"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
     k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
 

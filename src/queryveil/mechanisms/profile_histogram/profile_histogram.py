@@ -6,9 +6,10 @@ noise that hides her whole history lies on each of them. The proof is in docs/pr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,7 @@ class ProfileHistogram:
 
     name: ClassVar[str] = "profile-histogram"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "max_queries": 3, "domain": "disease"}
 
     epsilon: float = param("privacy loss per user", gt=0, le=1e6, group=PROMISES)
     max_queries: int = param(

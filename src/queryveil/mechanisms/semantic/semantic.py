@@ -7,6 +7,7 @@ epsilon means here is in docs/decisions/0009-what-epsilon-means.md, the proof in
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -42,6 +43,7 @@ class Semantic:
 
     name: ClassVar[str] = "semantic"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 4}
 
     epsilon: float = param("privacy loss per user, or per query", gt=0, le=_MOST_EPSILON, group=PROMISES)
     criterion: str = param(

@@ -7,6 +7,7 @@ docs/proofs/clump.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,6 +38,7 @@ class Clump:
 
     name: ClassVar[str] = "clump"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
     k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
     r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)

@@ -6,8 +6,9 @@ compared with. What is promised is in docs/proofs/partition.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ class Partition:
 
     name: ClassVar[str] = "partition"
     needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
     k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
     transactions: str = param(

@@ -44,6 +44,7 @@ class Zealous:
 
     name: ClassVar[str] = "zealous"
     needs_users: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_items": 3}
 
     epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
     delta: float | None = param(
