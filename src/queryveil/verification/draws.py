@@ -159,9 +159,9 @@ def _guarantee(
         yield "epsilon or delta of the guarantee is not a number"
     elif several:
         yield from _too_strong("the guarantee", guarantee, worths, is_sum=True)
-        for name, value in (("epsilon", epsilon), ("delta", delta)):
+        for name, value, largest in (("epsilon", epsilon, math.inf), ("delta", delta, 1.0)):
             added = math.fsum(part[name] for part in parts)
-            if value < min(1.0, added) * (1 - _SAME):
+            if value < min(largest, added) * (1 - _SAME):
                 yield f"{name} of the guarantee is below the sum of its parts"
 
 
