@@ -1,4 +1,4 @@
-"""What draws must declare, and the guarantee that they must add up to: every wrong field fails the check that is about it.
+"""What draws must declare, and what they must add up to: every wrong field fails the check that is about it.
 
 The manifests are made by hand, so that the verifier is not tested against the writer that it is to check.
 """
