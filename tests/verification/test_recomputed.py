@@ -188,7 +188,7 @@ def test_worths_add_up_and_delta_stops_at_1() -> None:
 def test_a_single_figure_is_exact_and_a_sum_may_be_rounded() -> None:
     needed = Decimal("0.1") + Decimal("1e-20")
     below = math.nextafter(0.1, 0)
-    assert at_least(0.1, Decimal(0.1), is_sum=False)
+    assert at_least(0.125, Decimal("0.125"), is_sum=False)
     assert not at_least(below, needed, is_sum=False)
     assert at_least(below, needed, is_sum=True)
     assert not at_least(0.1 * (1 - 2e-12), needed, is_sum=True)
