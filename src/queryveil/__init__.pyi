@@ -71,7 +71,7 @@ from queryveil.mechanisms.click_graph.click_graph import ClickGraph as ClickGrap
 from queryveil.mechanisms.k_keyword import KKeyword as KKeyword
 from queryveil.mechanisms.k_query import KQuery as KQuery
 from queryveil.mechanisms.k_session.k_session import KSession as KSession
-from queryveil.mechanisms.profile_histogram import ProfileHistogram as ProfileHistogram
+from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram as ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic as Semantic
 from queryveil.mechanisms.token_hash import TokenHash as TokenHash
 from queryveil.mechanisms.transactions.algorithms import Bags as Bags

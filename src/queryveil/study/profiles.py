@@ -24,7 +24,7 @@ from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
 from queryveil.measure.profiles import SUB_TOPICS, profile_counts, profile_divergences
 from queryveil.measure.profiles import TOPICS as ROOTS
-from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.domain import WORDNET_DOMAIN, Choice
 from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2, Exponential
 from queryveil.mechanisms.semantic.rows import Phrases, windows

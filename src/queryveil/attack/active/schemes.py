@@ -23,7 +23,7 @@ from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session.k_session import KSession
-from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.transactions.clump import Clump
 from queryveil.mechanisms.transactions.partition import Partition

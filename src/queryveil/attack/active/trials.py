@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from queryveil.attack.active.schemes import Scheme, Variant
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism
-from queryveil.mechanisms.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.guarantee import ADD_REMOVE
 from queryveil.privacy.noise import Noise
