@@ -8,10 +8,12 @@ from queryveil.advice.registry import PURPOSES
 from queryveil.errors import UsageError, instead
 from queryveil.privacy.strength import delta_limit
 from queryveil.reading.log import SearchLog
+from queryveil.reading.pinning import unchanged_logs
 
 MOST_USERS = 100_000
 
 
+@unchanged_logs
 def advise(
     log: SearchLog,
     purpose: str | Purpose,

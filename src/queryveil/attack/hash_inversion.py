@@ -37,6 +37,7 @@ from queryveil.errors import CannotBeMet, InputError, UsageError
 from queryveil.files import appearing, output
 from queryveil.parameters import param
 from queryveil.reading.log import SearchLog
+from queryveil.reading.pinning import unchanged_logs
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -80,6 +81,7 @@ class HashInversionAttack(Inversion):
         if self.out is not None and Path(self.out).suffix not in (".parquet", ".tsv"):
             raise UsageError(f"output '{self.out}' is neither .parquet nor .tsv", "choose another --out")
 
+    @unchanged_logs
     def run(
         self,
         reference: SearchLog,

@@ -33,6 +33,7 @@ from queryveil.attack.protocol import (
 from queryveil.errors import CannotBeMet
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import HASHES, LABELS
+from queryveil.reading.pinning import unchanged_logs
 from queryveil.release.published_texts import as_read
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class LinkageAttack:
     def __post_init__(self) -> None:
         validate(self)
 
+    @unchanged_logs
     def run(
         self, log: SearchLog, releases: Sequence[Release] = (), /, *, progress: Progress | None = None
     ) -> AttackResult:

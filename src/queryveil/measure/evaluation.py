@@ -16,6 +16,7 @@ from queryveil.measure.pattern_ranking import ends
 from queryveil.parameters import parameters
 from queryveil.privacy.declarations import LABELS
 from queryveil.reading.log import SearchLog
+from queryveil.reading.pinning import unchanged_logs
 from queryveil.release.publish import Release
 
 
@@ -76,6 +77,7 @@ def evaluate(
     top: int | None = None,
     **options: Any,
 ) -> list[Evaluation]: ...
+@unchanged_logs
 def evaluate(
     log: SearchLog,
     releases: Release | str | Path | Sequence[Release | str | Path],

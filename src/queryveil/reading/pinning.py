@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from queryveil.errors import InputError
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
 
 _FOOTER_END = 8
 _PARQUET = b"PAR1"
@@ -62,3 +68,26 @@ def require_unchanged(pins: Sequence[Pin]) -> None:
                 f"the log changed while it was read: {one.label!r} is not the file that it was",
                 "give a copy that stays as it is, and run again",
             )
+
+
+@runtime_checkable
+class Pinned(Protocol):
+    """A log that can say whether its files are those that they were."""
+
+    def unchanged(self) -> contextlib.AbstractContextManager[None]:
+        """Refuse, at the beginning and at the end, files that are no longer the same."""
+
+
+def unchanged_logs(work: Callable[Asked, Found]) -> Callable[Asked, Found]:
+    """A function that refuses logs whose files become others before it is done: its figures would be of neither."""
+
+    @functools.wraps(work)
+    def guarded(*given: Asked.args, **named: Asked.kwargs) -> Found:
+        with contextlib.ExitStack() as stack:
+            for one in (*given, *named.values()):
+                for log in one if isinstance(one, (list, tuple)) else (one,):
+                    if isinstance(log, Pinned):
+                        stack.enter_context(log.unchanged())
+            return work(*given, **named)
+
+    return guarded

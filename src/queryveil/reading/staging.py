@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from queryveil.errors import InputError, OutputError
+from queryveil.errors import CannotBeMet, InputError, OutputError
+from queryveil.files import memory
 from queryveil.reading.model import (
     COLUMNS,
     LONGEST_TEXT,
@@ -145,7 +146,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "custom_extension_repository": "/nowhere",
-        "memory_limit": MEMORY_LIMIT,
+        "memory_limit": _memory(),
         "temp_directory": str(into / "spill"),
     }
     try:
@@ -155,16 +156,28 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             connection.execute("SET lock_configuration = true")
             check_time_format(connection, options.time_format)
             yield connection
-    except duckdb.OutOfMemoryException:
+    except duckdb.OutOfMemoryException as error:
+        if memory.allowed() is not None or "bad allocation" in str(error):
+            raise CannotBeMet(
+                "there is not enough memory to read the log",
+                "raise the limit of memory that this process has (ulimit -v), or read part of the log",
+            ) from None
         raise InputError(
             f"reading the log needs more than {MEMORY_LIMIT} of memory at once: a part of it is too large",
             "write it anew in smaller parts (Parquet: smaller pages and row groups), or as text",
         ) from None
     except duckdb.Error as error:
+        if memory.short(RuntimeError(str(error))):
+            raise MemoryError from None
         # DuckDB quotes the offending value, so only the kind of error is told.
         raise InputError(
             f"the log could not be read ({type(error).__name__})", "check that the files are complete"
         ) from None
+
+
+def _memory() -> str:
+    """What DuckDB may take; less where this process may have little."""
+    return MEMORY_LIMIT if memory.allowed() is None else f"{memory.within(2 * 10**9) // 10**6}MB"
 
 
 def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -102,7 +102,8 @@ def compare(
     # What would stop a cell is told before there is anything to go on with.
     chosen.ahead(given, cells)
     kept = Kept(Path(out), chosen, given, cells) if out is not None else None
-    findings, resumed = _run(chosen, given, cells, kept, progress, workers)
+    with log.unchanged() if log is not None else contextlib.nullcontext():
+        findings, resumed = _run(chosen, given, cells, kept, progress, workers)
     made = Comparison(
         study=chosen,
         given=given,

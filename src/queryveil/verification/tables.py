@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.files import folder
+from queryveil.files import folder, memory
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
@@ -44,7 +44,9 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
                 table = content.read().combine_chunks()
                 table.validate(full=True)
                 opened[name] = Opened(file, table, dict(content.metadata.metadata or {}))
-        except Exception as error:  # noqa: BLE001 - a broken file may raise anything; none of it is ours
+        except Exception as error:
+            if memory.short(error):
+                raise
             broken[name] = f"cannot be read ({type(error).__name__})"
     return opened, broken
 

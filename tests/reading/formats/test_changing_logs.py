@@ -111,6 +111,51 @@ def test_a_log_that_changes_after_the_charge_is_not_published(
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.private").exists()
 
 
+def compared(log: qv.SearchLog, _: qv.Release, change: Callable[[], None]) -> object:
+    vary: dict[str, list[Any]] = {"method": ["partition"], "users": [100], "k": [2, 3]}
+    return qv.compare(log, "clump-quality", vary=vary, progress=lambda *_: change())
+
+
+def advised(log: qv.SearchLog, _: qv.Release, change: Callable[[], None]) -> object:
+    return qv.advise(log, "coverage", progress=lambda *_: change())
+
+
+def linked(log: qv.SearchLog, release: qv.Release, change: Callable[[], None]) -> object:
+    return qv.LinkageAttack(trials=5).run(log, [release], progress=lambda *_: change())
+
+
+def exposed(log: qv.SearchLog, _: qv.Release, change: Callable[[], None]) -> object:
+    return qv.ExposureAttack().run([log], progress=lambda *_: change())
+
+
+def evaluated(log: qv.SearchLog, release: qv.Release, change: Callable[[], None]) -> object:
+    change()
+    return qv.evaluate(log, release, "coverage@5")
+
+
+JUDGES = (compared, advised, linked, exposed, evaluated)
+
+
+@pytest.mark.parametrize("judged", JUDGES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("change", ["replaced", "rewritten", "deleted"])
+def test_figures_of_a_log_that_changes_are_refused(
+    judged: Callable[..., object], change: str, file: Path
+) -> None:
+    """They would be of neither log. Without a change they are there."""
+    log = qv.read(file)
+    release = qv.publish(log, METHOD, items="queries")
+    assert judged(log, release, lambda: None) is not None
+    changed: list[bool] = []
+
+    def once() -> None:
+        if not changed:
+            changed.append(True)
+            CHANGES[change][0](file)
+
+    with pytest.raises(InputError, match=CHANGES[change][1]):
+        judged(qv.read(file), release, once)
+
+
 def test_a_text_is_copied_when_it_is_read_and_may_change_afterwards(tmp_path: Path) -> None:
     text = "user\tquery\n" + "".join(f"u{n}\tapples\n" for n in range(300))
     file = write(tmp_path / "log.tsv", text)

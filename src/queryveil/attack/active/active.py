@@ -19,6 +19,7 @@ from queryveil.attack.active.trials import Background, Tried
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.parameters import param, validate
+from queryveil.reading.pinning import unchanged_logs
 
 if TYPE_CHECKING:
     from queryveil.privacy.guarantee import Guarantee
@@ -67,6 +68,7 @@ class ActiveAttack:
         if len(set(self.methods)) < len(self.methods):
             raise UsageError("a method is named twice", "name each method once in --methods")
 
+    @unchanged_logs
     def run(
         self,
         log: SearchLog | None = None,

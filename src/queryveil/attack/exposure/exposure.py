@@ -31,6 +31,7 @@ from queryveil.language.spotting.counting import (
 )
 from queryveil.parameters import param, validate
 from queryveil.reading.log import SearchLog
+from queryveil.reading.pinning import unchanged_logs
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -167,6 +168,7 @@ class ExposureAttack:
     def __post_init__(self) -> None:
         validate(self)
 
+    @unchanged_logs
     def run(
         self,
         given: SearchLog | Release | Sequence[SearchLog | Release],

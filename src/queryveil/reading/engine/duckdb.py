@@ -13,6 +13,7 @@ import ibis
 import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
+from queryveil.files.memory import within
 from queryveil.reading.engine.base import Engine, loose_default, temporary_name
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def start(
 
     `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
     """
-    memory = os.environ.get("QUERYVEIL_MEMORY", DUCKDB_MEMORY)
+    memory = os.environ["QUERYVEIL_MEMORY"] if "QUERYVEIL_MEMORY" in os.environ else _default_memory()
     size = _bytes(memory)
     if share > 1:
         memory = f"{max(1, size // share // 10**6)}MB"
@@ -278,6 +279,13 @@ def start(
             _open_only(con, [*reads, *([] if spill is None else [spill])])
         con.raw_sql("SET lock_configuration = true")
     return made
+
+
+def _default_memory() -> str:
+    """Less than usual where this process may have little."""
+    usual = _bytes(DUCKDB_MEMORY)
+    fits = within(usual)
+    return DUCKDB_MEMORY if fits == usual else f"{fits // 10**6}MB"
 
 
 def _open_only(con: Any, places: Sequence[Path]) -> None:

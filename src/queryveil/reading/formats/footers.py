@@ -9,6 +9,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
+from queryveil.files import memory
 from queryveil.reading.model import SourceFile
 
 _ROW_PLACE = {"file_index", "file_row_number"}  # columns that DuckDB adds to say where a row is
@@ -29,7 +30,9 @@ def read_schema(file: SourceFile) -> Any:
             f"{file.label!r} has a column whose name is not UTF-8, or is damaged",
             "rename the column, or copy the file again from where it came",
         ) from None
-    except Exception:  # noqa: BLE001 (a damaged footer makes its readers fail in many ways, for one reason)
+    except Exception as error:
+        if memory.short(error):
+            raise
         raise damaged(file.label) from None
     if shadowing := _ROW_PLACE & {name.lower() for name in names}:
         raise InputError(

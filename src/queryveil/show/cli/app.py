@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import logging
 import os
@@ -17,12 +16,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from queryveil.errors import QueryveilError
-from queryveil.files import interruptions, workspace
+from queryveil.files import interruptions, memory, workspace
 from queryveil.show.cli import commands, console, usage
 from queryveil.show.cli.help import App
 
 INTERRUPTED = 130
 INTERNAL = 70
+_HARMLESS = {"-h", "--help", "--version"}
+"""What needs no memory to speak of."""
 
 app = App(
     name="queryveil",
@@ -66,6 +67,7 @@ def run() -> NoReturn:
     """Entry point: every failure is one sentence with its exit code; a traceback is a bug."""
     _tolerate_any_locale()
     _silence_libraries()
+    memory.modest()
     with _answering() as asked, interruptions.standing() as stands:
         try:
             code = _ended(asked, stands)
@@ -83,6 +85,8 @@ def run() -> NoReturn:
 def _ended(asked: _Asked, stands: interruptions.Standing) -> int:
     """Run the command; its exit code."""
     try:
+        if not _HARMLESS & set(sys.argv):
+            memory.require()
         code = app(standalone_mode=False, prog_name="queryveil")
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (an unknown error may quote a query)
         # An engine that is interrupted fails with an error of its own.
@@ -153,15 +157,6 @@ def _silence_libraries() -> None:
         root.addHandler(logging.NullHandler())
 
 
-def _wants_memory(error: BaseException) -> bool:
-    """Whether memory ran out: a library that cannot be loaded, or cannot start a thread, has words of its own."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    signs = ("cannot allocate memory", "failed to map segment", "can't start new thread", "bad_alloc")
-    found = isinstance(error, (ImportError, RuntimeError)) and any(one in str(error).lower() for one in signs)
-    return found or isinstance(error, MemoryError)
-
-
 def _last_resort(error: BaseException, charged: str) -> int:
     # Typer's own usage errors know how to print themselves.
     exit_code = getattr(error, "exit_code", None)
@@ -174,7 +169,7 @@ def _last_resort(error: BaseException, charged: str) -> int:
         # Text of a log is checked when it is read; names come from the file system as they are.
         console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
         return 2
-    if _wants_memory(error):
+    if memory.wanting(error):
         console.fail_with(
             "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
         )
