@@ -18,7 +18,7 @@ from queryveil.release.documents import writing as documents
 from tests.conftest import at
 
 METHODS: dict[str, qv.Mechanism] = {
-    "zealous": qv.Zealous(epsilon=2, delta=1e-4, max_items=2),
+    "zealous": qv.Zealous(epsilon=2, delta=1e-4, max_items=2, promise="probabilistic"),
     "zealous-approximate": qv.Zealous(
         epsilon=3, delta=1e-4, max_items=2, items=("keywords", "queries"), promise="approximate"
     ),

@@ -7,7 +7,7 @@ The names below follow the data: read a log, look at its risk, plan a release, p
     log = qv.read("log.tsv.gz")                                  # read
     qv.inspect(log).uniqueness                                   # see the risk
     method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1)      # bound, count, protect
-    method.plan(users=100_000).guarantee                         # known before any data is read
+    method.plan().guarantee                                      # known before any data is read
     release = qv.publish(log, method, items="queries")           # release
     release.guarantee, release.tables["items"], release.save("out/")
     qv.verify("out/").passed                                     # judge

@@ -207,7 +207,13 @@ def test_a_release_of_nothing_has_no_divergence(file: Path) -> None:
 
 
 def test_a_command_keeps_every_digit() -> None:
-    taken(Option(qv.Zealous(epsilon=math.log(10), delta=1 / 300, max_items=3), "max_items", {}))
+    taken(
+        Option(
+            qv.Zealous(epsilon=math.log(10), delta=1 / 300, max_items=3, promise="probabilistic"),
+            "max_items",
+            {},
+        )
+    )
 
 
 def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:

@@ -323,7 +323,9 @@ def test_releases_that_cannot_be_told_apart_are_named_together() -> None:
 
 def test_private_releases_hold_nobody(log: qv.SearchLog) -> None:
     releases = [
-        qv.publish(log, qv.Zealous(epsilon=1, delta=1e-9, max_items=5), allow_empty=True),
+        qv.publish(
+            log, qv.Zealous(epsilon=1, delta=1e-9, max_items=5, promise="probabilistic"), allow_empty=True
+        ),
         qv.publish(log, qv.ClickGraph(epsilon=1, delta=1e-9, max_queries=5), allow_empty=True),
     ]
     document = found([log, *releases])
@@ -387,7 +389,9 @@ def test_the_beginning_of_words_is_no_word() -> None:
 
 
 def test_query_pairs_are_linked(crowd: qv.SearchLog) -> None:
-    method = qv.Zealous(epsilon=20, delta=1e-3, max_items=3, items=("queries", "query-pairs"))
+    method = qv.Zealous(
+        epsilon=20, delta=1e-3, max_items=3, items=("queries", "query-pairs"), promise="probabilistic"
+    )
     (one,) = found([qv.publish(crowd, method)], qv.read(SMALL))["subjects"]
     assert one["linked_by"] == "pairs of queries" and one["units"] == 2
     assert one["counts"]["sessions"]["non-star+place"] == 1
@@ -465,7 +469,9 @@ def test_labels_of_concepts_lose_their_sense() -> None:
 
 def test_an_empty_release_gives_nothing_away() -> None:
     log = qv.read(SMALL)
-    release = qv.publish(log, qv.Zealous(epsilon=0.1, delta=1e-9, max_items=1), allow_empty=True)
+    release = qv.publish(
+        log, qv.Zealous(epsilon=0.1, delta=1e-9, max_items=1, promise="probabilistic"), allow_empty=True
+    )
     assert release.released == {"items": 0}  # fails with probability 1e-9 at most
     result = qv.ExposureAttack().run([log, release])
     assert result.trials == 0 and result.figures["subjects"][1]["counts"]["queries"] == wanted()

@@ -30,7 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     qv.publish(log, qv.KKeyword(k=3), out=out / "keywords")
     qv.publish(log, qv.KSession(k=3), out=out / "sessions")
     qv.publish(log, qv.Clump(k=3), out=out / "concepts")
-    qv.publish(log, qv.Zealous(epsilon=20, delta=0.1, max_items=1), out=out / "zealous", i_understand=True)
+    qv.publish(
+        log,
+        qv.Zealous(epsilon=20, delta=0.1, max_items=1, promise="probabilistic"),
+        out=out / "zealous",
+        i_understand=True,
+    )
     qv.publish(log, qv.TokenHash(), out=out / "hashed", i_understand=True)
     (out / "population.csv").write_text(
         "query,n,known\nInsolvency Lawyer,4,1\nheadache,10,\ndivorce,4,2\nsecret one,9,0\n", encoding="utf-8"

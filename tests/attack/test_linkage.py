@@ -190,7 +190,10 @@ def test_sessions_can_single_out_what_each_query_does_not() -> None:
 @pytest.mark.parametrize(
     ("method", "why"),
     [
-        (qv.Zealous(epsilon=20, delta=0.1, max_items=1), "nothing links one row to another"),
+        (
+            qv.Zealous(epsilon=20, delta=0.1, max_items=1, promise="probabilistic"),
+            "nothing links one row to another",
+        ),
         (qv.ClickGraph(epsilon=20, delta=0.1, max_queries=1), "nothing links one row to another"),
         (qv.KKeyword(k=3), "nothing links one row to another"),
         (qv.TokenHash(sessions="drop"), "nothing links one row to another"),

@@ -193,7 +193,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     qv.publish(log, qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4, analysis="paper"), out=out / "paper")
     users = qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4, count="users")
     qv.publish(log, users, out=out / "users")
-    qv.publish(log, qv.Zealous(epsilon=2, delta=1e-3, max_items=1), out=out / "zealous")
+    qv.publish(
+        log, qv.Zealous(epsilon=2, delta=1e-3, max_items=1, promise="probabilistic"), out=out / "zealous"
+    )
     qv.publish(log, qv.ClickGraph(epsilon=2, delta=5e-4), out=out / "bare")
     manifest = json.loads((out / "bare" / "manifest.json").read_text())
     del manifest["calibration"]["threshold"]

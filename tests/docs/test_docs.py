@@ -238,6 +238,23 @@ def _together(found: list[tuple[str, str]], at: int) -> list[tuple[str, str]]:
     return joined
 
 
+def test_the_first_commands_publish_something(tmp_path: Path) -> None:
+    """What README says to do with a log, done with the tutorial's: the release is not empty, and verifies."""
+    made = next(line for text in _of(DOCS / "tutorial.md") for line, *_ in shown_commands(text))
+    assert made == "queryveil generate log.tsv.gz --users 5000"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("searches.tsv.gz", "log.tsv.gz")
+    first = re.findall(r"^    (queryveil .*?)(?: +#.*)?$", readme, re.MULTILINE)
+    assert [line.split()[1] for line in first] == ["inspect", "plan", "publish", "release"]
+    for line in [made, *first]:
+        done = run([str(COMMAND), *arguments(line)], tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert qv.load(tmp_path / "release").released["items"] > 0
+
+
+def _of(page: Path) -> list[str]:
+    return [text for language, text in blocks(page) if language == "console"]
+
+
 def test_the_comparison_can_fail() -> None:
     real = "  read      620,000 rows, 20,000 users, 0 rejected\n  spent  epsilon 2, delta 1e-06,\n  per user"
     assert missing("read 5 rows, 1,000 users, 3 rejected\nepsilon 2.5, delta 3.2e-07, per user", real) == []

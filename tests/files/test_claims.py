@@ -15,7 +15,7 @@ from queryveil.files import appearing, folder, output
 from tests.command import command
 from tests.conftest import many
 
-METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2)
+METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2, promise="probabilistic")
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_whatever_fails_after_the_charge_says_that_it_stands(
 
     lines = "".join(f"u{user}\tapples\n" for user in range(300))
     Path("log.tsv").write_text("user\tquery\n" + lines)
-    line = "publish log.tsv --method zealous --epsilon 4 --delta 1e-3 --max-items 1 --out out"
+    line = "publish log.tsv --method zealous --epsilon 4 --delta 9e-4 --max-items 1 --out out"
     for error, code in ((RuntimeError("x"), 70), (MemoryError(), 5), (OSError(5, "x"), 6)):
 
         def fail(*_: object, error: Exception = error) -> None:

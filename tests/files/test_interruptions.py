@@ -24,7 +24,7 @@ from queryveil.mechanisms.k_session import loops as k_session_loops
 from tests.command import Outcome, command
 from tests.conftest import many
 
-LINE = "publish log.tsv --method zealous --epsilon 2 --delta 1e-3 --max-items 2 --out out"
+LINE = "publish log.tsv --method zealous --guarantee probabilistic --epsilon 2 --delta 1e-3 --max-items 2 --out out"
 PUBLISH = shlex.split(LINE)
 CHARGED = shlex.split(f"{LINE} --ledger ledger.db --source web")
 FILE_EVENTS = {
@@ -285,7 +285,9 @@ def test_a_signal_that_ends_the_process_waits_too() -> None:
 def test_a_thread_publishes_while_the_main_thread_is_interrupted(here: Path) -> None:
     log = qv.read(many(300, ["apples", "pears"]))
     thread = threading.Thread(
-        target=lambda: qv.publish(log, qv.Zealous(epsilon=2, delta=1e-3, max_items=2), out="out")
+        target=lambda: qv.publish(
+            log, qv.Zealous(epsilon=2, delta=1e-3, max_items=2, promise="probabilistic"), out="out"
+        )
     )
     thread.start()
     with pytest.raises(KeyboardInterrupt):

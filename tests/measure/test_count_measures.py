@@ -95,7 +95,9 @@ def test_the_unit_of_differences_is_said() -> None:
     assert (
         "numbers of occurrences" in qv.evaluate(original, made, "count-difference").notes["count-difference"]
     )
-    users = qv.publish(original, qv.Zealous(epsilon=20, delta=1e-3, max_items=1), allow_empty=True)
+    users = qv.publish(
+        original, qv.Zealous(epsilon=20, delta=1e-3, max_items=1, promise="probabilistic"), allow_empty=True
+    )
     assert "numbers of users" in qv.evaluate(original, users, "count-difference").notes["count-difference"]
 
 

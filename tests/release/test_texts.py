@@ -79,7 +79,10 @@ def test_what_the_texts_of_each_method_are() -> None:
             assert texts_of(release.plan) == form, method.name
             labelled = [text for text in published(release) if ".n." in text]
             assert bool(labelled) == (form == LABELS), method.name
-    assert texts_of(qv.Zealous(epsilon=1, delta=1e-3, max_items=1).plan(users=10)) == TYPED
+    assert (
+        texts_of(qv.Zealous(epsilon=1, delta=1e-3, max_items=1, promise="probabilistic").plan(users=10))
+        == TYPED
+    )
 
 
 def published(release: qv.Release) -> list[str]:

@@ -90,9 +90,9 @@ def test_at_a_delta_that_lets_secrets_through_nothing_is_called_harmless(tmp_pat
 @pytest.mark.parametrize(
     ("method", "users", "fine"),
     [
-        (qv.Zealous(epsilon=9, delta=1 / 240, max_items=1), None, False),
-        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1), None, True),
-        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1), 241, False),
+        (qv.Zealous(epsilon=9, delta=1 / 240, max_items=1, promise="probabilistic"), None, False),
+        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, promise="probabilistic"), None, True),
+        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, promise="probabilistic"), 241, False),
         (qv.Zealous(epsilon=9, delta=1e-3, max_items=1, promise="approximate"), None, False),
         (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, promise="approximate"), None, True),
         (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, promise="approximate"), 2_000, False),
@@ -136,7 +136,7 @@ def test_what_is_not_understood_is_refused_before_the_log_is_read() -> None:
     for asked in (
         "--method token-hash",
         "--method click-graph --epsilon 1 --delta 0.01",
-        "--method zealous --epsilon 1 --delta 1e-4 --users 10000",
+        "--method zealous --guarantee probabilistic --epsilon 1 --delta 1e-4 --users 10000",
         "--method zealous --epsilon 1 --delta 1e-3 --guarantee approximate --neighbours add-remove",
     ):
         done = command("publish", "nowhere.tsv", *asked.split(), "--out", "out")
@@ -158,7 +158,7 @@ def test_plan_warns_and_does_not_refuse() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        qv.Zealous(epsilon=9, delta=1e-6, max_items=1),
+        qv.Zealous(epsilon=9, delta=1e-6, max_items=1, promise="probabilistic"),
         qv.ClickGraph(epsilon=9, delta=1e-6, max_queries=1),
         qv.Semantic(epsilon=9, domain="entity"),
         qv.KQuery(k=5),
@@ -196,7 +196,7 @@ def test_every_headline_says_what_is_compared() -> None:
     assert "if one phrase of one user is replaced" in made(unit="phrase").headline
     assert "if one user's history is replaced" in made("probabilistic-dp").after_processing()
     for method in (
-        qv.Zealous(epsilon=1, delta=1e-6),
+        qv.Zealous(epsilon=1, delta=1e-6, promise="probabilistic"),
         qv.ClickGraph(epsilon=1, delta=1e-6),
         qv.Semantic(epsilon=1),
     ):
@@ -231,7 +231,7 @@ def test_parts_say_what_they_are_for() -> None:
 
 def test_the_way_out_names_only_what_can_be_lowered() -> None:
     for most, named in ((1, False), (3, True)):
-        method = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=most)
+        method = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=most, promise="probabilistic")
         with pytest.raises(qv.CannotBeMet) as refused:
             qv.publish(qv.read(SHARED), method)
         assert ("lower max-items" in str(refused.value)) is named

@@ -41,7 +41,7 @@ def noise_is(scale: float, noisy: np.ndarray, count: int) -> bool:
 
 @pytest.mark.parametrize(("m", "epsilon"), [(1, 1.0), (5, 2.0), (10, 1.0)])
 def test_published_counts_carry_the_planned_noise(m: int, epsilon: float) -> None:
-    method = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m)
+    method = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m, promise="probabilistic")
     setting = theory.probabilistic(m, epsilon, 1e-3, 10_000, tau=None, paper=False)
     count = 10_000
     noisy, published = method.threshold(np.full(100_000, count), setting, run())
@@ -81,7 +81,7 @@ def test_a_users_new_items_are_published_with_probability_delta_at_most(m: int, 
 
 
 def test_an_item_below_the_first_threshold_is_never_published() -> None:
-    method = qv.Zealous(epsilon=1, delta=0.5, max_items=1)
+    method = qv.Zealous(epsilon=1, delta=0.5, max_items=1, promise="probabilistic")
     setting = theory.Setting(m=1, scale=2.0, tau=4, top=4, replace=True)
     _, published = method.threshold(np.full(100_000, 3), setting, run())
     assert not published.any()

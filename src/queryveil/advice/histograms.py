@@ -80,7 +80,6 @@ class HistogramPurpose:
                 delta=wanted.delta,
                 max_items=most,
                 items=(self.kind,),
-                promise="approximate",
             )
             plan = method.plan(users=pilot.all_users).calibration
             counted = pilot.kept(self.kind, most)

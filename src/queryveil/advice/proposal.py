@@ -89,7 +89,6 @@ def _tried(pilot: Pilot, delta: float) -> Iterator[Option]:
                 delta=delta,
                 max_items=1,
                 items=(kind,),
-                promise="approximate",
             )
             plan = method.plan(users=pilot.all_users).calibration
             published = expected(kept[kind], plan["noise_scale"], plan["threshold"], plan["second_threshold"])

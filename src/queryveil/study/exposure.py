@@ -36,7 +36,9 @@ _LONG = 500_000
 """Query events of a hashed log from which on most is read rightly; in a short one what is not there is read."""
 
 _METHODS: Mapping[str, Callable[[Cell], Mechanism]] = {
-    "zealous": lambda cell: Zealous(epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["d"]),
+    "zealous": lambda cell: Zealous(
+        epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["d"], promise="probabilistic"
+    ),
     "click-graph": lambda cell: ClickGraph(
         epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"]
     ),

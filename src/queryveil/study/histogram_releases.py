@@ -69,7 +69,13 @@ def possible(given: Given, cells: Sequence[Cell]) -> None:
 def mechanism(cell: Cell, items: str) -> Mechanism:
     if cell.values.get("method", ZEALOUS) == K_QUERY:
         return KQuery(k=cell["k"])
-    return Zealous(epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["m"], items=(items,))
+    return Zealous(
+        epsilon=cell["epsilon"],
+        delta=cell["delta"],
+        max_items=cell["m"],
+        items=(items,),
+        promise="probabilistic",  # the paper's guarantee
+    )
 
 
 def released(original: Original, cell: Cell, items: str) -> Released:

@@ -109,17 +109,21 @@ def test_documents_follow_from_manifest_and_tables_alone(name: str, releases: di
 
 def test_an_empty_release_and_one_of_a_single_item(tmp_path: Path) -> None:
     log = qv.read(many(300, ["apples"]))
-    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3)
+    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3, promise="probabilistic")
     qv.publish(log, strict, out=tmp_path / "empty", allow_empty=True)
     assert "Nothing was frequent enough" in (tmp_path / "empty" / "report.html").read_text()
-    qv.publish(log, qv.Zealous(epsilon=4, delta=1e-3, max_items=1), out=tmp_path / "one")
+    qv.publish(
+        log, qv.Zealous(epsilon=4, delta=1e-3, max_items=1, promise="probabilistic"), out=tmp_path / "one"
+    )
     page = (tmp_path / "one" / "report.html").read_text()
     assert "apples" in page and "<svg" not in page, "one count is no distribution"
 
 
 def test_negative_counts_are_told_and_not_drawn(generated: Path, tmp_path: Path) -> None:
     lists = str(generated.with_name("results.tsv"))
-    method = qv.Zealous(epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists)
+    method = qv.Zealous(
+        epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists, promise="probabilistic"
+    )
     release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
     left = sum(count <= 0 for count in release.tables["clicks"]["count"].to_pylist())
     page = (tmp_path / "out" / "report.html").read_text()
@@ -199,7 +203,9 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 def test_a_description_that_differs_from_the_manifest_is_found(case: str, tmp_path: Path) -> None:
     release = tmp_path / "out"
     qv.publish(
-        qv.read(many(300, ["apples", "pears"])), qv.Zealous(epsilon=9, delta=1e-3, max_items=2), out=release
+        qv.read(many(300, ["apples", "pears"])),
+        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, promise="probabilistic"),
+        out=release,
     )
     assert qv.verify(release).passed
     CHANGES[case](release)
@@ -209,7 +215,11 @@ def test_a_description_that_differs_from_the_manifest_is_found(case: str, tmp_pa
 def test_a_release_without_a_description_still_verifies(tmp_path: Path) -> None:
     """The first releases had none."""
     release = tmp_path / "out"
-    qv.publish(qv.read(many(300, ["apples"])), qv.Zealous(epsilon=9, delta=1e-3, max_items=2), out=release)
+    qv.publish(
+        qv.read(many(300, ["apples"])),
+        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, promise="probabilistic"),
+        out=release,
+    )
     (release / "croissant.json").unlink()
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
     del manifest["files"]["croissant.json"]

@@ -20,7 +20,7 @@ from tests.conftest import at, many
 VERDICT = re.compile(r"(Yes|No|Limited|Not excluded)[., ]")
 DISEASES: dict[str, Any] = {"epsilon": 8, "domain": "disease"}
 EVERY: dict[str, qv.Mechanism] = {
-    "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1),
+    "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, promise="probabilistic"),
     "approximate": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, promise="approximate"),
     "click-graph": qv.ClickGraph(epsilon=1, delta=1e-5),
     "clicked": qv.ClickGraph(epsilon=1, delta=1e-5, epsilon_clicks=1, urls="clicked"),
@@ -240,10 +240,14 @@ def test_every_delta_of_a_probabilistic_guarantee_is_named() -> None:
 
 def test_clicks_beside_queries_are_in_the_title(generated: Path) -> None:
     lists = str(generated.with_name("results.tsv"))
-    plan = qv.Zealous(epsilon=6, delta=0.1, max_items=1, then_clicks=True, results=lists).plan(users=100)
+    plan = qv.Zealous(
+        epsilon=6, delta=0.1, max_items=1, then_clicks=True, results=lists, promise="probabilistic"
+    ).plan(users=100)
     assert "clicks on their results" in plan.what and "at most 1 query." in plan.how
     assert any("must not be divided" in one for one in plan.guarantee.caveats)
-    several = qv.Zealous(epsilon=6, delta=0.1, items=("queries", "keywords", "clicks")).plan(users=100)
+    several = qv.Zealous(
+        epsilon=6, delta=0.1, items=("queries", "keywords", "clicks"), promise="probabilistic"
+    ).plan(users=100)
     assert "search queries, words of queries and queries with a url" in several.what
     assert "1 query, 1 keyword and 1 click" in several.how
 
@@ -258,7 +262,10 @@ def test_noise_is_not_told_as_users_and_single_rows_are_not_listed(tmp_path: Pat
     rows = [(f"u{user}", at(0), f"query {item}") for item in range(1, 60) for user in range(200 + 10 * item)]
     log = qv.read(log_of(*rows))
     qv.publish(
-        log, qv.Zealous(epsilon=20, delta=0.1, max_items=60), out=tmp_path / "noisy", i_understand=True
+        log,
+        qv.Zealous(epsilon=20, delta=0.1, max_items=60, promise="probabilistic"),
+        out=tmp_path / "noisy",
+        i_understand=True,
     )
     page = (tmp_path / "noisy" / "report.html").read_text()
     assert "have noisy counts of" in page and not re.search(r"have [\d,]+ users or fewer", page)

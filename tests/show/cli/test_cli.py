@@ -14,8 +14,9 @@ import pytest
 import queryveil as qv
 from tests.command import Outcome, command
 
-PAGE = ["plan", "zealous", "--delta", "1e-3", "--users", "500000"]
-ZEALOUS = ["--method", "zealous", "--epsilon", "2", "--delta", "1e-3", "--max-items", "3"]
+PAGE = ["plan", "zealous", "--guarantee", "probabilistic", "--delta", "1e-3", "--users", "500000"]
+PAPER = ["--guarantee", "probabilistic"]
+ZEALOUS = ["--method", "zealous", *PAPER, "--epsilon", "2", "--delta", "1e-3", "--max-items", "3"]
 USERS, ROWS = 300, 1_201
 
 
@@ -94,9 +95,20 @@ def test_plan_prints_the_paper_s_figures_beside_ours(tau: int, second: float) ->
 )
 def test_plan_computes_delta_from_noise_and_threshold(scale: str, second: str, delta: float) -> None:
     given = ["--noise-scale", scale, "--second-threshold", second, "--max-items", "5", "--tau", "1"]
-    made = document("plan", "zealous", "--users", "500000", *given)
+    made = document("plan", "zealous", "--guarantee", "probabilistic", "--users", "500000", *given)
     assert made["calibration"]["paper"]["delta"] == pytest.approx(delta, rel=0.05)
     assert 0 < made["guarantee"]["delta"] <= made["calibration"]["paper"]["delta"]
+
+
+def test_the_shortest_plan_works_as_it_is() -> None:
+    """The approximate guarantee is the default: it asks for no number of users, and tells none."""
+    made = document("plan", "zealous", "--epsilon", "1", "--delta", "1e-6")
+    assert made["guarantee"]["kind"] == "approximate-dp"
+    assert (made["guarantee"]["epsilon"], made["guarantee"]["delta"]) == (1, 1e-6)
+    assert "users" not in made["parameters"]
+    assert made == document(
+        "plan", "zealous", "--epsilon", "1", "--delta", "1e-6", "--guarantee", "approximate"
+    )
 
 
 # -- inspect -------------------------------------------------------------------------------------------------

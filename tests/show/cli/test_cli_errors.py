@@ -25,10 +25,11 @@ from queryveil.show import cli
 from tests.command import Outcome, command
 
 SECRET = "zq-secret-4711"  # noqa: S105 (a query that nobody may see)
-PUBLISH = "publish good.tsv --method zealous --epsilon 2 --delta 1e-3 --max-items 3 --out out"
-ZEALOUS = "--method zealous --epsilon 2 --delta 1e-3 --max-items 3 --out out"
-BARE = "publish good.tsv --method zealous --out out"
-PLAN = "plan zealous --epsilon 1 --delta 1e-3 --users 1000"
+PAPER = "--guarantee probabilistic"
+PUBLISH = f"publish good.tsv --method zealous {PAPER} --epsilon 2 --delta 1e-3 --max-items 3 --out out"
+ZEALOUS = f"--method zealous {PAPER} --epsilon 2 --delta 1e-3 --max-items 3 --out out"
+BARE = f"publish good.tsv --method zealous {PAPER} --out out"
+PLAN = f"plan zealous {PAPER} --epsilon 1 --delta 1e-3 --users 1000"
 OPEN = "ledger open new.db --source s"
 GENERATE = "generate new.tsv --users 20"
 
@@ -163,7 +164,7 @@ PARAMETERS = [
     (f"{PUBLISH} --then-clicks --results missing.tsv", 3, "cannot be read (FileNotFoundError)"),
     (f"{PUBLISH} --then-clicks --results binary.tsv", 3, "cannot be read (UnicodeDecodeError)"),
     (f"{PUBLISH} --then-clicks --results urlless.tsv", 3, "line 1 of the public lists"),
-    ("plan zealous --epsilon 1 --delta 1e-3", 2, "depends on the number of users"),
+    ("plan zealous --epsilon 1 --delta 1e-3 --guarantee probabilistic", 2, "depends on the number of users"),
     ("plan nothing", 2, "there is no method 'nothing'"),
     ("nothing", 2, "there is no command 'nothing'"),
     ("ledger opne", 2, "did you mean open?"),

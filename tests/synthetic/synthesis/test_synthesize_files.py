@@ -175,7 +175,11 @@ def test_the_command_answers_in_json(release: Path, tmp_path: Path) -> None:
 
 def test_the_command_refuses_with_the_exit_code_of_the_cause(release: Path, tmp_path: Path) -> None:
     log = many(400, ["new york"])
-    qv.publish(qv.read(log), qv.Zealous(epsilon=2, delta=1e-3, max_items=1), out=tmp_path / "zealous")
+    qv.publish(
+        qv.read(log),
+        qv.Zealous(epsilon=2, delta=1e-3, max_items=1, promise="probabilistic"),
+        out=tmp_path / "zealous",
+    )
     (tmp_path / "there.tsv").write_text("")
     for arguments, code in (
         ((str(tmp_path / "zealous"), "--out", str(tmp_path / "a.tsv")), 3),

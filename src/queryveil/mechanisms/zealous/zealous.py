@@ -71,7 +71,7 @@ class Zealous:
     promise: str = param(
         "kind of guarantee",
         choices=("probabilistic", "approximate"),
-        default="probabilistic",
+        default="approximate",
         flag="--guarantee",
         group=PROMISES,
     )

@@ -70,7 +70,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
         inspect.show(found, proposal, str(made.path))
     say()
     say("3. A private release   (queryveil publish)")
-    method = qv.Zealous(epsilon=2, delta=proposal.delta, max_items=1, promise="approximate")
+    method = qv.Zealous(epsilon=2, delta=proposal.delta, max_items=1)
     told = None if as_json else console.labelled
     release = qv.publish(log, method, items="queries", out=out / "release", told=told)
     if not as_json:
