@@ -39,10 +39,20 @@ def as_json(document: Any) -> None:
 
 
 def line(text: str = "", *, label: str = "") -> None:
-    """One line on standard output. A reader that went away (`| head`) does not stop the work."""
+    """One line on standard output, its label in the colour of what it says."""
     text = printable(text)
+    _print(text.replace(label, coloured(label), 1) if label else text)
+
+
+def title(text: str) -> None:
+    """A line that stands out on a terminal."""
+    _print(heading(printable(text)))
+
+
+def _print(text: str) -> None:
+    """A reader that went away (`| head`) does not stop the work."""
     try:
-        _echo(text.replace(label, coloured(label), 1) if label else text)
+        _echo(text)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -80,6 +90,12 @@ def labelled(label: str, text: str) -> None:
     for number, one in enumerate(_wrapped(text.split(), 0)):
         shown = label if number == 0 else ""
         line(f"  {shown:<{_LABEL - 2}}{one}", label=shown)
+
+
+def paragraph(text: str) -> None:
+    """Sentences that wrap, a little to the right."""
+    for one in _wrapped(text.split(), 0):
+        line(f"   {one}")
 
 
 def typed(label: str, command: str) -> None:

@@ -15,6 +15,11 @@ from queryveil.files import interruptions, output
 from queryveil.show.cli import console, inspect, options, publish
 
 _TOP = 10
+_SHOWN = 5
+_OPENING = (
+    "A search log is a list of everything that people typed into a search box. It is worth publishing, and it gives "
+    "people away. This demo shows both, with people who do not exist."
+)
 _KNOWN = 3
 """Queries that the demo's attacker knows of a person."""
 _MEASURES = (f"coverage@{_TOP}", "released-share")
@@ -55,87 +60,129 @@ def _made(out: Path) -> Iterator[None]:
 
 
 def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
-    say = (lambda text="": None) if as_json else console.line
-    say("1. A log that looks like a real one")
+    say = _nothing if as_json else _step
+    say("A search log, published without exposing anybody", _OPENING)
     with console.progress("generating") as progress:
         made = qv.generate(out / "log.tsv.gz", settings, progress=progress)
+    planted = sum(made.secrets.values())
     say(
-        f"  {made.path}: {made.rows:,} rows, {made.users:,} users, with {sum(made.secrets.values())} planted secrets"
+        "1. A log",
+        f"We make one up: {made.rows:,} searches and clicks of {made.users:,} people, with a number in place of each "
+        f"name. {planted:,} of the searches are secrets that one person typed, such as a card number.",
     )
-    say()
-    say("2. Its risk   (queryveil inspect)")
     log = qv.read(made.path)
     found, proposal = qv.inspect(log), qv.propose(log)
-    if not as_json:
-        inspect.show(found, proposal, str(made.path))
-    say()
-    say("3. A private release   (queryveil publish)")
+    say("2. How exposed these people are", _exposed(found))
+    stages: list[tuple[str, str]] = []
     method = qv.Zealous(epsilon=2, delta=proposal.delta, max_items=1)
-    told = None if as_json else console.labelled
-    release = qv.publish(log, method, items="queries", out=out / "release", told=told)
-    if not as_json:
-        publish.show(release)
-    say()
-    top = release.tables["items"].slice(0, _TOP).to_pylist()
-    say(f"4. The {len(top)} most frequent of {release.released['items']:,} published queries")
-    if not as_json:
-        console.table(
-            [("query", "users, with noise"), *((row["query"], f"{row['count']:,}") for row in top)],
-            right=(1,),
-        )
-    say()
-    checked = qv.verify(out / "release")
-    passed = sum(check.passed for check in checked.checks)
-    say(
-        f"5. Verified: {passed} of {len(checked.checks)} checks passed   (queryveil release verify {out}/release)"
+    release = qv.publish(
+        log,
+        method,
+        items="queries",
+        out=out / "release",
+        told=lambda name, sentence: stages.append((name, sentence)),
     )
+    top = release.tables["items"].slice(0, _TOP).to_pylist()
+    say("3. What is published instead", _released(release))
+    if not as_json:
+        shown = [(f"    {row['query']}", f"about {row['count']:,} people") for row in top[:_SHOWN]]
+        console.table(shown, right=(1,))
+    checked = qv.verify(out / "release")
     secrets = _published_secrets(made.secrets_file, release)
-    say(f"6. Planted secrets in the release: {secrets} of {sum(made.secrets.values())}")
-    say()
-    say("7. Attacked by someone who knows 3 queries of a person   (queryveil attack linkage)")
     linkage = qv.LinkageAttack(known=(_KNOWN,), trials=500)
     attack = linkage.run(log, [release])
-    if not as_json:
-        _show_attack(attack)
+    say("4. Who can be found in it", _attacked(attack, secrets, planted))
+    say("5. What is promised", release.guarantee.plain_words())
     # Kept, and only then reported: the curator's page shows what was just seen.
     qv.keep_attack(release, linkage, attack)
     private = qv.write_curator_report(out / "release", log, metrics=("coverage", "released-share"))
-    say()
-    say("8. What it is still good for   (queryveil evaluate)")
     worth = qv.evaluate(log, release, _MEASURES)
-    for name, figure in worth.figures.items():
-        value = "none" if figure.value is None else f"{figure.value:.3g}"
-        say(f"  {value:>8} {figure.unit:<8} {name}: {figure.help}")
-    say()
+    say("6. What it is still good for", _useful(worth))
     say(
-        f"  Read {out}/release/report.html and {out}/release/DATASHEET.md; {out}/release.private is for the curator."
+        "Look at it",
+        f"Open {out}/release/report.html: it is what everybody may see. {private} is for you alone.",
     )
-    say(f"  The curator's report, with coverage, the log's own counts and the attack: {private}")
-    if as_json:
-        console.as_json(
-            {
-                "log": str(made.path),
-                "inspect": found.as_dict(),
-                "release": str(release.path),
-                "guarantee": release.guarantee.as_dict(),
-                "released": release.released,
-                "top": top,
-                "verified": checked.passed,
-                "curator_report": str(private),
-                "secrets_published": secrets,
-                "attack": attack.as_dict(),
-                "evaluate": worth.measures,
-            }
-        )
+    if not as_json:
+        _figures(found, proposal, made.path, stages, release, checked)
+        return
+    console.as_json(
+        {
+            "log": str(made.path),
+            "inspect": found.as_dict(),
+            "release": str(release.path),
+            "guarantee": release.guarantee.as_dict(),
+            "released": release.released,
+            "top": top,
+            "verified": checked.passed,
+            "curator_report": str(private),
+            "secrets_published": secrets,
+            "attack": attack.as_dict(),
+            "evaluate": worth.measures,
+        }
+    )
 
 
-def _show_attack(attack: qv.AttackResult) -> None:
-    log, release = attack.figures["results"]
-    console.line(
-        f"  in the log       finds {100 * log['success']:.0f} % of users, whatever stands for their names; "
-        f"{100 * log['control']:.0f} % wrongly if they are not in it"
+def _step(title: str, text: str) -> None:
+    console.line()
+    console.title(title)
+    console.paragraph(text)
+
+
+def _nothing(_: str, __: str) -> None:
+    """What is said under `--json`."""
+
+
+def _exposed(found: qv.Inspection) -> str:
+    share = found.uniqueness[str(_KNOWN)]
+    return (
+        f"The numbers do not hide anybody. Whoever knows {_KNOWN} things that a person searched for can point at that "
+        f"person in {100 * share:.0f} of 100 cases, and then read everything else the person searched for."
     )
-    console.line(f"  in the release   finds {100 * release['success']:.0f} %: {release['why']}")
+
+
+def _released(release: qv.Release) -> str:
+    least = release.plan.calibration["second_threshold"]
+    many = release.released["items"]
+    return (
+        f"We take one search of each person, publish those that more than about {least:,} people have in common, and "
+        f"change every count a little at random. {many:,} searches are left. The most frequent ones:"
+    )
+
+
+def _attacked(attack: qv.AttackResult, secrets: int, planted: int) -> str:
+    _, release = attack.figures["results"]
+    return (
+        f"{secrets:,} of the {planted:,} secrets are in the release. Whoever knows {_KNOWN} things that a person "
+        f"searched for finds that person in {100 * release['success']:.0f} of 100 cases now, because {release['why']}."
+    )
+
+
+def _useful(worth: qv.Evaluation) -> str:
+    share = worth.figures[f"coverage@{_TOP}"].value or 0
+    return f"Of the {_TOP} most frequent searches of the log, the release has {share * _TOP:.0f}."
+
+
+def _figures(
+    found: qv.Inspection,
+    proposal: qv.Proposal,
+    log: Path,
+    stages: list[tuple[str, str]],
+    release: qv.Release,
+    checked: qv.Verification,
+) -> None:
+    """The same in figures, as the commands say it."""
+    console.line()
+    console.line(f"The same in figures. queryveil inspect {log}")
+    inspect.show(found, proposal, str(log))
+    console.line()
+    console.line("queryveil publish zealous")
+    for name, sentence in stages:
+        console.labelled(name, sentence)
+    publish.show(release)
+    console.line()
+    passed = sum(check.passed for check in checked.checks)
+    console.line(f"queryveil release verify {release.path}")
+    console.labelled("ok" if checked.passed else "FAILED", f"{passed} of {len(checked.checks)} checks passed")
 
 
 def _published_secrets(listing: Path, release: qv.Release) -> int:
