@@ -10,7 +10,7 @@ The names below follow the data: read a log, look at its risk, plan a release, p
     method.plan().guarantee                                      # known before any data is read
     release = qv.publish(log, method, items="queries")           # release
     release.guarantee, release.tables["items"], release.save("out/")
-    qv.verify("out/").passed                                     # judge
+    qv.verify("out/").passes                                     # judge
 """
 
 from __future__ import annotations

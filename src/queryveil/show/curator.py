@@ -274,7 +274,7 @@ def _utility(curated: Curated) -> list[str]:
 
 def _attacks(curated: Curated) -> list[str]:
     if not curated.attacks:
-        said = "No attack is kept for this release. Run one with queryveil attack NAME ... --keep."
+        said = "No attack is kept for this release. Run one with queryveil attack NAME ... --save."
         return [page.paragraphs([said])]
     body: list[str] = []
     for one in curated.attacks:

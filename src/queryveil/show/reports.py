@@ -54,7 +54,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
     output.new_file(file)
     loaded = load(source)
     checked = verify(source)
-    if not checked.passed:
+    if not checked.passes:
         raise CheckFailed(
             f"the release fails {len(checked.failed)} of its checks, so that no report on it would be true",
             f"see what is wrong with queryveil release verify {release}",
@@ -131,9 +131,9 @@ def keep_attack(release: Release | str | Path, attack: Attack, result: AttackRes
 def export_csv(release: Release | str | Path, out: str | Path) -> list[Path]:
     """Write the tables of a release as CSV files, safe to open in a spreadsheet, into a new folder."""
     target = Path(out)
-    output.new_folder(target, "--csv")
+    output.new_folder(target)
     loaded = release if isinstance(release, Release) else load(release)
-    with output.disk_errors(target, "--csv"), appearing.claimed(target, option="--csv") as claims:
+    with output.disk_errors(target), appearing.claimed(target) as claims:
         (claim,) = claims
         claim.content.mkdir()
         for name, table in loaded.tables.items():

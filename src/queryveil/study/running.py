@@ -44,8 +44,13 @@ class Comparison:
         return writing.arrow(self.study, self.findings)
 
     @property
+    def passes(self) -> bool:
+        return all(check.passes for check in self.checks)
+
+    @property
     def passed(self) -> bool:
-        return all(check.passed for check in self.checks)
+        """The former name of `passes`."""
+        return self.passes
 
     @property
     def figures(self) -> list[Path]:
@@ -57,7 +62,7 @@ class Comparison:
             "out": str(self.path) if self.path else None,
             "rows": len(self.findings),
             "checks": [check.as_dict() for check in self.checks],
-            "passes": self.passed,
+            "passes": self.passes,
             "figures": [str(file) for file in self.figures],
             "resumed": self.resumed,
             "left": str(self.left) if self.left else None,

@@ -84,7 +84,7 @@ def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[
         ]
     body += ["<h2>Expected shapes</h2>", "<table><tbody>"]
     body += [
-        f"<tr><td>{'pass' if check.passed else 'FAIL'}</td><td>{_e(check.name)}</td><td>{_e(check.detail)}</td></tr>"
+        f"<tr><td>{'pass' if check.passes else 'FAIL'}</td><td>{_e(check.name)}</td><td>{_e(check.detail)}</td></tr>"
         for check in checks
     ]
     body += ["</tbody></table>", "<h2>What varied</h2>", "<table><tbody>"]

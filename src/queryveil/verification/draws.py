@@ -38,7 +38,7 @@ def checks(manifest: Manifest) -> list[Check]:
     if not draws and guarantee.get("kind") not in _PRIVATE:
         return []
     made = [judge("draws", "every draw of noise is declared in full", lambda: _formed(manifest))]
-    if not made[0].passed:
+    if not made[0].passes:
         return made
     nothing = "what is taken from the log as it is has no guarantee, and nothing is promised"
     within = "epsilon and delta, computed anew from noise and thresholds, are within the guarantee"

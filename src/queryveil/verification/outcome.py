@@ -19,11 +19,16 @@ class Check:
     """One question about a release or about results, and its answer."""
 
     name: str
-    passed: bool
+    passes: bool
     detail: str
 
+    @property
+    def passed(self) -> bool:
+        """The former name of `passes`."""
+        return self.passes
+
     def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "passes": self.passed, "detail": self.detail}
+        return {"name": self.name, "passes": self.passes, "detail": self.detail}
 
 
 @dataclass(frozen=True)
@@ -36,17 +41,22 @@ class Verification:
     """What no check can see, and why: a name, a colon and a sentence."""
 
     @property
+    def passes(self) -> bool:
+        return bool(self.checks) and all(check.passes for check in self.checks)
+
+    @property
     def passed(self) -> bool:
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        """The former name of `passes`."""
+        return self.passes
 
     @property
     def failed(self) -> tuple[Check, ...]:
-        return tuple(check for check in self.checks if not check.passed)
+        return tuple(check for check in self.checks if not check.passes)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "release": str(self.path),
-            "passes": self.passed,
+            "passes": self.passes,
             "checks": [check.as_dict() for check in self.checks],
             "not_checked": list(self.not_checked),
         }

@@ -208,6 +208,43 @@ def test_verify_names_every_check() -> None:
     assert all(f"ok        {check['name']}: " in said for check in found["checks"])
 
 
+def test_verify_ends_with_a_verdict_and_what_it_cannot_see() -> None:
+    done("publish", "log.tsv", *ZEALOUS, "--out", "out")
+    found = document("release", "verify", "out")
+    checks, verdict, rest = done("release", "verify", "out").out.split("\n\n")
+    assert checks.count("  ok  ") == len(found["checks"])
+    assert verdict.startswith(f"  ok        Verdict: all {len(found['checks'])} checks passed.")
+    assert rest.splitlines()[0] == "  What cannot be checked from a release, whatever the verdict:"
+    assert rest.count("unchecked ") == len(found["not_checked"]) > 0
+    Path("out/DATASHEET.md").write_text("changed")
+    changed = command("release", "verify", "out")
+    assert changed.code == 1 and "FAILED    Verdict: " in changed.out
+    assert "not what it says it is" in " ".join(changed.out.split())
+    assert changed.out.index("FAILED    Verdict: ") < changed.out.index("What cannot be checked")
+
+
+@pytest.mark.parametrize(("old", "new"), [("--csv", "--out"), ("--out", "--out")])
+def test_tables_are_exported_under_the_old_and_the_new_name(old: str, new: str) -> None:
+    done("publish", "log.tsv", "--method", "k-query", "--k", "5", "--out", "out")
+    assert document("release", "export", "out", old, "tables")["files"] == ["tables/log.csv"]
+    again = command("release", "export", "out", old, "tables")
+    assert again.code == 2 and f"choose another {new}" in again.err
+
+
+def test_result_lists_are_written_under_the_old_and_the_new_name() -> None:
+    small = ["--users", "20", "--rows", "200"]
+    done("generate", "one.tsv", *small, "--results", "one-lists.tsv")
+    done("generate", "two.tsv", *small, "--results-out", "two-lists.tsv")
+    assert Path("one-lists.tsv").read_bytes() == Path("two-lists.tsv").read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--keep", "--save"])
+def test_an_attack_is_saved_under_the_old_and_the_new_name(option: str) -> None:
+    done("publish", "log.tsv", "--method", "k-query", "--k", "5", "--out", "out")
+    found = document("attack", "linkage", "log.tsv", "out", "--trials", "5", "--known", "1", option)
+    assert len(found["saved"]) == 1 and Path(found["saved"][0]).exists()
+
+
 # -- ledger --------------------------------------------------------------------------------------------------
 
 

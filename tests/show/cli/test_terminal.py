@@ -45,14 +45,14 @@ def screen(text: str) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
-def on_a_terminal(script: str) -> str:
+def on_a_terminal(script: str, **environment: str) -> str:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | environment,
     )
     os.close(theirs)
     seen = b""
@@ -81,3 +81,51 @@ def test_the_terminal_above_shows_debris() -> None:
     """The same without care: a line that is printed into a sign of life."""
     assert screen("* counting  read  2,015,000 rows\r\n") != ["  read  2,015,000 rows", ""]
     assert screen("counting\r\x1b[2Kread\r\n") == ["read", ""]
+
+
+# -- colours -------------------------------------------------------------------------------------------------
+
+COLOURED = """
+from queryveil.show.cli import console
+console.labelled("ok", "all is well")
+console.labelled("FAILED", "something is not ok")
+console.labelled("Warning", "look twice")
+console.labelled("read", "3 rows")
+console.warn("careful", "look")
+"""
+PLAIN = [
+    "  ok        all is well",
+    "  FAILED    something is not ok",
+    "  Warning   look twice",
+    "  read      3 rows",
+    "Warning: careful; look.",
+]
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.replace("\r", "").split("\n") if line]
+
+
+def test_colours_say_nothing_that_words_do_not() -> None:
+    seen = lines(on_a_terminal(COLOURED))
+    green, red, yellow = "\x1b[32m", "\x1b[31m", "\x1b[33m"
+    assert [
+        colour in line for colour, line in zip((green, red, yellow, "\x1b", yellow), seen, strict=True)
+    ] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in seen] == PLAIN
+
+
+@pytest.mark.parametrize("without", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_who_wants_no_colour_gets_none(without: dict[str, str]) -> None:
+    assert lines(on_a_terminal(COLOURED, **without)) == PLAIN
+
+
+def test_what_is_no_terminal_gets_no_colour() -> None:
+    done = subprocess.run([sys.executable, "-c", COLOURED], capture_output=True, text=True, check=True)
+    assert lines(done.stdout + done.stderr) == PLAIN

@@ -10,20 +10,25 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil.show.cli import console, options, releases
-from queryveil.show.cli.help import App
+from queryveil.parameters import OUTPUT
+from queryveil.show.cli import console, help, options, releases
 
 _LOGS = ("log", "log-or-release")
 _RELEASES = ("release", "log-or-release")
 _Apart = dict[Path, Path | None]
 """Private folders that are not beside their releases."""
-Keep = Annotated[
-    bool, typer.Option("--keep", help="Keep the result in the private folder of each release that is named.")
+Save = Annotated[
+    bool,
+    typer.Option(
+        "--save",
+        rich_help_panel=OUTPUT,
+        help="save the result in the private folder of each release that is named",
+    ),
 ]
 
 
 def add_to(app: typer.Typer) -> None:
-    attacks = App(help="Attack a release or a log, beside a control.", no_args_is_help=True)
+    attacks = help.App(help="Attack a release or a log, beside a control.", no_args_is_help=True)
 
     @attacks.callback()
     def group() -> None:
@@ -33,18 +38,21 @@ def add_to(app: typer.Typer) -> None:
         made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
         if any(one.kind in _LOGS for one in cls.inputs):
             made += options.reading_parameters()
-        if any(one.kind in _RELEASES for one in cls.inputs):
-            made.append(
-                inspect.Parameter("keep_it", inspect.Parameter.KEYWORD_ONLY, annotation=Keep, default=False)
-            )
-            made += options.own_parameters([("private", releases.Private, None)])
+        if _takes_releases(cls):
+            made += options.own_parameters([("save", Save, False), ("private", releases.Private, None)])
         made.append(
             inspect.Parameter(
                 "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
             )
         )
-        attacks.command(name, help=cls.__doc__)(options.with_signature(_attacker(cls), made))
+        command = options.with_signature(_attacker(cls), made)
+        old = options.former_flags([cls]) | ({"--keep": "--save"} if _takes_releases(cls) else {})
+        attacks.command(name, help=cls.__doc__)(help.former(old)(command))
     app.add_typer(attacks, name="attack")
+
+
+def _takes_releases(cls: type[qv.Attack]) -> bool:
+    return any(one.kind in _RELEASES for one in cls.inputs)
 
 
 def _parameter(one: qv.AttackInput) -> inspect.Parameter:
@@ -66,7 +74,7 @@ def _parameter(one: qv.AttackInput) -> inspect.Parameter:
 
 def _attacker(cls: type[qv.Attack]) -> Any:
     def attack(**given: Any) -> None:
-        as_json, keep = given.pop("as_json"), given.pop("keep_it", False)
+        as_json, keep = given.pop("as_json"), given.pop("save", False)
         private = given.pop("private", None)
         how = options.reading(given) if any(one.kind in _LOGS for one in cls.inputs) else {}
         made = cls(**options.given(cls, given))
@@ -84,11 +92,11 @@ def _attacker(cls: type[qv.Attack]) -> Any:
             found = made.run(*inputs, progress=progress)
         kept = [str(qv.keep_attack(one, made, found)) for one in beside]
         if as_json:
-            console.as_json(found.as_dict() | ({"kept": kept} if keep else {}))
+            console.as_json(found.as_dict() | ({"saved": kept, "kept": kept} if keep else {}))
         else:
             show(cls, found)
             for one, file in zip(beside, kept, strict=True):
-                console.labelled("Kept", file)
+                console.labelled("Saved", file)
                 console.typed(
                     "Next", shlex.join(["queryveil", "report", str(one.path), "--curator", "--log", "LOG"])
                 )
@@ -100,7 +108,7 @@ def _beside(inputs: list[Any]) -> list[qv.Release]:
     """The releases that were named, beside which a result can be kept."""
     named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
     if not named:
-        raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --keep away")
+        raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --save away")
     return named
 
 

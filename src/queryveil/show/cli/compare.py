@@ -153,7 +153,7 @@ def show(made: qv.Comparison) -> None:
     console.labelled("paper", made.study.paper)
     console.line()
     for check in made.checks:
-        console.labelled("pass" if check.passed else "FAIL", f"{check.name}: {check.detail}")
+        console.labelled("pass" if check.passes else "FAIL", f"{check.name}: {check.detail}")
     console.line()
     if made.resumed:
         console.labelled("resumed", f"{made.resumed:,} cells had been finished before")

@@ -113,7 +113,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
             "guarantee": release.guarantee.as_dict(),
             "released": release.released,
             "top": top,
-            "verified": checked.passed,
+            "verified": checked.passes,
             "curator_report": str(private),
             "secrets_published": secrets,
             "attack": attack.as_dict(),
@@ -180,9 +180,9 @@ def _figures(
         console.labelled(name, sentence)
     publish.show(release)
     console.line()
-    passed = sum(check.passed for check in checked.checks)
+    passed = sum(check.passes for check in checked.checks)
     console.line(f"queryveil release verify {release.path}")
-    console.labelled("ok" if checked.passed else "FAILED", f"{passed} of {len(checked.checks)} checks passed")
+    console.labelled("ok" if checked.passes else "FAILED", f"{passed} of {len(checked.checks)} checks passed")
 
 
 def _published_secrets(listing: Path, release: qv.Release) -> int:

@@ -12,10 +12,11 @@ import typer
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.show.cli import console, options
+from queryveil.show.cli.help import former
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("generate")(generate)
+    app.command("generate")(former({"--results": "--results-out"})(generate))
 
 
 def generate(
@@ -49,8 +50,8 @@ def generate(
     format: Annotated[
         str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")
     ] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="Also write the public result lists to this file.")
+    results_out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the public result lists to this file.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -76,10 +77,10 @@ def generate(
     }
     settings = dataclasses.replace(qv.SETTINGS[setting], **changes) if setting else qv.LogSettings(**changes)
     with contextlib.ExitStack() as undo:
-        if results is not None:
-            write_results(results, settings)
+        if results_out is not None:
+            write_results(results_out, settings)
             # The lists without their log would be half of what was asked for.
-            undo.callback(results.unlink, missing_ok=True)
+            undo.callback(results_out.unlink, missing_ok=True)
         with console.progress("generating") as progress:
             made = qv.generate(out, settings, format=format, progress=progress)
         undo.pop_all()

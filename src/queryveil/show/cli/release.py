@@ -10,7 +10,7 @@ import typer
 import queryveil as qv
 from queryveil.files import output
 from queryveil.show.cli import console, options, releases
-from queryveil.show.cli.help import App
+from queryveil.show.cli.help import App, former
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
 
     commands.command("verify")(verify)
     commands.command("sign")(sign)
-    commands.command("export")(export)
+    commands.command("export")(former({"--csv": "--out"})(export))
     app.add_typer(commands, name="release")
 
 
@@ -42,16 +42,33 @@ def verify(
     if as_json:
         console.as_json(found.as_dict())
     else:
-        for check in found.checks:
-            console.labelled("ok" if check.passed else "FAILED", f"{check.name}: {check.detail}")
-        for what in found.not_checked:
-            console.labelled("unchecked", what)
-    failed = [check.name for check in found.checks if not check.passed]
+        _show(found)
+    failed = [check.name for check in found.failed]
     if failed:
         raise qv.CheckFailed(
             f"the release fails {len(failed)} of {len(found.checks)} checks: {', '.join(failed)}",
             "do not rely on it; ask its publisher",
         )
+
+
+def _show(found: qv.Verification) -> None:
+    """Every check, the verdict, and what no check can see."""
+    for check in found.checks:
+        console.labelled("ok" if check.passes else "FAILED", f"{check.name}: {check.detail}")
+    console.line()
+    many = len(found.checks)
+    if found.passes:
+        console.labelled("ok", f"Verdict: all {many} checks passed. The release is what it says it is.")
+    else:
+        console.labelled(
+            "FAILED",
+            f"Verdict: {len(found.failed)} of {many} checks failed. The release is not what it says it is.",
+        )
+    if found.not_checked:
+        console.line()
+        console.line("  What cannot be checked from a release, whatever the verdict:")
+    for what in found.not_checked:
+        console.labelled("unchecked", what)
 
 
 def sign(
@@ -75,12 +92,12 @@ def sign(
 
 def export(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
-    csv: Annotated[Path, typer.Option("--csv", metavar="OUT", help="New folder for one CSV file per table.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder for one CSV file per table.")],
     as_json: options.Json = False,
 ) -> None:
     """Write the tables of a release as CSV that a spreadsheet opens without running any of it."""
-    output.new_folder(csv, "--csv")
-    files = [str(file) for file in qv.export_csv(releases.load(release), csv)]
+    output.new_folder(out)
+    files = [str(file) for file in qv.export_csv(releases.load(release), out)]
     if as_json:
         console.as_json({"release": str(release), "files": files})
         return

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
+from queryveil.parameters import OUTPUT
 from queryveil.show.cli import console
 
 Private = Annotated[
@@ -15,7 +16,8 @@ Private = Annotated[
     typer.Option(
         "--private",
         metavar="DIR",
-        help="The private folder of each release, in their order, if not beside it.",
+        rich_help_panel=OUTPUT,
+        help="the private folder of each release, in their order, if not beside it",
     ),
 ]
 

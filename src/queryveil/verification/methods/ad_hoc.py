@@ -50,7 +50,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         *manifest_checks(manifest, _promised(parameters, steps)),
         columns_check(_columns(steps), set(manifest.section("tables")), opened),
     ]
-    judgeable = all(check.passed for check in made if check.name in {"parameters", "columns"})
+    judgeable = all(check.passes for check in made if check.name in {"parameters", "columns"})
     if not judgeable or not set(_columns(steps)) <= set(opened):
         return made
     log = opened["log"].table

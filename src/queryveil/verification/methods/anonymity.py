@@ -184,4 +184,4 @@ def _begin(
 
 def _all_passed(made: list[Check], opened: Mapping[str, Opened], table: str) -> bool:
     """Whether parameters and columns are such that the rows can be judged."""
-    return table in opened and all(check.passed for check in made if check.name in {"parameters", "columns"})
+    return table in opened and all(check.passes for check in made if check.name in {"parameters", "columns"})

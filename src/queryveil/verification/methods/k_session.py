@@ -40,7 +40,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         *manifest_checks(manifest, _PROMISED),
         columns_check({"transactions": COLUMNS}, set(manifest.section("tables")), opened),
     ]
-    judgeable = all(check.passed for check in made if check.name in {"parameters", "columns"})
+    judgeable = all(check.passes for check in made if check.name in {"parameters", "columns"})
     if not judgeable or "transactions" not in opened:
         return made
     table, k = opened["transactions"].table, manifest.section("parameters")["k"]

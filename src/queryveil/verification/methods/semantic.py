@@ -236,7 +236,7 @@ def _row_checks(
     manifest: Manifest, opened: Mapping[str, Opened], before: list[Check], most: int | None, *, padded: bool
 ) -> list[Check]:
     """What depends on figures or tables that another check has found wrong is left out, not passed."""
-    judgeable = all(check.passed for check in before if check.name in {"parameters", "columns"})
+    judgeable = all(check.passes for check in before if check.name in {"parameters", "columns"})
     if not judgeable or "log" not in opened:
         return []
     table = opened["log"].table

@@ -76,7 +76,7 @@ def _checks(
         *manifest_checks(manifest, promised),
         columns_check({"transactions": COLUMNS}, set(manifest.section("tables")), opened),
     ]
-    judgeable = all(check.passed for check in made if check.name in {"parameters", "columns"})
+    judgeable = all(check.passes for check in made if check.name in {"parameters", "columns"})
     if not judgeable or "transactions" not in opened:
         return made
     whose = ONE_ROW_PER_USER if parameters["transactions"] == "users" else USERS_NOT_SEEN
