@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import inspect
 import json
 import math
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +17,17 @@ import pytest
 
 import queryveil as qv
 from queryveil.parameters import parameters
+from queryveil.privacy.declarations import COUNTS, LINKS, TEXTS
 from queryveil.privacy.guarantee import PRIVATE_KINDS
-
-EXAMPLES: dict[str, dict[str, Any]] = {
-    "zealous": {"epsilon": 4, "delta": 0.1, "max_items": 3},
-    "click-graph": {"epsilon": 4, "delta": 0.1, "max_queries": 3},
-    "k-query": {"k": 3},
-    "k-session": {"k": 3},
-    "k-keyword": {"k": 3},
-    "token-hash": {},
-    "ad-hoc": {"steps": ("scrub", "drop-infrequent", "hash-users"), "min_users": 2},
-    "clump": {"k": 5},
-    "partition": {"k": 5},
-    "semantic": {"epsilon": 4},
-    "profile-histogram": {"epsilon": 4, "max_queries": 3, "domain": "disease"},
-}
-"""Working parameters of each mechanism; a new mechanism adds a line."""
+from queryveil.privacy.statements import QUESTIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(params=list(qv.MECHANISMS))
 def method(request: pytest.FixtureRequest) -> qv.Mechanism:
-    return qv.MECHANISMS[request.param](**EXAMPLES[request.param])
-
-
-def test_every_mechanism_has_an_example() -> None:
-    assert set(EXAMPLES) == set(qv.MECHANISMS)
+    cls = qv.MECHANISMS[request.param]
+    return cls(**cls.example)
 
 
 def test_it_is_a_frozen_value(method: qv.Mechanism) -> None:
@@ -89,6 +77,81 @@ def test_it_publishes_a_folder_that_verifies(method: qv.Mechanism, generated: Pa
         if "count" not in table.column_names:  # rows of a log may repeat
             continue
         assert table.num_rows == len({tuple(row.values()) for row in table.to_pylist()})
+
+
+def test_it_says_what_it_holds_and_how_it_was_made(method: qv.Mechanism) -> None:
+    plan = method.plan(users=1_000)
+    assert len(plan.what) > 20 and not plan.what.endswith(".")
+    assert len(plan.how) > 40 and plan.how.endswith(".")
+
+
+def test_every_figure_of_the_calibration_has_a_label(method: qv.Mechanism) -> None:
+    """Terminals show labelled figures only; what is beside them is nested, or a text."""
+    plan = method.plan(users=1_000)
+    numbers = {name for name, value in plan.calibration.items() if isinstance(value, int | float)}
+    assert numbers <= set(plan.labels) | {"epsilon", "delta"}
+
+
+def test_every_table_says_what_a_row_is(method: qv.Mechanism) -> None:
+    plan = method.plan(users=1_000)
+    assert plan.tables and len({one.name for one in plan.tables}) == len(plan.tables)
+    for table in plan.tables:
+        assert table.noun and table.row.endswith(".")
+        assert table.texts in TEXTS and table.links in LINKS and table.counts in COUNTS
+        assert all(column.help for column in table.columns), table.name
+        assert {*table.unique, *table.order, *(name for name, _ in table.inside)} <= set(table.names)
+        assert table.column("count") is None or table.counts
+
+
+def test_a_private_guarantee_is_paid_for_by_declared_draws(method: qv.Mechanism) -> None:
+    plan = method.plan(users=1_000)
+    if plan.guarantee.kind not in PRIVATE_KINDS:
+        return
+    assert plan.draws and {draw.table for draw in plan.draws} <= {table.name for table in plan.tables}
+    assert sum(draw.epsilon or 0 for draw in plan.draws) == pytest.approx(plan.guarantee.epsilon)
+    assert all(draw.neighbours == plan.guarantee.neighbours for draw in plan.draws)
+
+
+def test_statements_have_codes(method: qv.Mechanism) -> None:
+    plan = method.plan(users=1_000)
+    said = (*plan.guarantee.assumptions, *plan.guarantee.caveats, *plan.assessment)
+    assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one.code) and one.sentence for one in said)
+    answered = [one.code for one in plan.assessment if one.code in QUESTIONS]
+    assert answered in ([], list(QUESTIONS))
+
+
+def test_it_tells_its_stages(method: qv.Mechanism, generated: Path) -> None:
+    told: list[str] = []
+    qv.publish(qv.read(generated), method, i_understand=True, told=lambda stage, _: told.append(stage))
+    assert told[0] == "read" and len(set(told)) > 1
+
+
+def test_it_is_saved_and_loaded_as_it_is(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:
+    release = qv.publish(qv.read(generated), method, out=tmp_path / "first", i_understand=True)
+    loaded = qv.load(tmp_path / "first")
+    assert loaded.tables == release.tables and loaded.guarantee == release.guarantee
+    loaded.save(tmp_path / "again")
+    for file in (tmp_path / "first").iterdir():
+        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_its_page_has_a_title_and_a_caption_for_every_table(
+    method: qv.Mechanism, generated: Path, tmp_path: Path
+) -> None:
+    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
+    page = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    assert f"<h1>{release.plan.what}</h1>" in page
+    assert all(table.row in page for table in release.plan.tables)
+
+
+def test_the_reference_page_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCS.parent / "scripts" / "reference.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_it_has_a_proof_page(method: qv.Mechanism) -> None:

@@ -170,7 +170,7 @@ class Guarantee:
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             caveats=tuple(dict.fromkeys(self.caveats + other.caveats)),
             delta_too_large=self.delta_too_large or other.delta_too_large,
-            implies=self.approximate() + other.approximate() if kind == PROBABILISTIC else None,
+            implies=(self.approximate() + other.approximate()).bare if kind == PROBABILISTIC else None,
             parts=(self.parts or (self,)) + (other.parts or (other,)),
         )
 
@@ -202,6 +202,17 @@ class Guarantee:
     def exposing(self) -> bool:
         """Whether delta alone permits so much that epsilon says nothing."""
         return self.private and (self.delta_too_large or strength.voids(self.delta))
+
+    @property
+    def bare(self) -> Guarantee:
+        """The promise without its words: what stands beside another that has them."""
+        return Guarantee(
+            kind=self.kind,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            unit=self.unit,
+            neighbours=self.neighbours,
+        )
 
     def approximate(self) -> Guarantee:
         """The approximate guarantee that this one implies; it survives any further processing."""

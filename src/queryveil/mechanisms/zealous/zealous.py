@@ -286,7 +286,9 @@ class Zealous:
             kind=PROBABILISTIC,
             epsilon=epsilon,
             delta=self.delta if asked else setting.delta_probabilistic(users),
-            implies=dataclasses.replace(approximate, epsilon=min(approximate.epsilon or 0, epsilon or 0)),
+            implies=dataclasses.replace(
+                approximate.bare, epsilon=min(approximate.epsilon or 0, epsilon or 0)
+            ),
             caveats=(*caveats, words.OF_PROCESSING),
             **common,
         )

@@ -1,0 +1,132 @@
+"""The guide's promise: a mechanism costs one file, one line and one proof page, and everything else follows.
+
+The mechanism is made from the guide's own blocks, in a copy of the repository, and used as a stranger would use it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "how-to" / "add-a-mechanism-or-reader.md"
+MODULE = Path("src/queryveil/mechanisms/common_queries.py")
+REGISTRY = Path("src/queryveil/mechanisms/__init__.py")
+PROOF = Path("docs/proofs/common-queries.md")
+KEPT = ("src", "docs", "scripts", "tests", "pyproject.toml")
+
+
+def block(kind: str, text: str) -> str:
+    found = re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+    assert found, f"the guide has no block of {kind}"
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository, with the guide followed to the letter."""
+    place = tmp_path_factory.mktemp("copy")
+    for name in KEPT:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(
+                source, place / name, ignore=shutil.ignore_patterns("__pycache__", "evidence", "*.png")
+            )
+        else:
+            shutil.copy(source, place / name)
+    guide = GUIDE.read_text(encoding="utf-8").partition("## A reader")[0]
+    (place / MODULE).write_text(block("python", guide), encoding="utf-8")
+    (place / PROOF).write_text(block("markdown", guide), encoding="utf-8")
+    registry = (place / REGISTRY).read_text(encoding="utf-8")
+    start = registry.index("_HOMES = (\n") + len("_HOMES = (\n")
+    (place / REGISTRY).write_text(
+        registry[:start] + block("text", guide) + registry[start:], encoding="utf-8"
+    )
+    return place
+
+
+def run(copy: Path, *words: str, within: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=within or copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def queryveil(copy: Path, within: Path, *words: str) -> str:
+    done = run(copy, "-c", "from queryveil.show.cli import run; run()", *words, within=within)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_costs_one_file_one_line_and_one_proof_page(copy: Path) -> None:
+    added, lines = [], 0
+    for folder in ("src", "tests", "scripts", "docs"):
+        for file in (copy / folder).rglob("*"):
+            if not file.is_file() or "__pycache__" in file.parts:
+                continue
+            name = file.relative_to(copy)
+            if not (ROOT / name).is_file():
+                added.append(name)
+                continue
+            if name.suffix == ".py":
+                before, after = ((place / name).read_text(encoding="utf-8") for place in (ROOT, copy))
+                changed = difflib.ndiff(before.splitlines(), after.splitlines()) if before != after else ()
+                lines += sum(line[:2] in ("+ ", "- ") for line in changed)
+    proofs = [name for name in added if name.parts[:2] == ("docs", "proofs")]
+    files = [name for name in added if name not in proofs]
+    sys.stdout.write(f"touched: {len(files)} file, {lines} line, {len(proofs)} proof page\n")
+    assert (files, lines, proofs) == ([MODULE], 1, [PROOF])
+
+
+def test_it_is_planned_published_verified_evaluated_and_attacked(copy: Path, tmp_path: Path) -> None:
+    helped = queryveil(copy, tmp_path, "publish", "common-queries", "--help")
+    assert "--epsilon" in helped and "--delta" in helped and "--k " not in helped
+    assert "common-queries" in queryveil(copy, tmp_path, "publish", "--help")
+    plan = json.loads(
+        queryveil(copy, tmp_path, "plan", "common-queries", "--epsilon", "4", "--delta", "0.0005", "--json")
+    )
+    assert plan["guarantee"]["epsilon"] == 4 and plan["draws"][0]["above"] == plan["calibration"]["threshold"]
+    queryveil(copy, tmp_path, "generate", "log.parquet", "--users", "1500")
+    asked = ("--epsilon", "4", "--delta", "0.0005", "--out", "out")
+    queryveil(copy, tmp_path, "publish", "common-queries", "log.parquet", *asked)
+    assert "guarantee: epsilon and delta, computed anew" in " ".join(
+        queryveil(copy, tmp_path, "release", "verify", "out").split()
+    )
+    measured = json.loads(queryveil(copy, tmp_path, "evaluate", "log.parquet", "out", "--json"))
+    assert measured
+    attacked = queryveil(
+        copy,
+        tmp_path,
+        "attack",
+        "active",
+        "--methods",
+        "common-queries",
+        "--trials",
+        "50",
+        "--delta",
+        "0.0005",
+    )
+    assert "common-queries" in attacked
+
+
+def test_it_passes_the_contract_and_the_reference_page_has_it(copy: Path) -> None:
+    written = run(copy, "scripts/reference.py", "--write")
+    assert written.returncode == 0, written.stderr
+    assert "## `common-queries`" in (copy / "docs" / "reference" / "methods.md").read_text(encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "tests/contract/test_mechanisms.py")
+    done = run(copy, *words, "-k", "common-queries or reference_page")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout and "skipped" not in done.stdout
