@@ -19,7 +19,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     if not declared or set(declared) - set(opened):
         return []
     tables = {name: opened[name].table for name in declared}
-    above = _thresholds(manifest.content.get("draws") or ())
+    above = _thresholds(manifest.content.get("draws"))
     return [
         judge("thresholds", _good(above), lambda: _low(tables, declared, above)),
         judge("distinct", "what a table has once stands in it once", lambda: _twice(tables, declared)),
@@ -31,10 +31,15 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
 
 
 def _thresholds(draws: Any) -> dict[str, int | None]:
-    """By table the threshold that published counts are above: that of the last draw, whose noise they have."""
+    """By table the threshold that published counts are above: that of the last draw, whose noise they have.
+
+    What is no draw, or no threshold, is the finding of the checks of draws.
+    """
     found: dict[str, int | None] = {}
-    for draw in draws:
-        found[draw["table"]] = draw.get("above")
+    for draw in draws if isinstance(draws, list) else ():
+        if isinstance(draw, dict):
+            above = draw.get("above")
+            found[str(draw.get("table"))] = above if isinstance(above, int) else None
     return found
 
 
