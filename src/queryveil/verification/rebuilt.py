@@ -28,6 +28,8 @@ from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){2}")
+_DIGEST = re.compile(r"[0-9a-f]{16}|")
+"""Of words; the first releases have none."""
 _MOST_NAMED = 5
 _ALL_PEOPLE = 10**12
 """For so many any delta above a million millionth is too large."""
@@ -52,7 +54,7 @@ class Software:
     def of(cls, manifest: Manifest) -> Software:
         software = manifest.section("software")
         here = wording.software()["version"]
-        return cls(software.get("name"), software.get("version"), software.get("words"), here)
+        return cls(software.get("name"), software.get("version"), software.get("words", ""), here)
 
     @property
     def same(self) -> bool:
@@ -74,6 +76,8 @@ class Software:
             yield "the version of the software is not of the form 1.2.3"
         elif _numbers(self.stated) > _numbers(self.here):
             yield f"it was written by queryveil {self.stated}, and here is {self.here}: update queryveil to check it"
+        if not isinstance(self.words, str) or not _DIGEST.fullmatch(self.words):
+            yield "the words are not told by a digest of 16 digits"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
