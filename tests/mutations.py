@@ -115,8 +115,14 @@ def changed(content: dict[str, Any], at: tuple[str | int, ...]) -> dict[str, Any
     for name in at[:-1]:
         inner = inner[name]
     last: Any = at[-1]
-    inner[last] = "2001-01-01" if at == ("created",) else another(inner[last])
+    inner[last] = _FORMS[at] if at in _FORMS else another(inner[last])
     return copied
+
+
+REWORDED = "0123456789abcdef"
+"""A digest of words that are not those of this queryveil."""
+_FORMS: dict[tuple[str | int, ...], str] = {("created",): "2001-01-01", ("software", "words"): REWORDED}
+"""What is of a form that can be kept."""
 
 
 def write_again(release: Path, content: dict[str, Any], *, with_documents: bool) -> None:

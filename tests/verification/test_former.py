@@ -1,0 +1,111 @@
+"""Releases of format 1, as earlier versions wrote them, are read and checked like those of today."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import queryveil as qv
+from queryveil.verification.unchecked import TRACELESS
+from tests import mutations
+from tests.command import command
+
+DATA = Path(__file__).parents[1] / "data" / "format-1"
+NAMES = sorted(one.name for one in DATA.iterdir())
+
+
+def test_these_are_of_format_1() -> None:
+    assert len(NAMES) >= 11
+    for name in NAMES:
+        content = mutations.manifest_of(DATA / name)
+        assert content["format_version"] == 1 and "draws" not in content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_verifies(name: str) -> None:
+    result = qv.verify(DATA / name)
+    assert result.failed == ()
+    assert any(line.startswith("DATASHEET.md") for line in result.not_checked)
+    noisy = mutations.manifest_of(DATA / name)["guarantee"]["kind"].endswith("-dp")
+    made = {check.name for check in result.checks}
+    assert ({"draws", "guarantee"} <= made) == noisy
+    assert "declared" in made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_loads_with_the_declarations_of_its_parameters(name: str) -> None:
+    release, stated = qv.load(DATA / name), mutations.manifest_of(DATA / name)
+    assert release.plan.method == stated["method"] and release.created == stated["created"]
+    assert [one.name for one in release.plan.tables] == list(stated["tables"])
+    assert dict(release.plan.parameters) == stated["parameters"]
+    assert bool(release.plan.draws) == stated["guarantee"]["kind"].endswith("-dp")
+    sentences = [str(one) for one in release.guarantee.caveats]
+    assert sentences == stated["guarantee"]["caveats"]
+    assert all(one.code for one in (*release.guarantee.caveats, *release.guarantee.assumptions))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_saved_in_the_format_of_today(name: str, tmp_path: Path) -> None:
+    qv.load(DATA / name).save(tmp_path / "again")
+    content = mutations.manifest_of(tmp_path / "again")
+    assert content["format_version"] == 2
+    assert content["created"] == mutations.manifest_of(DATA / name)["created"]
+    assert qv.verify(tmp_path / "again").failed == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_can_be_reported_exported_and_attacked(name: str, tmp_path: Path) -> None:
+    release = shutil.copytree(DATA / name, tmp_path / "release")
+    for asked in (
+        f"report {release} --out {tmp_path / 'page.html'}",
+        f"release export {release} --csv {tmp_path / 'csv'}",
+        f"release verify {release}",
+    ):
+        done = command(*asked.split())
+        assert done.code == 0, (asked, done.err)
+
+
+@pytest.mark.parametrize("name", ["zealous", "click-graph", "k-query", "k-keyword"])
+def test_it_can_be_evaluated(name: str, tmp_path: Path) -> None:
+    release = shutil.copytree(DATA / name, tmp_path / "release")
+    log = mutations.log()
+    assert qv.evaluate(log, qv.load(release)) is not None
+
+
+def numbers(content: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Places of numbers, but for digests' sizes, which stand for files."""
+    for at in mutations.leaves(content):
+        inner: Any = content
+        for name in at:
+            inner = inner[name]
+        if isinstance(inner, int | float):
+            yield at
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fails_when_a_number_is_changed(name: str, tmp_path: Path) -> None:
+    content = mutations.manifest_of(DATA / name)
+    release = mutations.copied(DATA / name, tmp_path / "changed")
+    said = {("parameters", one) for one in TRACELESS.get(content["method"], ())}
+    survived = set()
+    for at in numbers(content):
+        mutations.write_again(release, mutations.changed(content, at), with_documents=False)
+        if qv.verify(release).passed:
+            survived.add(at)
+    assert survived <= said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_malformed_is_a_failed_check(name: str, tmp_path: Path) -> None:
+    content = mutations.manifest_of(DATA / name)
+    release = mutations.copied(DATA / name, tmp_path / "changed")
+    for section in ("parameters", "guarantee", "tables", "method"):
+        for junk in (None, [], "x", {}, 3):
+            mutations.write_again(release, content | {section: junk}, with_documents=False)
+            assert not qv.verify(release).passed, (section, junk)
+            with pytest.raises(qv.InputError):
+                qv.load(release)
