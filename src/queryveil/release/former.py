@@ -22,10 +22,16 @@ _ANSWER = re.compile(rf"({'|'.join(VERDICTS.values())})(?:[.] |, )(.*)", re.DOTA
 
 def upgraded(content: Mapping[str, Any], taxonomy: Path | None = None) -> dict[str, Any]:
     """A manifest of format 1 as one of format 2; its numbers and its sentences stay."""
-    plan = next(iter(planned.plans(content, taxonomy)), None)
-    if plan is None:
+    given = content["parameters"]
+    plans = list(planned.plans(content, taxonomy))
+    if not plans:
         raise InputError("the method does not take these parameters", "fetch the release again")
+    # What a plan fills in stands last: the order tells what was given.
+    in_order = (one for one in plans if [name for name in one.parameters if name in given] == list(given))
+    plan = next(in_order, plans[0])
     made = dict(content) | {"format_version": folder.FORMAT_VERSION}
+    # A parameter that was added since has the value that releases had before there was a choice.
+    made["parameters"] = {**plan.parameters, **given}
     made["guarantee"] = _guarantee(content["guarantee"], plan)
     made["draws"] = [one.as_dict() for one in plan.draws]
     declared = {one.name: one.as_dict() for one in plan.tables}
