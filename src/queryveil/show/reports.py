@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from queryveil.errors import CheckFailed, InputError, OutputError, UsageError
 from queryveil.files import appearing, folder, output, spreadsheet
 from queryveil.reading.log import SearchLog
+from queryveil.release import load as loading
 from queryveil.release.documents import public_page as public
 from queryveil.release.publish import Release, load, noted_facts
 from queryveil.show import curator
@@ -282,5 +283,5 @@ def _named(release: str | Path) -> Path:
 
 
 def _manifest(release: Path) -> dict[str, Any]:
-    manifest: dict[str, Any] = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
-    return manifest
+    """In the format of today, whichever it was written in."""
+    return loading.manifest(json.loads((release / folder.MANIFEST).read_text(encoding="utf-8")))
