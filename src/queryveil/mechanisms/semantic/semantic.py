@@ -179,13 +179,13 @@ class Semantic:
         # Where it is spread over all phrases of a user, figures are those of a user with one: others have less.
         each = self.per_phrase(1)
         shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
-        if not self.fixed:
-            return shown | {"drawn_for_phrases": 1}
         if any(not sampler.exponent(each) for sampler in choice.samplers):
             raise UsageError(
                 f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too little to draw with",
                 "raise --epsilon or lower --max-phrases",
             )
+        if not self.fixed:
+            return shown | {"drawn_for_phrases": 1}
         return shown | {"epsilon_per_phrase": float(each)}
 
     def _draw(self, promise: Guarantee, choice: Choice) -> Draw:
