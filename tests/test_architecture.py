@@ -124,13 +124,18 @@ def test_tests_stand_in_the_same_rooms() -> None:
 
 
 def test_the_verifier_computes_numbers_on_its_own() -> None:
-    """An error of the writer's is caught only by code that does not repeat it."""
+    """An error of the writer's is caught only by code that does not repeat it.
+
+    The writer is asked for its list of methods, to read an earlier format, to know whether a taxonomy is missing, and
+    to write again what is compared to the letter. Draws, rows, crowds and tables are judged without it.
+    """
+    home = SOURCE / "verification"
     asking = {
-        file.stem
-        for file in SOURCE.glob("verification/**/*.py")
+        file.relative_to(home).as_posix()
+        for file in home.rglob("*.py")
         if imported(file) - {"verification", "errors", "files", "language"}
     }
-    assert asking == {"planned", "rebuilt"}
+    assert asking == {"__init__.py", "manifest.py", "rebuilt.py", "unchecked.py", "methods/semantic.py"}
 
 
 def test_the_check_above_sees_a_wrong_arrow(tmp_path: Path) -> None:
@@ -167,3 +172,74 @@ def test_public_names_survive_imports_of_modules() -> None:
 def test_modules_stay_readable() -> None:
     long = {str(f.relative_to(SOURCE)): len(f.read_text().splitlines()) for f in FILES}
     assert {name: lines for name, lines in long.items() if lines > 420} == {}
+
+
+# -- nobody guesses what a release is from the name of its method --------------------------------------------
+
+CONSUMERS = ("release", "verification", "measure", "attack", "advice", "show", "synthetic", "charts")
+"""Rooms that read releases. Studies choose methods as the series of an experiment, and may name them."""
+
+
+def _is_method(node: ast.expr) -> bool:
+    """`method`, `X.method`, `X["method"]` or `X.get("method")`, also inside a call such as str()."""
+    if isinstance(node, ast.Name):
+        return node.id == "method"
+    if isinstance(node, ast.Attribute):
+        return node.attr == "method"
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and node.slice.value == "method"
+    if isinstance(node, ast.Call):
+        got = isinstance(node.func, ast.Attribute) and node.func.attr == "get" and bool(node.args)
+        named = got and isinstance(node.args[0], ast.Constant) and node.args[0].value == "method"
+        return named or any(map(_is_method, node.args))
+    return False
+
+
+def _has_text(node: ast.expr) -> bool:
+    """A text, or a literal with texts inside."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    return isinstance(node, ast.Tuple | ast.List | ast.Set) and any(map(_has_text, node.elts))
+
+
+def compared_methods(file: Path) -> list[int]:
+    """Lines that compare the name of a method with a text."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(map(_is_method, sides)) and any(map(_has_text, sides)):
+                found.append(node.lineno)
+        elif isinstance(node, ast.Match) and _is_method(node.subject):
+            found.append(node.lineno)
+        elif isinstance(node, ast.Attribute) and node.attr in {"startswith", "endswith"}:
+            found += [node.lineno] if _is_method(node.value) else []
+    return found
+
+
+@pytest.mark.parametrize("room", CONSUMERS)
+def test_no_reader_of_releases_compares_the_name_of_a_method(room: str) -> None:
+    """Draws, tables and statements declare what a release is. Checks of one method's own rows may know its name."""
+    apart = SOURCE / "verification" / "methods"
+    files = [file for file in FILES if part_of(file) == room and not file.is_relative_to(apart)]
+    assert files
+    assert {str(file): lines for file in files if (lines := compared_methods(file))} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'method == "zealous"',
+        '"zealous" != plan.method',
+        'manifest["method"] in ("zealous", "click-graph")',
+        'manifest.get("method") not in {"zealous"}',
+        'str(content["method"]) == "k-query"',
+        'release.plan.method.startswith("k-")',
+    ],
+)
+def test_such_a_comparison_is_seen(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "reader.py"
+    file.write_text(f"if {line}:\n    pass\n")
+    assert compared_methods(file) == [1]
+    file.write_text("if method in MECHANISMS or method == other.method:\n    pass\n")
+    assert compared_methods(file) == []

@@ -20,7 +20,7 @@ WORDED = {"k-query": "mechanisms/k_query.py", "zealous": "mechanisms/zealous/wor
 
 def verified(release: Path, source: Path) -> subprocess.CompletedProcess[str]:
     """`release verify` by the queryveil of a folder."""
-    script = "import sys; from queryveil.show.cli import main; sys.exit(main(sys.argv[1:]))"
+    script = "from queryveil.show.cli import run; run()"
     return subprocess.run(
         [sys.executable, "-c", script, "release", "verify", str(release)],
         capture_output=True,
