@@ -236,14 +236,6 @@ def test_files_and_names_that_are_not_there(tmp_path: Path) -> None:
     assert done.code == 3 and "cannot be read" in done.err
 
 
-def test_shapes_are_told_apart() -> None:
-    from queryveil.study.grid import has_shape
-
-    assert has_shape([1, 2, 3], "rising") and not has_shape([1, 2, 3], "falling")
-    assert has_shape([3, 1, 1.01], "falling") and not has_shape([3, 1, 2], "falling")
-    assert has_shape([1, 1.01, 1], "flat") and not has_shape([1, 2, 1], "flat")
-
-
 def test_aliases_are_refused_before_they_are_followed(tmp_path: Path) -> None:
     """Each level of this stands for ten of the one before: a few hundred bytes, and 10^10 values."""
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]

@@ -15,6 +15,7 @@ from queryveil.attack.protocol import difference
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.reading.log import SearchLog
+from queryveil.study import shapes
 from queryveil.study.declaration import (
     EXPECTED,
     MEASURED,
@@ -27,6 +28,7 @@ from queryveil.study.declaration import (
     Row,
     Study,
 )
+from queryveil.study.expectations import expected
 
 SUCCESS, CONTROL, ADVANTAGE, LOW, HIGH = "success", "control", "advantage", "interval-low", "interval-high"
 BOUND, ACCOUNTS = "bound", "fake-accounts"
@@ -79,47 +81,59 @@ def _attacked(prepared: Prepared, cell: Cell, repeat: int) -> list[dict[str, Any
 
 def _points(found: Findings) -> Iterator[tuple[dict[str, Any], Findings]]:
     """Every variant of every cell by itself."""
-    axes = ("method", "k", "epsilon", "delta", "most", "trials", "variant", "repeat")
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in found:
-        groups.setdefault(tuple(row[name] for name in axes), []).append(row)
-    for values, rows in groups.items():
-        yield dict(zip(axes, values, strict=True)), Findings(tuple(rows))
+    for at in found.settings("method", "k", "epsilon", "delta", "most", "trials", "variant", "repeat"):
+        yield at, found.where(**at)
 
 
 def _values(rows: Findings, how: str = MEASURED) -> dict[str, float]:
     return {row["metric"]: row["value"] for row in rows.where(how=how)}
 
 
-def _checks(found: Findings) -> list[Check]:
-    points = [(at, _values(rows), _values(rows, EXPECTED)) for at, rows in _points(found)]
-    checks = []
+Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
+"""Where it is, what was seen there, and what was computed."""
+
+
+def _of(found: Findings) -> list[Point]:
+    return [(at, _values(rows), _values(rows, EXPECTED)) for at, rows in _points(found)]
+
+
+def _certain(found: Findings) -> Iterator[Check]:
     for method in (name for name in found.values("method") if name in _ANONYMITY):
-        own = [(at, seen) for at, seen, _ in points if at["method"] == method]
-        least = min(seen[ACCOUNTS] for _, seen in own)
-        fewest = [seen for _, seen in own if seen[ACCOUNTS] == least]
-        checks.append(
-            Check(
-                f"{least:.0f} accounts tell who posed a query that {method} publishes",
-                all(seen[SUCCESS] >= _SURE and seen[CONTROL] <= 1 - _SURE for seen in fewest),
-                f"success {min(seen[SUCCESS] for seen in fewest):.3f}, control "
-                f"{max(seen[CONTROL] for seen in fewest):.3f}",
-            )
+        own = [seen for _, seen, _ in _of(found.where(method=method))]
+        least = min(seen[ACCOUNTS] for seen in own)
+        fewest = [seen for seen in own if seen[ACCOUNTS] == least]
+        yield Check(
+            f"{least:.0f} accounts tell who posed a query that {method} publishes",
+            all(seen[SUCCESS] >= _SURE and seen[CONTROL] <= 1 - _SURE for seen in fewest),
+            f"success {min(seen[SUCCESS] for seen in fewest):.3f}, control "
+            f"{max(seen[CONTROL] for seen in fewest):.3f}",
         )
-    checks += _outvoted(points)
+
+
+def _outvoted(found: Findings) -> Iterator[Check]:
+    """k - 1 accounts are a majority of any group of k, with the target and without her."""
+    points = _of(found.where(method="k-session"))
+    seen = [values for at, values, _ in points if at["k"] > 2 and values[ACCOUNTS] == at["k"] - 1]
+    if seen:
+        yield Check(
+            "k - 1 accounts learn nothing from what k-session publishes",
+            all(one[LOW] <= 0 <= one[HIGH] for one in seen),
+            f"advantage {max(abs(one[ADVANTAGE]) for one in seen):.3f}",
+        )
+
+
+def _within_bounds(found: Findings) -> Iterator[Check]:
     for method in (name for name in found.values("method") if name not in _ANONYMITY):
-        own_bounds = [(seen, known) for at, seen, known in points if at["method"] == method]
-        inside = [seen[HIGH] <= known[BOUND] for seen, known in own_bounds]
-        surely = [_at_least(seen, at["trials"]) for at, seen, _ in points if at["method"] == method]
-        checks.append(
-            Check(
-                f"what is gained against {method} is within its bound",
-                all(least <= known[BOUND] for least, (_, known) in zip(surely, own_bounds, strict=True)),
-                f"measured {max(seen[ADVANTAGE] for seen, _ in own_bounds):.3f} at most; the whole 95 % interval is "
-                f"within in {sum(inside)} of {len(inside)} cells (false alarm {FALSE_ALARM:g} each)",
-            )
+        own = _of(found.where(method=method))
+        bounds = [known[BOUND] for _, _, known in own]
+        surely = [_at_least(seen, at["trials"]) for at, seen, _ in own]
+        inside = sum(seen[HIGH] <= known[BOUND] for _, seen, known in own)
+        yield Check(
+            f"what is gained against {method} is within its bound",
+            shapes.never_above(surely, bounds),
+            f"measured {max(seen[ADVANTAGE] for _, seen, _ in own):.3f} at most; the whole 95 % interval is "
+            f"within in {inside} of {len(own)} cells (false alarm {FALSE_ALARM:g} each)",
         )
-    return checks + _as_computed(points)
 
 
 def _at_least(seen: dict[str, float], trials: int) -> float:
@@ -128,43 +142,19 @@ def _at_least(seen: dict[str, float], trials: int) -> float:
     return difference(success, control, 1 - FALSE_ALARM)[0]
 
 
-Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
-
-
-def _outvoted(points: list[Point]) -> list[Check]:
-    """k - 1 accounts are a majority of any group of k, with the target and without her."""
-    seen = [
-        values
-        for at, values, _ in points
-        if at["method"] == "k-session" and at["k"] > 2 and values[ACCOUNTS] == at["k"] - 1
-    ]
-    if not seen:
-        return []
-    return [
-        Check(
-            "k - 1 accounts learn nothing from what k-session publishes",
-            all(one[LOW] <= 0 <= one[HIGH] for one in seen),
-            f"advantage {max(abs(one[ADVANTAGE]) for one in seen):.3f}",
-        )
-    ]
-
-
-def _as_computed(points: list[Point]) -> list[Check]:
+def _as_computed(found: Findings) -> Iterator[Check]:
     chances = [
         stats.binomtest(round(seen[metric] * at["trials"]), at["trials"], known[metric]).pvalue
-        for at, seen, known in points
+        for at, seen, known in _of(found)
         for metric in (SUCCESS, CONTROL)
         if metric in known
     ]
-    if not chances:
-        return []
-    return [
-        Check(
+    if chances:
+        yield Check(
             "measured shares agree with the chances that the attacker computes",
             bool(min(chances) * len(chances) > FALSE_ALARM),
             f"{len(chances)} shares (false alarm {FALSE_ALARM:g})",
         )
-    ]
 
 
 def _figures(found: Findings) -> dict[str, Any]:
@@ -238,6 +228,6 @@ ACTIVE_ATTACK = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_certain, _outvoted, _within_bounds, _as_computed),
     labels=("variant",),
 )

@@ -17,6 +17,7 @@ from queryveil.charts.figures import Scale, Words
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
 from queryveil.reading.log import SearchLog
+from queryveil.study import shapes
 from queryveil.study.declaration import (
     MEASURED,
     Axis,
@@ -29,6 +30,8 @@ from queryveil.study.declaration import (
     Study,
     Value,
 )
+from queryveil.study.expectations import Along, Beside, expected
+from queryveil.study.shapes import Line
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
@@ -114,10 +117,14 @@ def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Map
 # -- what comes out ----------------------------------------------------------------------------------------------
 
 
-def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, dict[Any, float]]]:
-    largest = max(found.values("users"))
-    for method in found.values("method"):
-        yield method, found.where(metric=metric, method=method, users=largest).along(along)
+def _largest(found: Findings) -> Findings:
+    """Of all the log's users, or of as many as were asked for."""
+    return found.where(users=max(found.values("users"), default=0))
+
+
+def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, Line]]:
+    for setting, line in _largest(found).where(metric=metric).lines(along, "method"):
+        yield setting["method"], line
 
 
 def _drawn(found: Findings, metric: str, along: str, title: str) -> Any:
@@ -162,118 +169,59 @@ def _by_r(found: Findings) -> dict[str, Any]:
     }
 
 
-def _settings(found: Findings) -> list[dict[str, float]]:
-    """GGD of each method at each number of users and k."""
-    loss = found.where(metric=GGD)
-    return [
-        {method: loss.where(method=method, users=users, k=k).value for method in loss.values("method")}
-        for users in loss.values("users")
-        for k in loss.values("k")
-    ]
-
-
-def _quality_checks(found: Findings) -> list[Check]:
-    every = _settings(found)
-    made = []
-    if all({OURS, PARTITION} <= set(one) for one in every):
-        below = sum(one[OURS] < one[PARTITION] for one in every)
-        made.append(
-            Check(
-                "Clump's GGD is below Partition's",
-                below == len(every),
-                f"in {below} of {len(every)} settings",
-            )
-        )
-    if all({OURS, PAPERS} <= set(one) for one in every):
-        below = sum(one[OURS] <= one[PAPERS] for one in every)
-        made.append(
-            Check(
-                "our rules lose no more than the paper's",
-                below == len(every),
-                f"in {below} of {len(every)} settings",
-            )
-        )
-    made += _shapes(found)
-    made += _saved(found)
-    for method, line in _lines(found, GGD, "k"):
-        if method == OURS and len(line) > 1:
-            values = list(line.values())
-            made.append(
-                Check(
-                    "a larger crowd costs more (Clump)",
-                    values == sorted(values) and values[0] < values[-1],
-                    f"{values[0]:.3f} at k = {min(line)} to {values[-1]:.3f} at k = {max(line)}",
-                )
-            )
-    return made
-
-
-def _saved(found: Findings) -> list[Check]:
+def _saved(found: Findings) -> Iterator[Check]:
     """Of what Partition loses, the share that Clump does not, at the smallest and at the largest k."""
     loss = found.where(metric=GGD)
-    least, most = min(loss.values("k")), max(loss.values("k"))
-    if not {OURS, PARTITION} <= set(loss.values("method")) or least == most:
-        return []
+    ends = min(loss.values("k")), max(loss.values("k"))
+    if not {OURS, PARTITION} <= set(loss.values("method")) or ends[0] == ends[1]:
+        return
 
     def saved(users: int, k: int) -> float:
         ours, theirs = (loss.where(method=name, users=users, k=k).value for name in (OURS, PARTITION))
         return 1 - ours / theirs if theirs else 0.0  # where nothing is lost there is nothing to save
 
-    ends = {users: (saved(users, least), saved(users, most)) for users in loss.values("users")}
-    return [
-        Check(
-            "what Clump saves of Partition's loss shrinks with k",
-            all(last < first for first, last in ends.values()),
-            ", ".join(
-                f"{100 * first:.0f} % at k = {least} to {100 * last:.0f} % at k = {most} ({users:,} users)"
-                for users, (first, last) in ends.items()
-            ),
-        )
-    ]
+    lines = {users: Line({k: saved(users, k) for k in ends}) for users in loss.values("users")}
+    yield Check(
+        "what Clump saves of Partition's loss shrinks with k",
+        all(shapes.ends_lower(line.heights) for line in lines.values()),
+        ", ".join(
+            f"{100 * line.first:.0f} % at k = {line.start} to {100 * line.last:.0f} % at k = {line.end} "
+            f"({users:,} users)"
+            for users, line in lines.items()
+        ),
+    )
 
 
-def _shapes(found: Findings) -> list[Check]:
+def _duplicates(found: Findings) -> Iterator[Check]:
     """Lengths and levels as the paper has them: by what is done with duplicates."""
     lengths, levels = (
-        {method: line[max(line)] for method, line in _lines(found, metric, "k")} for metric in (LENGTH, LEVEL)
+        {method: line.last for method, line in _lines(found, metric, "k")} for metric in (LENGTH, LEVEL)
     )
-    made = []
     if {OURS, DISTINCT} <= set(lengths):
-        made.append(
-            Check(
-                "duplicates make transactions longer and their concepts more general",
-                lengths[DISTINCT] < lengths[OURS] and levels[OURS] < levels[DISTINCT],
-                f"{lengths[OURS]:.1f} items at level {levels[OURS]:.2f} with them, {lengths[DISTINCT]:.1f} at "
-                f"{levels[DISTINCT]:.2f} without, at the largest k",
-            )
+        yield Check(
+            "duplicates make transactions longer and their concepts more general",
+            lengths[DISTINCT] < lengths[OURS] and levels[OURS] < levels[DISTINCT],
+            f"{lengths[OURS]:.1f} items at level {levels[OURS]:.2f} with them, {lengths[DISTINCT]:.1f} at "
+            f"{levels[DISTINCT]:.2f} without, at the largest k",
         )
     if {OURS, PARTITION} <= set(lengths):
-        made.append(
-            Check(
-                "Clump's transactions are longer than Partition's",
-                lengths[OURS] > lengths[PARTITION],
-                f"{lengths[OURS]:.1f} items against {lengths[PARTITION]:.1f}, at the largest k",
-            )
+        yield Check(
+            "Clump's transactions are longer than Partition's",
+            lengths[OURS] > lengths[PARTITION],
+            f"{lengths[OURS]:.1f} items against {lengths[PARTITION]:.1f}, at the largest k",
         )
-    return made
 
 
-def _r_checks(found: Findings) -> list[Check]:
-    made = []
+def _usual_r(found: Findings) -> Iterator[Check]:
     for method, line in _lines(found, GGD, "r"):
         if len(line) == 1:
             continue  # the least by itself
         usual = min(line, key=lambda r: (abs(r - 10), r))
-        best = min(line, key=lambda r: line[r])
-        made.append(
-            Check(
-                f"r = {usual} is within a tenth of the least loss ({_NAMES[method]})",
-                line[usual] <= 1.1 * line[best],
-                f"{line[usual]:.3f} there, least {line[best]:.3f} at r = {best}, {line[max(line)]:.3f} at "
-                f"r = {max(line)}",
-            )
+        yield Check(
+            f"r = {usual} is within a tenth of the least loss ({_NAMES[method]})",
+            line[usual] <= 1.1 * line.lowest,
+            f"{line[usual]:.3f} there, least {line.lowest:.3f} at r = {line.dip}, {line.last:.3f} at r = {line.end}",
         )
-    return made
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
@@ -299,7 +247,39 @@ CLUMP_QUALITY = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_by_k,
-    checks=_quality_checks,
+    checks=expected(
+        Beside(
+            says="Clump's GGD is below Partition's",
+            metric=GGD,
+            column="method",
+            ours=OURS,
+            theirs=PARTITION,
+            at=("users", "k"),
+            shape=shapes.below_everywhere,
+            told="in {pair.lower} of {of} settings",
+        ),
+        Beside(
+            says="our rules lose no more than the paper's",
+            metric=GGD,
+            column="method",
+            ours=OURS,
+            theirs=PAPERS,
+            at=("users", "k"),
+            shape=shapes.never_above,
+            told="in {pair.no_higher} of {of} settings",
+        ),
+        _duplicates,
+        _saved,
+        Along(
+            says="a larger crowd costs more (Clump)",
+            metric=GGD,
+            along="k",
+            where={"method": OURS},
+            among=_largest,
+            shape=shapes.grows,
+            told="{line.first:.3f} at k = {line.start} to {line.last:.3f} at k = {line.end}",
+        ),
+    ),
     needs=(),
     within=_within,
 )
@@ -320,7 +300,7 @@ CLUMP_R = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_by_r,
-    checks=_r_checks,
+    checks=expected(_usual_r),
     needs=(),
     within=_within,
 )

@@ -19,6 +19,7 @@ from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.release.publish import publish
 from queryveil.study import exact_release
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import expected
 
 ORIGINAL, RELEASED = "original", "released"
 RANK, COUNT = "rank", "count"
@@ -62,8 +63,7 @@ def _ranks(found: Findings, how: str, repeat: int | None) -> dict[str, float]:
     return {row["match"]: row["value"] for row in found.where(metric=RANK, how=how, repeat=repeat)}
 
 
-def _checks(found: Findings) -> list[Check]:
-    checks = []
+def _kept(found: Findings) -> Iterator[Check]:
     for pattern in found.values("pattern"):
         chosen = found.where(pattern=pattern)
         ours = _ranks(chosen, ORIGINAL, None)
@@ -76,26 +76,21 @@ def _checks(found: Findings) -> list[Check]:
                 shares.append(len(both) / len(theirs))
                 orders += _in_order([theirs[match] for match in both])
         common = float(np.average(shares, weights=numbers)) if numbers else 0.0
-        checks.append(
-            Check(
-                f"what is released of '{pattern}' is what is most common in the log",
-                common >= _LEAST_COMMON,
-                f"{np.mean(numbers):.1f} matches in a release, {100 * common:.0f} % of them among the log's "
-                f"{len(ours)} most common ({100 * min(shares):.0f} % in the worst of {len(shares)} releases)"
-                if numbers
-                else "nothing is released",
-            )
+        yield Check(
+            f"what is released of '{pattern}' is what is most common in the log",
+            common >= _LEAST_COMMON,
+            f"{np.mean(numbers):.1f} matches in a release, {100 * common:.0f} % of them among the log's "
+            f"{len(ours)} most common ({100 * min(shares):.0f} % in the worst of {len(shares)} releases)"
+            if numbers
+            else "nothing is released",
         )
-        checks.append(
-            Check(
-                f"the order of '{pattern}' is kept, more or less",
-                bool(orders) and float(np.mean(orders)) > 0.5,
-                f"{100 * float(np.mean(orders)):.0f} % of pairs stand in the same order"
-                if orders
-                else "no release has two matches to compare",
-            )
+        yield Check(
+            f"the order of '{pattern}' is kept, more or less",
+            bool(orders) and float(np.mean(orders)) > 0.5,
+            f"{100 * float(np.mean(orders)):.0f} % of pairs stand in the same order"
+            if orders
+            else "no release has two matches to compare",
         )
-    return checks
 
 
 def _in_order(ranks: list[float]) -> list[float]:
@@ -148,6 +143,6 @@ COMMON_FEARS = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_kept),
     labels=("match",),
 )

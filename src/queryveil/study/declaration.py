@@ -22,6 +22,7 @@ from queryveil.errors import UsageError
 from queryveil.files import output
 from queryveil.reading.log import SearchLog
 from queryveil.study import keeping
+from queryveil.study.shapes import Line
 from queryveil.verification.outcome import Check as Check  # noqa: PLC0414 - studies find it here
 
 Value = int | float | str
@@ -30,6 +31,7 @@ Row = dict[str, Any]
 
 EXPECTED, MEASURED = "expected", "measured"
 MOST_REPEATS, MOST_CELLS = 100_000, 100_000
+_FOUND = {"study", "mechanism", "how", "repeat", "metric", "unit", "value"}
 _MOST = 10**12
 """Whole numbers from here on are no number of anything in a log."""
 
@@ -131,12 +133,27 @@ class Findings:
         """The different values of a column, in order of appearance."""
         return list(dict.fromkeys(row[column] for row in self.rows))
 
-    def along(self, axis: str) -> dict[Any, float]:
+    def along(self, axis: str) -> Line:
         """The value at each point of an axis, the mean where there are repeats."""
         found: dict[Any, list[float]] = {}
         for row in self.rows:
             found.setdefault(row[axis], []).append(row["value"])
-        return {point: float(np.mean(values)) for point, values in sorted(found.items())}
+        return Line({point: float(np.mean(values)) for point, values in sorted(found.items())})
+
+    def settings(self, *columns: str) -> list[Row]:
+        """The different combinations of values of some columns, in order of appearance."""
+        found = dict.fromkeys(tuple(row[column] for column in columns) for row in self.rows)
+        return [dict(zip(columns, values, strict=True)) for values in found]
+
+    def lines(self, axis: str, *by: str) -> Iterator[tuple[Row, Line]]:
+        """The line along an axis for each setting of other columns."""
+        for setting in self.settings(*by):
+            yield setting, self.where(**setting).along(axis)
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns that say which cell a row is of, and what in it."""
+        return [name for name in (self.rows[0] if self.rows else {}) if name not in _FOUND]
 
     @property
     def value(self) -> float:

@@ -10,7 +10,9 @@ from queryveil.attack.inversion.judging import migration, near_misses, score, sh
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.errors import UsageError
+from queryveil.study import shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import expected
 from queryveil.study.hashed_halves import (
     ACCURACY,
     CEILING,
@@ -79,32 +81,27 @@ def _measure(hashed: Hashed, given: Given, cell: Cell) -> Iterator[Row]:
             yield measured(MIGRATION, ranks, f"{low + 1} to {high}")
 
 
-def _checks(found: Findings) -> list[Check]:
-    accuracy = found.where(metric=ACCURACY)
-    checks: list[Check] = []
+def _near_the_ceiling(found: Findings) -> Iterator[Check]:
+    found = long_enough(found)
     tops = found.where(metric=CEILING).along("n")
-    ours = accuracy.where(way=EXPANDED).along("n")
-    if not ours or not long_enough(found):
-        return checks
-    for n, value in ours.items():
-        checks.append(
-            Check(
-                f"expansion finds four fifths of what is nearest with all others known, or more (n = {n:,})",
-                value >= 0.8 * tops[n],
-                f"{value:.3f} are found, {tops[n]:.3f} are nearest",
-            )
+    for n, value in found.where(metric=ACCURACY, way=EXPANDED).along("n").items():
+        yield Check(
+            f"expansion finds four fifths of what is nearest with all others known, or more (n = {n:,})",
+            shapes.never_below([value], [0.8 * tops[n]]),
+            f"{value:.3f} are found, {tops[n]:.3f} are nearest",
         )
-    largest = max(ours)
-    top, bottom = (found.where(metric=name, way=EXPANDED, n=largest).value for name in (TOP, BOTTOM))
+
+
+def _rare_words(found: Findings) -> Iterator[Check]:
+    found = long_enough(found).where(way=EXPANDED)
+    largest = max(found.where(metric=ACCURACY).values("n"), default=0)
     if largest >= _RARE:
-        checks.append(
-            Check(
-                f"rare words are found less surely than frequent ones (n = {largest:,})",
-                top > bottom,
-                f"top half {top:.3f}, bottom half {bottom:.3f}",
-            )
+        top, bottom = (found.where(metric=name, n=largest).value for name in (TOP, BOTTOM))
+        yield Check(
+            f"rare words are found less surely than frequent ones (n = {largest:,})",
+            shapes.below([bottom], [top]),
+            f"top half {top:.3f}, bottom half {bottom:.3f}",
         )
-    return checks
 
 
 def _figures(found: Findings) -> dict[str, Any]:
@@ -188,7 +185,7 @@ EXPANSION = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_near_the_ceiling, _rare_words),
     needs=("user",),
     labels=("at",),
 )

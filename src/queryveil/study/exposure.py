@@ -24,7 +24,9 @@ from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
+from queryveil.study import shapes
 from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import expected
 from queryveil.study.hashed_halves import split
 
 LOG, HASHED = "log", "token-hash"
@@ -118,50 +120,53 @@ def _most(found: Findings, method: str, category: str, metric: str = QUERIES, ho
     return max((row["value"] for row in rows), default=0.0)
 
 
-def _checks(found: Findings) -> list[Check]:
-    methods = found.values("method")
-    checks = []
+def _people_in_the_log(found: Findings) -> Iterator[Check]:
     before = _most(found, LOG, "non-star")
-    if LOG in methods:
-        checks.append(
-            Check("the log names people who are no stars", before > 0, f"in {before:,.0f} different queries")
+    if LOG in found.values("method"):
+        yield Check(
+            "the log names people who are no stars", before > 0, f"in {before:,.0f} different queries"
         )
-    for method in (one for one in PRIVATE if one in methods):
-        pairs = {pair: _most(found, method, pair) for pair in DANGEROUS if pair.startswith("non-star")}
-        linked = sum(_most(found, method, pair, SESSIONS) for pair in pairs)
-        checks.append(
-            Check(
-                f"{method} publishes no dangerous pair with a non-star",
-                sum(pairs.values()) + linked == 0,
-                f"{sum(pairs.values()) + linked:,.0f} in the worst release, "
-                f"and {_most(found, method, 'non-star'):,.0f} non-star names",
-            )
+
+
+def _no_dangerous_pair(found: Findings) -> Iterator[Check]:
+    pairs = [pair for pair in DANGEROUS if pair.startswith("non-star")]
+    for method in (one for one in PRIVATE if one in found.values("method")):
+        left = sum(_most(found, method, pair, metric) for pair in pairs for metric in (QUERIES, SESSIONS))
+        yield Check(
+            f"{method} publishes no dangerous pair with a non-star",
+            left == 0,
+            f"{left:,.0f} in the worst release, and {_most(found, method, 'non-star'):,.0f} non-star names",
         )
-    if {LOG, "scrub"} <= set(methods):
+
+
+def _scrubbed(found: Findings) -> Iterator[Check]:
+    if {LOG, "scrub"} <= set(found.values("method")):
         left = _most(found, "scrub", "identifier")
-        names = _most(found, "scrub", "non-star", SESSIONS), _most(found, LOG, "non-star", SESSIONS)
-        checks.append(
-            Check(
-                "scrubbing takes identifiers and leaves names",
-                left == 0 and names[0] >= 0.99 * names[1],
-                f"{left:,.0f} identifiers left; {names[0]:,.0f} sessions name a non-star, {names[1]:,.0f} did",
-            )
+        after, before = (_most(found, method, "non-star", SESSIONS) for method in ("scrub", LOG))
+        yield Check(
+            "scrubbing takes identifiers and leaves names",
+            left == 0 and shapes.never_below([after], [0.99 * before]),
+            f"{left:,.0f} identifiers left; {after:,.0f} sessions name a non-star, {before:,.0f} did",
         )
-    if {LOG, "k-query"} <= set(methods):
+
+
+def _crowds(found: Findings) -> Iterator[Check]:
+    if {LOG, "k-query"} <= set(found.values("method")):
         people = _most(found, "k-query", "person")
-        checks.append(Check("k-query still names people", people > 0, f"in {people:,.0f} different queries"))
-    if HASHED in methods:
-        read = {how: _most(found, HASHED, "person", SESSIONS, how) for how in (RAW, BELIEVED, CORRECT)}
-        said = (
-            f"{read[BELIEVED]:,.0f} sessions are believed to name a person, {read[CORRECT]:,.0f} of them rightly, "
-            f"and {read[RAW]:,.0f} do"
-        )
-        checks.append(Check("hashes that were turned back are read as people", read[BELIEVED] > 0, said))
-        if _most(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
-            checks.append(
-                Check("most of what is read in hashes is right", read[CORRECT] > read[BELIEVED] / 2, said)
-            )
-    return checks
+        yield Check("k-query still names people", people > 0, f"in {people:,.0f} different queries")
+
+
+def _read_in_hashes(found: Findings) -> Iterator[Check]:
+    if HASHED not in found.values("method"):
+        return
+    read = {how: _most(found, HASHED, "person", SESSIONS, how) for how in (RAW, BELIEVED, CORRECT)}
+    said = (
+        f"{read[BELIEVED]:,.0f} sessions are believed to name a person, {read[CORRECT]:,.0f} of them rightly, "
+        f"and {read[RAW]:,.0f} do"
+    )
+    yield Check("hashes that were turned back are read as people", read[BELIEVED] > 0, said)
+    if _most(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
+        yield Check("most of what is read in hashes is right", read[CORRECT] > read[BELIEVED] / 2, said)
 
 
 def _figures(found: Findings) -> dict[str, Any]:
@@ -212,6 +217,6 @@ EXPOSURE = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_people_in_the_log, _no_dangerous_pair, _scrubbed, _crowds, _read_in_hashes),
     labels=("category",),
 )

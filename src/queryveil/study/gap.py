@@ -18,7 +18,9 @@ from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.errors import UsageError
 from queryveil.reading.log import SearchLog, read
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study import shapes
+from queryveil.study.declaration import Axis, Cell, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import Along, expected
 from queryveil.study.hashed_halves import (
     ACCURACY,
     CEILING,
@@ -33,6 +35,7 @@ from queryveil.study.hashed_halves import (
     measured,
     sizes,
 )
+from queryveil.study.shapes import Line
 from queryveil.synthetic.generator import LogSettings, generate
 
 _UPDATES = (GREEDY, HEAP)
@@ -97,31 +100,15 @@ def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
     yield measured(QUERIES, hashed.queries)
 
 
-def _checks(found: Findings) -> list[Check]:
-    checks = []
-    gaps, spans = sorted(found.values("gap")), sorted(found.values("interval"))
-    for interval in spans:
-        # What is given to one of the updates is not among its matchable set.
-        own = found.where(metric=MATCHABLE, interval=interval)
-        matchable = own.where(update=own.values("update")[0]).along("gap")
-        if len(gaps) > 1 and found.values("drift")[0] > 0:
-            checks.append(
-                Check(
-                    f"fewer hashes are matchable after a longer gap (interval {interval} d)",
-                    matchable[gaps[-1]] < matchable[gaps[0]],
-                    f"{matchable[gaps[0]]:,.0f} after {gaps[0]} d, {matchable[gaps[-1]]:,.0f} after {gaps[-1]} d",
-                )
-            )
-        accuracy = found.where(metric=ACCURACY, interval=interval, update=GREEDY).along("gap")
-        if len(accuracy) > 1 and long_enough(found):
-            checks.append(
-                Check(
-                    f"a longer gap finds less (interval {interval} d, {GREEDY})",
-                    accuracy[gaps[-1]] < accuracy[gaps[0]],
-                    ", ".join(f"{value:.3f} after {gap} d" for gap, value in accuracy.items()),
-                )
-            )
-    return checks
+def _first_update(found: Findings) -> Findings:
+    """What is given to one of the updates is not among its matchable set; without drift nothing grows old."""
+    own = found.where(metric=MATCHABLE)
+    drifts = own and own.values("drift")[0] > 0
+    return own.where(update=own.values("update")[0]) if drifts else Findings(())
+
+
+def _told(line: Line) -> str:
+    return ", ".join(f"{value:.3f} after {gap} d" for gap, value in line.items())
 
 
 def _figures(found: Findings) -> dict[str, Any]:
@@ -185,7 +172,27 @@ GAP = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(
+        Along(
+            says="fewer hashes are matchable after a longer gap (interval {interval} d)",
+            metric=MATCHABLE,
+            along="gap",
+            by=("interval",),
+            among=_first_update,
+            shape=shapes.ends_lower,
+            told="{line.first:,.0f} after {line.start} d, {line.last:,.0f} after {line.end} d",
+        ),
+        Along(
+            says=f"a longer gap finds less (interval {{interval}} d, {GREEDY})",
+            metric=ACCURACY,
+            along="gap",
+            by=("interval",),
+            where={"update": GREEDY},
+            among=long_enough,
+            shape=shapes.ends_lower,
+            told=_told,
+        ),
+    ),
     needs_log=False,
     needs=(),
     labels=("at",),

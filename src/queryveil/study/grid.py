@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from queryveil.charts import figures
 from queryveil.charts.figures import MOST_SERIES, Scale, Words
 from queryveil.errors import CannotBeMet, InputError
@@ -21,11 +19,11 @@ from queryveil.mechanisms import MECHANISMS, Mechanism
 from queryveil.parameters import parameters
 from queryveil.privacy.guarantee import K_ANONYMITY
 from queryveil.release.publish import publish
+from queryveil.study import shapes
 from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.shapes import Line
 
 METHOD = "method"
-_SLACK = 0.05
-"""How far against its direction a step of a rising or falling line may go, as a share of the line's range."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Expected:
     measure: str
     along: str
     shape: str
-    """'rising', 'falling' or 'flat'."""
+    """A name of `shapes.NAMED`."""
 
 
 @dataclass(frozen=True)
@@ -153,68 +151,42 @@ def _measure(grid: Grid, original: Original, given: Given, cell: Cell) -> Iterat
 # -- figures and checks ------------------------------------------------------------------------------------------
 
 
-def lines(found: Findings, axis: str) -> Iterator[tuple[dict[str, Any], dict[Any, float]]]:
+def lines(found: Findings, axis: str) -> list[tuple[Row, Line]]:
     """For each setting of everything else, the mean at each point of an axis, if there are at least two."""
-    others = [name for name in found.rows[0] if name in _axes(found) and name != axis] if len(found) else []
-    for setting in dict.fromkeys(tuple(row[name] for name in others) for row in found):
-        chosen = dict(zip(others, setting, strict=True))
-        line = found.where(**chosen).along(axis)
-        if len(line) > 1:
-            yield chosen, line
-
-
-def _axes(found: Findings) -> list[str]:
-    fixed = {"study", "mechanism", "how", "repeat", "metric", "unit", "value"}
-    return [name for name in (found.rows[0] if len(found) else {}) if name not in fixed]
+    made = found.lines(axis, *(name for name in found.axes if name != axis))
+    return [(setting, line) for setting, line in made if len(line) > 1]
 
 
 def checked(grid: Grid, found: Findings) -> list[Check]:
     """Whether the expected shapes came out."""
     made = []
     for one in grid.expected:
-        rows = found.where(metric=one.measure)
-        if not any(True for _ in lines(rows, one.along)):
+        name = f"{one.measure} is {one.shape} along {one.along}"
+        measured = lines(found.where(metric=one.measure), one.along)
+        if not measured:
+            made.append(Check(name, False, "it was not measured at two values or more"))
+        for setting, line in measured:
             made.append(
                 Check(
-                    f"{one.measure} is {one.shape} along {one.along}",
-                    False,
-                    "it was not measured at two values or more",
-                )
-            )
-        for setting, line in lines(rows, one.along):
-            values = list(line.values())
-            where = ", ".join(_shown(value) for value in setting.values())
-            made.append(
-                Check(
-                    f"{one.measure} is {one.shape} along {one.along} ({where})",
-                    has_shape(values, one.shape),
-                    f"{values[0]:.4g} at {_shown(min(line))} to {values[-1]:.4g} at {_shown(max(line))}",
+                    f"{name} ({', '.join(map(_shown, setting.values()))})",
+                    shapes.NAMED[one.shape](line.heights),
+                    f"{line.first:.4g} at {_shown(line.start)} to {line.last:.4g} at {_shown(line.end)}",
                 )
             )
     return made
 
 
-def has_shape(values: Sequence[float], shape: str) -> bool:
-    """Whether a line goes up, down or nowhere, small steps the other way being noise."""
-    steps, reach = np.diff(values), float(np.ptp(values))
-    if shape == "flat":
-        return reach <= _SLACK * max(1e-12, float(np.max(np.abs(values))))
-    sign = 1 if shape == "rising" else -1
-    return bool(sign * (values[-1] - values[0]) > 0 and np.all(sign * steps >= -_SLACK * reach))
-
-
 def drawn(grid: Grid, found: Findings) -> dict[str, Any]:
     """Each measure against the first axis of numbers, one line per setting of the others."""
-    axis = next((name for name in _axes(found) if _numbers(found, name)), None)
+    axis = next((name for name in found.axes if _numbers(found, name)), None)
     if axis is None:
         return {}
     made = {}
     for metric in found.values("metric"):
         rows = found.where(metric=metric)
-        series = [
-            (", ".join(_shown(value) for value in setting.values()), line)
-            for setting, line in lines(rows, axis)
-        ][:MOST_SERIES]
+        series = [(", ".join(map(_shown, setting.values())), line) for setting, line in lines(rows, axis)][
+            :MOST_SERIES
+        ]
         if not series:
             continue
         points = [

@@ -22,7 +22,9 @@ from queryveil.attack.inversion.kinds import (
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.errors import UsageError
+from queryveil.study import shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import expected
 from queryveil.study.hashed_halves import (
     ACCURACY,
     BY_ITERATION,
@@ -108,51 +110,47 @@ def by_iteration(found: Findings, way: str, n: int) -> list[float]:
     return [row["value"] for row in sorted(rows, key=lambda row: int(row["at"]))]
 
 
-def _checks(found: Findings) -> list[Check]:
+def _updates_help(found: Findings) -> Iterator[Check]:
     n = min(found.values("n"))
-    checks = []
     for way in (GREEDY, FREQUENCY):
         if curve := by_iteration(found, way, n):
-            checks.append(
-                Check(
-                    f"updates find more than the start did ({way}, n = {n:,})",
-                    curve[-1] > curve[0],
-                    f"from {curve[0]:.3f} to {curve[-1]:.3f} in {len(curve) - 1} updates",
-                )
+            yield Check(
+                f"updates find more than the start did ({way}, n = {n:,})",
+                shapes.ends_higher(curve),
+                f"from {curve[0]:.3f} to {curve[-1]:.3f} in {len(curve) - 1} updates",
             )
-    return checks + (_expected(found, n) if long_enough(found) else [])
 
 
-def _expected(found: Findings, n: int) -> list[Check]:
-    """What holds of logs with a million queries."""
-    accuracy = found.where(metric=ACCURACY)
-    checks = []
-    if n <= 1000 and (greedy := accuracy.where(way=GREEDY, n=n)):
+def _nearly_all(found: Findings) -> Iterator[Check]:
+    n = min(found.values("n"))
+    greedy = long_enough(found).where(metric=ACCURACY, way=GREEDY, n=n)
+    if n <= 1000 and greedy:
         top = found.where(metric=CEILING, way=GREEDY, n=n, at=L1).value
-        checks.append(
-            Check(
-                f"nodestart and score-greedy find 0.95 of the matchable set (n = {n:,})",
-                greedy.value >= 0.95,
-                f"{greedy.value:.3f}; with all others known {top:.3f} are nearest to their word",
-            )
+        yield Check(
+            f"nodestart and score-greedy find 0.95 of the matchable set (n = {n:,})",
+            greedy.value >= 0.95,
+            f"{greedy.value:.3f}; with all others known {top:.3f} are nearest to their word",
         )
-    if curve := by_iteration(found, FREQUENCY, n):
-        checks.append(
-            Check(
-                f"frequency before any update stays below 0.2 (n = {n:,})", curve[0] < 0.2, f"{curve[0]:.3f}"
-            )
+
+
+def _frequency_alone(found: Findings) -> Iterator[Check]:
+    n = min(found.values("n"))
+    if curve := by_iteration(long_enough(found), FREQUENCY, n):
+        yield Check(
+            f"frequency before any update stays below 0.2 (n = {n:,})", curve[0] < 0.2, f"{curve[0]:.3f}"
         )
-    for size in found.values("n"):
+
+
+def _any_rule(found: Findings) -> Iterator[Check]:
+    accuracy = long_enough(found).where(metric=ACCURACY)
+    for size in accuracy.values("n"):
         rules = {way: one.value for way in RULES if len(one := accuracy.where(way=way, n=size))}
         if len(rules) > 1:
-            checks.append(
-                Check(
-                    f"the update rules are within {_CLOSE:g} of each other (n = {size:,})",
-                    max(rules.values()) - min(rules.values()) <= _CLOSE,
-                    ", ".join(f"{way} {value:.3f}" for way, value in rules.items()),
-                )
+            yield Check(
+                f"the update rules are within {_CLOSE:g} of each other (n = {size:,})",
+                shapes.stays(list(rules.values()), noise=_CLOSE),
+                ", ".join(f"{way} {value:.3f}" for way, value in rules.items()),
             )
-    return checks
 
 
 # -- figures -------------------------------------------------------------------------------------------------
@@ -275,7 +273,7 @@ HASH_INVERSION = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_updates_help, _nearly_all, _frequency_alone, _any_rule),
     needs=("user",),
     labels=("at",),
 )

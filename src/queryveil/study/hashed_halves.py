@@ -129,7 +129,7 @@ def judged(inverted: Inverted, truth: I32, given: int = 0) -> Iterator[Row]:
     yield measured(SECONDS, inverted.seconds)
 
 
-def long_enough(found: Findings) -> bool:
-    """Whether the logs had as many queries as the expectations are about."""
+def long_enough(found: Findings) -> Findings:
+    """The findings, if the logs had as many queries as the expectations are about; otherwise nothing."""
     counts = [row["value"] for row in found.where(metric=QUERIES)]
-    return bool(counts) and min(counts) >= ENOUGH
+    return found if counts and min(counts) >= ENOUGH else Findings(())

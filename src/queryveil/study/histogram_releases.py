@@ -7,7 +7,6 @@ m, k-query anonymity along k.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -120,10 +119,3 @@ def scale_of(found: Findings, column: str, title: str, *, log: bool = False) -> 
     ticks = tuple(sorted(found.values(column)))
     whole = "d" if all(isinstance(one, int) for one in ticks) else "~g"
     return Scale(column, title, log=log, ticks=ticks, format=whole, zero=False)
-
-
-def falls(values: Sequence[float], slack: float = 0.0, noise: float = 0.0) -> bool:
-    """Whether a line goes down, steps up of at most `slack` times its range, or of `noise`, being chance."""
-    most = max(slack * (max(values) - min(values)), noise)
-    steps = itertools.pairwise(values)
-    return values[-1] < values[0] and all(later - earlier <= most for earlier, later in steps)

@@ -31,6 +31,7 @@ from queryveil.parameters import Parameter, parameters
 from queryveil.study import grid
 from queryveil.study.declaration import MOST_CELLS, MOST_REPEATS, Axis, Study
 from queryveil.study.grid import Entry, Expected, Grid
+from queryveil.study.shapes import NAMED
 
 _KEYS = (
     "name",
@@ -44,7 +45,6 @@ _KEYS = (
     "pattern",
     "top",
 )
-_SHAPES = ("rising", "falling", "flat")
 _LARGEST = 1_000_000
 _FURTHEST = 2**63
 """No whole number of a file is as large."""
@@ -273,7 +273,7 @@ def _expected(about: _Reading, said: Any, axes: set[str], chosen: list[Measure])
     about.known(given, ("measure", "along", "shape"), "an entry of expect")
     along, shape = str(given.get("along")).replace("-", "_"), str(given.get("shape"))
     about.known([along], sorted(axes), "vary")
-    about.known([shape], _SHAPES, "the list of shapes")
+    about.known([shape], NAMED, "the list of shapes")
     return Expected(_figure(about, about.text(given.get("measure"), "measure"), chosen), along, shape)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2
-from queryveil.study.declaration import Check, Findings
+from queryveil.study import shapes
+from queryveil.study.declaration import Check, Findings, Row
+from queryveil.study.expectations import Along, Beside, expected
+from queryveil.study.shapes import Line, Values
 
 LOSS, ERROR = "profile-divergence", "standard-error"
 DRAWN = "drawn"
@@ -25,104 +27,95 @@ _FLAT_TO = 10.0
 _FLAT_PHRASES = 16
 """Users of a log may have fewer phrases: below so many this epsilon is not spread thinly."""
 
-Curve = Mapping[float, float]
 
-
-def checks_of(found: Findings) -> list[Check]:
-    """The shapes that must hold, those that the results have anything to say about."""
-    return [*_nothing_lost(found), *_falling(found), *_below(found), *_flat(found)]
-
-
-def curve(found: Findings, setting: str, criterion: str, per: str) -> Curve:
+def curve(found: Findings, setting: str, criterion: str, per: str) -> Line:
     """Loss against epsilon, means over the runs; empty if it was not measured."""
     return found.where(metric=LOSS, setting=setting, criterion=criterion, epsilon_per=per).along("epsilon")
 
 
-def noise_of(found: Findings, setting: str, criterion: str) -> float:
-    """A difference of two mean losses up to this one is noise.
+def noise_of(found: Findings, at: Row) -> float:
+    """A difference of two mean losses up to this one is noise; of two settings, B decides.
 
     The errors count how users differ too, who are the same in both, so it is on the safe side.
     """
-    errors = found.where(metric=ERROR, setting=setting, criterion=criterion)
+    chosen = {"setting": at.get("setting", "B"), "criterion": at["criterion"]}
+    errors = found.where(metric=ERROR, **chosen)
     runs = len(errors.values("repeat"))
     return _ERRORS * float(max(row["value"] for row in errors)) * math.sqrt(2 / runs)
 
 
-def _curves(found: Findings, settings: tuple[str, ...], per: str) -> Iterator[tuple[str, str, Curve]]:
-    for setting in settings:
-        for criterion in _PERTURBED:
-            if len(points := curve(found, setting, criterion, per)):
-                yield setting, criterion, points
+def _perturbed(found: Findings) -> Findings:
+    """Phrases that are replaced by others near them, from domains that are not the topics."""
+    return Findings(
+        tuple(row for row in found if row["criterion"] in _PERTURBED and row["setting"] in ("A", "B", "C"))
+    )
 
 
-def _nothing_lost(found: Findings) -> list[Check]:
+def _thinly_spread(found: Findings) -> Findings:
+    """As far as an epsilon per user leaves nothing to see of a user's many phrases."""
+    many = max(found.values("phrases"), default=0) >= _FLAT_PHRASES
+    return Findings(tuple(row for row in _perturbed(found) if many and row["epsilon"] <= _FLAT_TO))
+
+
+def _falls_clearly(values: Values, *, noise: float) -> bool:
+    return shapes.falls(values, noise=noise, by=noise)
+
+
+def _nothing_lost(found: Findings) -> Iterator[Check]:
     """Exactly 0: what is drawn inside of a topic is of that topic."""
     runs = [row["value"] for row in found.where(metric=LOSS, setting="D=P") if row["criterion"] in _PERTURBED]
-    if not runs:
-        return []
-    wrong = sum(value != 0 for value in runs)
-    return [
-        Check(
+    if runs:
+        wrong = sum(value != 0 for value in runs)
+        yield Check(
             "nothing at all is lost where topics are the domains (D = P)",
             wrong == 0,
             f"loss exactly 0 in {len(runs) - wrong} of {len(runs)} runs, largest {max(runs):.3g}",
         )
-    ]
 
 
-def _falling(found: Findings) -> list[Check]:
-    checks = []
-    for setting, criterion, points in _curves(found, ("A", "B", "C"), PER_QUERY):
-        values, noise = list(points.values()), noise_of(found, setting, criterion)
-        if len(values) < 2:
-            continue
-        steps = all(later <= earlier + noise for earlier, later in pairwise(values))
-        checks.append(
-            Check(
-                f"with epsilon per query the loss falls (setting {setting}, {criterion})",
-                steps and values[-1] < values[0] - noise,
-                f"from {values[0]:.3f} at {min(points):g} to {values[-1]:.3f} at {max(points):g}",
-            )
-        )
-    return checks
+def _below_b(setting: str) -> Beside:
+    return Beside(
+        says=f"setting {setting} loses less than B ({{criterion}})",
+        metric=LOSS,
+        column="setting",
+        ours=setting,
+        theirs="B",
+        at=("epsilon",),
+        by=("criterion",),
+        where={"epsilon_per": PER_QUERY},
+        shape=shapes.below,
+        noise=noise_of,
+        told="by {pair.gaps.least:.3f} to {pair.gaps.most:.3f} at {of} epsilons per query",
+    )
 
 
-def _below(found: Findings) -> list[Check]:
-    """A and C below B: never above it by more than noise, and below it over all."""
-    checks = []
-    for lower in ("A", "C"):
-        for criterion in CRITERIA:
-            ours = curve(found, lower, criterion, PER_QUERY)
-            theirs = curve(found, "B", criterion, PER_QUERY)
-            gaps = [theirs[point] - loss for point, loss in ours.items() if point in theirs]
-            if not gaps:
-                continue
-            noise = noise_of(found, "B", criterion)
-            checks.append(
-                Check(
-                    f"setting {lower} loses less than B ({criterion})",
-                    min(gaps) >= -noise and sum(gaps) / len(gaps) > 0,
-                    f"by {min(gaps):.3f} to {max(gaps):.3f} at {len(gaps)} epsilons per query",
-                )
-            )
-    return checks
-
-
-def _flat(found: Findings) -> list[Check]:
-    checks = []
-    for setting, criterion, points in _curves(found, ("A", "B", "C"), PER_USER):
-        values = [loss for epsilon, loss in points.items() if epsilon <= _FLAT_TO]
-        noise = noise_of(found, setting, criterion)
-        if len(values) < 2 or max(found.values("phrases")) < _FLAT_PHRASES:
-            continue
-        checks.append(
-            Check(
-                f"with epsilon per user the loss is flat up to {_FLAT_TO:g} (setting {setting}, {criterion})",
-                max(values) - min(values) <= noise,
-                f"between {min(values):.3f} and {max(values):.3f}; noise up to {noise:.3f}",
-            )
-        )
-    return checks
+CHECKS = expected(
+    _nothing_lost,
+    Along(
+        says="with epsilon per query the loss falls (setting {setting}, {criterion})",
+        metric=LOSS,
+        along="epsilon",
+        by=("setting", "criterion"),
+        where={"epsilon_per": PER_QUERY},
+        among=_perturbed,
+        shape=_falls_clearly,
+        noise=noise_of,
+        told="from {line.first:.3f} at {line.start:g} to {line.last:.3f} at {line.end:g}",
+    ),
+    _below_b("A"),
+    _below_b("C"),
+    Along(
+        says=f"with epsilon per user the loss is flat up to {_FLAT_TO:g} (setting {{setting}}, {{criterion}})",
+        metric=LOSS,
+        along="epsilon",
+        by=("setting", "criterion"),
+        where={"epsilon_per": PER_USER},
+        among=_thinly_spread,
+        shape=shapes.stays,
+        noise=noise_of,
+        told="between {line.lowest:.3f} and {line.highest:.3f}; noise up to {noise:.3f}",
+    ),
+)
 
 
 # -- figures -------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from queryveil.charts.figures import Scale, Words
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog, read
 from queryveil.release.publish import publish
+from queryveil.study import shapes
 from queryveil.study.declaration import (
     EXPECTED,
     MEASURED,
@@ -32,6 +33,7 @@ from queryveil.study.declaration import (
     Study,
 )
 from queryveil.study.exact_release import release_probability
+from queryveil.study.expectations import expected
 
 PROBABILITY, TRIALS = "release-probability", "trials"
 _QUERIES = 200
@@ -101,32 +103,25 @@ def agrees(hits: list[tuple[int, int, float]], false_alarm: float = _FALSE_ALARM
     return bool(least * len(hits) > false_alarm)
 
 
-def _checks(found: Findings) -> list[Check]:
-    checks = []
-    for analysis in found.values("analysis"):
-        for d in found.values("d"):
-            chosen = found.where(analysis=analysis, d=d, metric=PROBABILITY)
-            exact = chosen.where(how=EXPECTED).along("frequency")
-            seen = chosen.where(how=MEASURED).along("frequency")
-            trials = int(found.where(analysis=analysis, d=d, metric=TRIALS).value)
-            hits = [(round(seen[n] * trials), trials, exact[n]) for n in exact]
-            checks.append(
-                Check(
-                    f"measured frequencies agree with the exact curve ({analysis}, d = {d})",
-                    agrees(hits),
-                    f"{len(hits)} points, {trials:,} trials each (false alarm {_FALSE_ALARM:g})",
-                )
+def _as_computed(found: Findings) -> Iterator[Check]:
+    for setting in found.settings("analysis", "d"):
+        chosen = found.where(**setting)
+        exact, seen = (
+            chosen.where(metric=PROBABILITY, how=how).along("frequency") for how in (EXPECTED, MEASURED)
+        )
+        trials = int(chosen.where(metric=TRIALS).value)
+        where = f"({setting['analysis']}, d = {setting['d']})"
+        yield Check(
+            f"measured frequencies agree with the exact curve {where}",
+            agrees([(round(seen[n] * trials), trials, exact[n]) for n in exact]),
+            f"{len(exact)} points, {trials:,} trials each (false alarm {_FALSE_ALARM:g})",
+        )
+        if _surely_apart(exact.last - exact.first, trials):
+            yield Check(
+                f"a query that is posed more often is released more often {where}",
+                shapes.ends_higher(seen.heights),
+                f"{seen.first:.3f} of those posed {seen.start} times, {seen.last:.3f} of those posed {seen.end}",
             )
-            rare, frequent = min(exact), max(exact)
-            if _surely_apart(exact[frequent] - exact[rare], trials):
-                checks.append(
-                    Check(
-                        f"a query that is posed more often is released more often ({analysis}, d = {d})",
-                        seen[frequent] > seen[rare],
-                        f"{seen[rare]:.3f} of those posed {rare} times, {seen[frequent]:.3f} of those posed {frequent}",
-                    )
-                )
-    return checks + _paper_check(found)
 
 
 def _surely_apart(difference: float, trials: int) -> bool:
@@ -134,19 +129,16 @@ def _surely_apart(difference: float, trials: int) -> bool:
     return difference > 0 and math.exp(-trials * difference**2) <= _FALSE_ALARM
 
 
-def _paper_check(found: Findings) -> list[Check]:
+def _papers_frequencies(found: Findings) -> Iterator[Check]:
     """Above 170 virtually always, below 110 virtually never: with the paper's parameters, where both were looked at."""
     exact = found.where(analysis="paper", d=20, metric=PROBABILITY, how=EXPECTED).along("frequency")
     same = {(row["epsilon"], row["delta"]) for row in found} == {(math.log(10), 1e-5)}
-    if not same or not {110, 170} <= set(exact):
-        return []
-    return [
-        Check(
+    if same and {110, 170} <= set(exact):
+        yield Check(
             "with the paper's threshold at d = 20, frequency 170 is released almost always, 110 almost never",
             exact[110] < 0.02 and exact[170] > 0.95,
             f"probability {exact[110]:.3f} at 110 and {exact[170]:.3f} at 170",
         )
-    ]
 
 
 def _figures(found: Findings) -> dict[str, Any]:
@@ -219,7 +211,7 @@ RELEASE_PROBABILITY = Study(
     prepare=_prepare,
     measure=_measure,
     figures=_figures,
-    checks=_checks,
+    checks=expected(_as_computed, _papers_frequencies),
     needs_log=False,
     quick=True,
     needs=(),

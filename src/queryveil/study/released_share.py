@@ -119,7 +119,7 @@ RELEASE_D = Study(
     prepare=_prepare,
     measure=_measure,
     figures=share_figures.against_d,
-    checks=share_checks.against_d,
+    checks=share_checks.AGAINST_D,
 )
 
 RELEASE_EPSILON_DELTA = Study(
@@ -139,7 +139,7 @@ RELEASE_EPSILON_DELTA = Study(
     prepare=_prepare,
     measure=_measure,
     figures=share_figures.against_epsilon_delta,
-    checks=share_checks.against_epsilon_delta,
+    checks=share_checks.AGAINST_EPSILON_DELTA,
 )
 
 RELEASE_SPAN = Study(
@@ -159,6 +159,6 @@ RELEASE_SPAN = Study(
     prepare=_prepare,
     measure=_measure,
     figures=share_figures.against_span,
-    checks=share_checks.against_span,
+    checks=share_checks.AGAINST_SPAN,
     within=_within,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.study.declaration import EXPECTED, MEASURED, Findings, Row
-from queryveil.study.share_checks import DISTINCT, IMPRESSIONS, curves, peak_of, said
+from queryveil.study.share_checks import DISTINCT, IMPRESSIONS, NOUNS, said
 
 
 def _drawn(
@@ -23,12 +23,11 @@ def _drawn(
             for row in found.where(how=how, metric=metric)
         ]
 
-    noun = {DISTINCT: "distinct queries released (%)", IMPRESSIONS: "impressions released (%)"}[metric]
     return figures.curves(
         rows(EXPECTED),
         rows(MEASURED),
         x=x,
-        y=Scale("value", noun),
+        y=Scale("value", f"{NOUNS[metric]} released (%)"),
         by=by,
         by_title=by_title,
         words=words,
@@ -61,11 +60,11 @@ def _x_d(found: Findings) -> Scale:
 
 
 def against_d(found: Findings) -> dict[str, Any]:
-    peaks = {name: peak_of(curve) for name, curve in curves(found, IMPRESSIONS, "analysis")}
-    told = " and ".join(f"d = {peak}" for peak in dict.fromkeys(peaks.values()))
+    most, first = (found.where(how=EXPECTED, metric=metric) for metric in (IMPRESSIONS, DISTINCT))
+    told = " and ".join(dict.fromkeys(f"d = {line.peak}" for _, line in most.lines("d", "analysis")))
     kept: dict[str, Any] = {"x": _x_d(found), "by": "analysis", "by_title": "threshold"}
     under = _setting(found, "epsilon", "delta")
-    first = next(iter(curves(found, DISTINCT, "analysis")))[1]
+    best = next(line.peak for _, line in first.lines("d", "analysis"))
     return {
         "impressions": _drawn(
             found, IMPRESSIONS, words=Words(f"Most impressions are released at {told}", under), **kept
@@ -73,9 +72,7 @@ def against_d(found: Findings) -> dict[str, Any]:
         "distinct": _drawn(
             found,
             DISTINCT,
-            words=Words(
-                f"Most distinct queries are released at d = {peak_of(first)}, fewer beyond it", under
-            ),
+            words=Words(f"Most distinct queries are released at d = {best}, fewer beyond it", under),
             **kept,
         ),
     }
@@ -84,10 +81,7 @@ def against_d(found: Findings) -> dict[str, Any]:
 def against_epsilon_delta(found: Findings) -> dict[str, Any]:
     made = {}
     x = Scale("delta", "delta", log=True, ticks=tuple(sorted(found.values("delta"))), format=".0e")
-    for metric, noun, name in (
-        (IMPRESSIONS, "impressions", "impressions"),
-        (DISTINCT, "distinct queries", "distinct"),
-    ):
+    for metric, name in ((IMPRESSIONS, "impressions"), (DISTINCT, "distinct")):
         expected = found.where(how=EXPECTED, metric=metric)
         values = [row["value"] for row in expected]
         made[name] = _drawn(
@@ -98,7 +92,7 @@ def against_epsilon_delta(found: Findings) -> dict[str, Any]:
             by_title="epsilon",
             panel="analysis",
             words=Words(
-                f"Weaker privacy releases up to {max(values) / max(min(values), 1e-12):.1f} times the {noun}",
+                f"Weaker privacy releases up to {max(values) / max(min(values), 1e-12):.1f} times the {NOUNS[metric]}",
                 f"threshold: tight and the paper's; {_setting(found, 'd')}",
             ),
         )
@@ -108,8 +102,8 @@ def against_epsilon_delta(found: Findings) -> dict[str, Any]:
 def against_span(found: Findings) -> dict[str, Any]:
     days = sorted(found.values("days"))
     chosen = found.where(analysis=found.values("analysis")[0])
-    lines = {span: chosen.where(how=EXPECTED, metric=IMPRESSIONS, days=span).along("d") for span in days}
-    first, last = peak_of(lines[days[0]]), peak_of(lines[days[-1]])
+    most = chosen.where(how=EXPECTED, metric=IMPRESSIONS)
+    first, last = (most.where(days=span).along("d").peak for span in (days[0], days[-1]))
     kept: dict[str, Any] = {"x": _x_d(found), "by": "days", "by_title": "length of the log"}
     under = _setting(chosen, "epsilon", "delta")
     title = (

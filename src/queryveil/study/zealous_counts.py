@@ -5,7 +5,8 @@ Goetz et al., figures 4 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
 from queryveil.measure.measure import Original
 from queryveil.study import histogram_releases as shared
+from queryveil.study import shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.expectations import Along, expected
 from queryveil.study.histogram_releases import (
     DELTA,
     EPSILON,
@@ -27,7 +30,6 @@ from queryveil.study.histogram_releases import (
     K,
     M,
     drawn,
-    falls,
     scale_of,
 )
 
@@ -75,33 +77,26 @@ def _distribution_figures(found: Findings) -> dict[str, Any]:
     return {"count-distribution": drawn(chosen, x, y, "series", "counts of", words, panel="items")}
 
 
-def _distribution_checks(found: Findings) -> list[Check]:
-    made = []
-    for kind in found.values("items"):
-        for method in found.where(items=kind).values("method"):
-            ends = _smallest(found.where(items=kind, method=method))
-            if not ends:
-                continue
-            kept = all(smallest > cut for smallest, cut in ends)
-            smallest, cut = min(ends, key=lambda one: one[0] - one[1])
-            if method == K_QUERY:
-                made.append(
-                    Check(
-                        "no query of a k-query anonymous log has fewer than k occurrences",
-                        kept,
-                        f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
-                    )
-                )
-            if method == ZEALOUS:
-                made.append(
-                    Check(
-                        f"every count of {kind} by ZEALOUS is above its threshold",
-                        kept,
-                        f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
-                    )
-                )
-        made += _slopes(found, kind)
-    return made
+def _above_the_cut(found: Findings) -> Iterator[Check]:
+    says = {
+        K_QUERY: "no query of a k-query anonymous log has fewer than k occurrences",
+        ZEALOUS: "every count of {} by ZEALOUS is above its threshold",
+    }
+    for setting in found.settings("items", "method"):
+        ends = _smallest(found.where(**setting))
+        if not ends:
+            continue
+        smallest, cut = min(ends, key=lambda one: one[0] - one[1])
+        told = {
+            K_QUERY: f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
+            ZEALOUS: f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
+        }
+        cuts, counts = [end for _, end in ends], [least for least, _ in ends]
+        yield Check(
+            says[setting["method"]].format(setting["items"]),
+            shapes.below_everywhere(cuts, counts),
+            told[setting["method"]],
+        )
 
 
 def _smallest(found: Findings) -> list[tuple[float, float]]:
@@ -115,35 +110,30 @@ def _smallest(found: Findings) -> list[tuple[float, float]]:
     return made
 
 
-def _slopes(found: Findings, kind: str) -> list[Check]:
-    """How steeply the number of items falls with their count, beyond the cut-off, in log and release."""
+def _slope(found: Findings, above: float) -> float | None:
+    """How steeply the number of items falls with their count; None where too few have a larger one."""
+    line = {
+        int(one["start"]): one["value"] for one in found if int(one["start"]) > above and one["value"] >= 10
+    }
+    if len(line) < 3:
+        return None
+    return float(np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0])
 
-    def slope(rows: Findings, above: float) -> float | None:
-        line = {
-            int(one["start"]): one["value"]
-            for one in rows
-            if int(one["start"]) > above and one["value"] >= 10
-        }
-        if len(line) < 3:
-            return None
-        return float(np.polyfit(np.log(list(line)), np.log(list(line.values())), 1)[0])
 
-    chosen = found.where(items=kind, method=ZEALOUS)
-    cut = min((one["value"] for one in chosen.where(metric=LEAST)), default=0)
-    bins = chosen.where(metric=HAVE)
-    ours, theirs = (
-        slope(bins.where(how="original"), 2 * cut),
-        slope(bins.where(how="measured", repeat=0), 2 * cut),
-    )
-    if ours is None or theirs is None:
-        return []
-    return [
-        Check(
-            f"the power law of {kind} keeps its slope beyond the cut-off",
-            abs(ours - theirs) < 0.5,
-            f"{ours:.2f} in the log, {theirs:.2f} by ZEALOUS",
-        )
-    ]
+def _slopes(found: Findings) -> Iterator[Check]:
+    """Beyond the cut-off, in log and release."""
+    for kind in found.values("items"):
+        chosen = found.where(items=kind, method=ZEALOUS)
+        cut = min((one["value"] for one in chosen.where(metric=LEAST)), default=0)
+        bins = chosen.where(metric=HAVE)
+        ours = _slope(bins.where(how="original"), 2 * cut)
+        theirs = _slope(bins.where(how="measured", repeat=0), 2 * cut)
+        if ours is not None and theirs is not None:
+            yield Check(
+                f"the power law of {kind} keeps its slope beyond the cut-off",
+                abs(ours - theirs) < 0.5,
+                f"{ours:.2f} in the log, {theirs:.2f} by ZEALOUS",
+            )
 
 
 def _difference(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
@@ -168,24 +158,16 @@ def _difference_figures(found: Findings) -> dict[str, Any]:
     return made
 
 
-def _difference_checks(found: Findings) -> list[Check]:
-    made = []
-    for kind in found.values("items"):
-        for method, along, down in ((ZEALOUS, "epsilon", True), (K_QUERY, "k", False)):
-            line = found.where(items=kind, method=method, metric=VARIATION)
-            if not len(line) or len(line.values(along)) < 2:
-                continue
-            curve = line.along(along)
-            values = list(curve.values()) if down else list(curve.values())[::-1]
-            made.append(
-                Check(
-                    f"{kind}: the difference {'falls' if down else 'grows'} with {along}",
-                    falls(values, 0.1),
-                    f"total variation {curve[min(curve)]:.3f} at {min(curve):g}, {curve[max(curve)]:.3f} at "
-                    f"{max(curve):g}",
-                )
-            )
-    return made
+def _difference_along(method: str, along: str, verb: str, shape: Callable[..., bool]) -> Along:
+    return Along(
+        says=f"{{items}}: the difference {verb} with {along}",
+        metric=VARIATION,
+        along=along,
+        by=("items",),
+        where={"method": method},
+        shape=partial(shape, slack=0.1),
+        told="total variation {line.first:.3f} at {line.start:g}, {line.last:.3f} at {line.end:g}",
+    )
 
 
 COUNT_DISTRIBUTION = Study(
@@ -207,7 +189,7 @@ COUNT_DISTRIBUTION = Study(
     prepare=shared.prepare,
     measure=_distribution,
     figures=_distribution_figures,
-    checks=_distribution_checks,
+    checks=expected(_above_the_cut, _slopes),
     needs=(),
     ahead=shared.possible,
     labels=("start",),
@@ -230,7 +212,10 @@ COUNT_DIFFERENCE = Study(
     prepare=shared.prepare,
     measure=_difference,
     figures=_difference_figures,
-    checks=_difference_checks,
+    checks=expected(
+        _difference_along(ZEALOUS, "epsilon", "falls", shapes.falls),
+        _difference_along(K_QUERY, "k", "grows", shapes.grows),
+    ),
     needs=(),
     ahead=shared.possible,
     only=shared.differs,

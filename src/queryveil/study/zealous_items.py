@@ -14,8 +14,10 @@ from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.measure import Original
 from queryveil.measure.precision import kl_divergence, l1_distance
 from queryveil.study import histogram_releases as shared
+from queryveil.study import shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
-from queryveil.study.histogram_releases import DELTA, ITEMS, drawn, falls, scale_of
+from queryveil.study.expectations import Along, expected
+from queryveil.study.histogram_releases import DELTA, ITEMS, drawn, scale_of
 
 PUBLISHED, TOTAL = "published", "total"
 COVERAGE, MISSING, L1, KL = "coverage", "missing", "precision-l1", "precision-kl"
@@ -93,8 +95,8 @@ def _figures_m(found: Findings) -> dict[str, Any]:
 
 def _figures_j(found: Findings) -> dict[str, Any]:
     def panels(metric: str, noun: str, title: str) -> Any:
-        rows = [{**one, "top": int(one["top"]), "m": str(one["m"])} for one in found.where(metric=metric)]
-        chosen = Findings(tuple(rows))
+        rows = _with_numbers(found.where(metric=metric))
+        chosen = Findings(tuple({**one, "m": str(one["m"])} for one in rows))
         x = scale_of(chosen, "top", "most frequent items (j)", log=True)
         words = Words(title, "by kind of item and m; means over the runs")
         return drawn(chosen, x, Scale("value", noun), "m", "m", words, panel="items")
@@ -105,75 +107,48 @@ def _figures_j(found: Findings) -> dict[str, Any]:
     }
 
 
-def _checks_m(found: Findings) -> list[Check]:
-    made, shares = [], {}
-    for kind in found.values("items"):
-        line = found.where(items=kind, metric=PUBLISHED).along("m")
-        values = list(line.values())
-        if values[0] == 0:
-            made.append(Check(f"some {kind} are published", False, "none, at the smallest m"))
+def _fewer(found: Findings) -> Iterator[Check]:
+    shares = {}
+    for setting, line in found.where(metric=PUBLISHED).lines("m", "items"):
+        kind = setting["items"]
+        if line.first == 0:
+            yield Check(f"some {kind} are published", False, "none, at the smallest m")
             continue
-        shares[kind] = values[-1] / values[0]
-        made.append(
-            Check(
-                f"fewer {kind} are published the more a user may add",
-                # Of a handful of items one more or less is chance.
-                falls(values, 0.05, noise=math.sqrt(max(values))),
-                f"{values[0]:,.0f} at m = {min(line)} to {values[-1]:,.0f} at m = {max(line)}",
-            )
+        shares[kind] = line.last / line.first
+        yield Check(
+            f"fewer {kind} are published the more a user may add",
+            # Of a handful of items one more or less is chance.
+            shapes.falls(line.heights, slack=0.05, noise=math.sqrt(line.highest)),
+            f"{line.first:,.0f} at m = {line.start} to {line.last:,.0f} at m = {line.end}",
         )
     if {"keywords", "query-pairs"} <= set(shares):
-        made.append(
-            Check(
-                "query pairs, of which there are more, suffer more than keywords",
-                shares["query-pairs"] < shares["keywords"],
-                f"{100 * shares['query-pairs']:.0f} % of pairs and {100 * shares['keywords']:.0f} % of keywords "
-                "are left at the largest m",
-            )
+        yield Check(
+            "query pairs, of which there are more, suffer more than keywords",
+            shapes.below([shares["query-pairs"]], [shares["keywords"]]),
+            f"{100 * shares['query-pairs']:.0f} % of pairs and {100 * shares['keywords']:.0f} % of keywords "
+            "are left at the largest m",
         )
-    made += _top_few(found)
-    return made
 
 
-def _top_few(found: Findings) -> list[Check]:
+def _top_few(found: Findings) -> Iterator[Check]:
     least = min((int(top) for top in found.where(metric=KL).values("top")), default=0)
-    made = []
     for kind in found.values("items"):
         if kind not in ("keywords", "queries"):
             continue
         line = found.where(items=kind, metric=KL, top=str(least)).along("m")
         if not line:
-            made.append(Check(f"the top {kind} can be compared", False, "no release has any of them"))
-            continue
-        if len(line) == 1 or 1 not in line:
-            continue  # nothing to compare with
-        best = min(line, key=lambda m: line[m])
-        made.append(
-            Check(
+            yield Check(f"the top {kind} can be compared", False, "no release has any of them")
+        elif len(line) > 1 and 1 in line:  # otherwise there is nothing to compare with
+            yield Check(
                 f"the top {least} {kind} are truest for some m above 1",
-                best > 1,
-                f"relative entropy {line[best]:.2g} at m = {best}, {line[min(line)]:.2g} at m = {min(line)}",
+                shapes.dips_beyond_its_start(line.heights),
+                f"relative entropy {line.lowest:.2g} at m = {line.dip}, {line.first:.2g} at m = {line.start}",
             )
-        )
-    return made
 
 
-def _checks_j(found: Findings) -> list[Check]:
-    made = []
-    for kind in found.values("items"):
-        for m in found.values("m"):
-            rows = [{**one, "top": int(one["top"])} for one in found.where(items=kind, m=m, metric=COVERAGE)]
-            line = Findings(tuple(rows)).along("top")
-            values = list(line.values())
-            if len(values) > 1:
-                made.append(
-                    Check(
-                        f"frequent {kind} are covered best (m = {m})",
-                        values[-1] < values[0],
-                        f"{values[0]:.2f} of the top {min(line):,}, {values[-1]:.2f} of the top {max(line):,}",
-                    )
-                )
-    return made
+def _with_numbers(found: Findings) -> Findings:
+    """A label is a text, and a line is in the order of its numbers."""
+    return Findings(tuple({**one, "top": int(one["top"])} for one in found if one["top"] is not None))
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
@@ -192,7 +167,7 @@ ZEALOUS_M = Study(
     prepare=shared.prepare,
     measure=_against_m,
     figures=_figures_m,
-    checks=_checks_m,
+    checks=expected(_fewer, _top_few),
     needs=(),
     ahead=shared.possible,
     labels=("top",),
@@ -215,7 +190,17 @@ ZEALOUS_J = Study(
     prepare=shared.prepare,
     measure=_against_j,
     figures=_figures_j,
-    checks=_checks_j,
+    checks=expected(
+        Along(
+            says="frequent {items} are covered best (m = {m})",
+            metric=COVERAGE,
+            along="top",
+            by=("items", "m"),
+            among=_with_numbers,
+            shape=shapes.ends_lower,
+            told="{line.first:.2f} of the top {line.start:,}, {line.last:.2f} of the top {line.end:,}",
+        )
+    ),
     needs=(),
     ahead=shared.possible,
     labels=("top",),

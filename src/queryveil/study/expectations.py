@@ -1,0 +1,142 @@
+"""What a study expects, declared: a line that has a shape, or one line beside another.
+
+Whatever takes findings and yields checks is an expectation, so a statistical test of its own can stand beside these.
+What is said is a format of what was found: `{line.first:.2f}`, `{pair.lower}`, and the columns that tell lines apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from queryveil.study.declaration import Check, Findings, Row
+from queryveil.study.shapes import Line, Values
+
+Expectation = Callable[[Findings], Iterable[Check]]
+Noise = Callable[[Findings, Row], float]
+"""How far from each other values may be by chance, at one setting of the columns that tell lines apart."""
+
+
+def _all(found: Findings) -> Findings:
+    return found
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """Everything that a study expects; of what was not measured nothing is said."""
+
+    every: tuple[Expectation, ...]
+
+    def __call__(self, found: Findings) -> list[Check]:
+        return [check for one in self.every for check in one(found)]
+
+
+def expected(*expectations: Expectation) -> Expectations:
+    return Expectations(expectations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Along:
+    """Every line of a metric along an axis has a shape: one check for each line."""
+
+    says: str
+    metric: str
+    along: str
+    shape: Callable[..., bool]
+    told: str | Callable[[Line], str]
+    by: tuple[str, ...] = ()
+    """Columns that tell lines apart."""
+    where: Mapping[str, object] = field(default_factory=dict)
+    among: Callable[[Findings], Findings] = _all
+    """What of the findings it is about, where that depends on them."""
+    least: int = 2
+    """Points of a line that has a shape at all."""
+    noise: Noise | None = None
+
+    def __call__(self, found: Findings) -> Iterator[Check]:
+        chosen = self.among(found).where(metric=self.metric, **self.where)
+        for setting, line in chosen.lines(self.along, *self.by):
+            if len(line) >= self.least:
+                words = {**setting, "line": line}
+                noise = {"noise": self.noise(found, setting)} if self.noise else {}
+                told = self.told(line) if callable(self.told) else self.told.format(**words, **noise)
+                yield Check(self.says.format(**words), self.shape(line.heights, **noise), told)
+
+
+class Range(NamedTuple):
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Range:
+        found = list(values)
+        return cls(min(found), max(found))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two lines at the points that both have."""
+
+    ours: Values
+    theirs: Values
+
+    def __len__(self) -> int:
+        return len(self.ours)
+
+    @property
+    def lower(self) -> int:
+        """At how many points ours is below."""
+        return sum(one < other for one, other in self)
+
+    @property
+    def no_higher(self) -> int:
+        return sum(one <= other for one, other in self)
+
+    @property
+    def gaps(self) -> Range:
+        """How far ours is below."""
+        return Range.of(other - one for one, other in self)
+
+    @property
+    def times(self) -> Range:
+        """How many times as large ours is."""
+        return Range.of(one / other if other else math.inf for one, other in self)
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        return zip(self.ours, self.theirs, strict=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """One value of a column beside another, point by point of the columns `at`; without any, by their means."""
+
+    says: str
+    metric: str
+    column: str
+    ours: Any
+    theirs: Any
+    shape: Callable[..., bool]
+    told: str
+    at: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    where: Mapping[str, object] = field(default_factory=dict)
+    noise: Noise | None = None
+
+    def __call__(self, found: Findings) -> Iterator[Check]:
+        chosen = found.where(metric=self.metric, **self.where)
+        for setting in chosen.settings(*self.by):
+            pair = self.pair(chosen.where(**setting))
+            if len(pair):
+                words = {**setting, "pair": pair, "of": len(pair)}
+                noise = {"noise": self.noise(found, setting)} if self.noise else {}
+                passed = self.shape(pair.ours, pair.theirs, **noise)
+                yield Check(self.says.format(**words), passed, self.told.format(**words))
+
+    def pair(self, found: Findings) -> Pair:
+        ours, theirs = (found.where(**{self.column: side}) for side in (self.ours, self.theirs))
+        both = [place for place in ours.settings(*self.at) if len(theirs.where(**place))]
+        return Pair(
+            [ours.where(**place).value for place in both], [theirs.where(**place).value for place in both]
+        )
