@@ -7,7 +7,11 @@ import hashlib
 import hmac
 import pickle
 import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+import ibis
 import pyarrow as pa
 import pytest
 
@@ -32,9 +36,13 @@ class KnownKey(Noise):
         return MASTER
 
 
-def log(posed: list[tuple[str, str]]) -> qv.SearchLog:
+def posed_at(posed: list[tuple[str, str]]) -> pa.Table:
     users, queries = zip(*posed, strict=True)
-    return qv.read(pa.table({"user": users, "time": [at(n) for n in range(len(posed))], "query": queries}))
+    return pa.table({"user": users, "time": [at(n) for n in range(len(posed))], "query": queries})
+
+
+def log(posed: list[tuple[str, str]]) -> qv.SearchLog:
+    return qv.read(posed_at(posed))
 
 
 def published(posed: list[tuple[str, str]], k: int = 3) -> qv.Release:
@@ -90,15 +98,55 @@ def test_a_sharing_can_be_copied_and_sent() -> None:
 
 
 def test_shares_of_a_log_do_not_pile_up_as_texts() -> None:
-    """A share is 64 bytes. As two Python texts with their lists it was more than 400, for every user and query."""
+    """A share is 64 bytes and a sealed text 160. As Python texts they were more than 700, for every user and query."""
     posed = [(f"u{n % 50}", f"query {n}") for n in range(20_000)]
     source = log(posed)
     rows = source.engine.keep(source.events())
+    with traced() as peak:
+        found = ad_hoc_shares.share_queries(source.engine, rows, qv.QuerySharing(MASTER, 2))
+    assert found.sealed.num_rows == found.known.num_rows == len(posed)
+    assert found.known.schema.field("label").type == pa.int64()
+    assert peak() < 450 * len(posed)
+
+
+@contextmanager
+def traced() -> Iterator[Callable[[], int]]:
+    """Most bytes that Python and numpy held at once inside."""
+    found: list[int] = []
     tracemalloc.start()
     try:
-        found = ad_hoc_shares.share_queries(source.engine, rows, qv.QuerySharing(MASTER, 2))
-        _, peak = tracemalloc.get_traced_memory()
+        yield lambda: found[0]
+        found.append(tracemalloc.get_traced_memory()[1])
     finally:
         tracemalloc.stop()
-    assert found[1].num_rows == len(posed)
-    assert peak < 350 * len(posed)
+
+
+def test_nothing_of_the_shares_stays_in_the_engine() -> None:
+    """A registered table lived as long as the connection: every user and query once more, until the end."""
+    source = log(POSED)
+    before = engine_tables(source), files(source)
+    method = qv.AdHoc(steps=("secret-sharing",), k=3)
+    qv.publish(source, method, noise=KnownKey(SeededBits(4)), i_understand=True)
+    assert (engine_tables(source), files(source)) == before
+
+
+def engine_tables(source: qv.SearchLog) -> set[str]:
+    found = source.engine.con.raw_sql("SELECT table_name FROM information_schema.tables").fetchall()
+    return {name for (name,) in found}
+
+
+def files(source: qv.SearchLog) -> set[Path]:
+    assert source.workspace is not None
+    return {*source.workspace.iterdir()}
+
+
+def test_a_connection_that_may_not_write_files_shares_as_well() -> None:
+    con = ibis.duckdb.connect()
+    con.con.register("given", posed_at(POSED))
+    con.raw_sql("CREATE TABLE posed AS FROM given")
+    con.raw_sql("SET enable_external_access = false")
+    method = qv.AdHoc(steps=("secret-sharing",), k=3)
+    release = qv.publish(
+        qv.read(con.table("posed")), method, noise=KnownKey(SeededBits(4)), i_understand=True
+    )
+    assert release.tables["log"].equals(published(POSED).tables["log"])

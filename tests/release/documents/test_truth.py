@@ -275,6 +275,17 @@ def test_noise_is_not_told_as_users_and_single_rows_are_not_listed(tmp_path: Pat
     assert "Each of the 3 values of column sealed is in one row alone." in page
 
 
+@pytest.mark.parametrize("users", [1, 3])
+def test_texts_that_begin_alike_are_told_apart(users: int, tmp_path: Path) -> None:
+    texts = [f"{'the same words ' * 4}{end}" for end in "abcd"]
+    rows = [(f"u{user}", at(0), text) for text in texts for user in range(users)]
+    method = qv.AdHoc(steps=("delete-users",))
+    qv.publish(qv.read(log_of(*rows)), method, out=tmp_path / "out", i_understand=True)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ("Each of the 4 values of column query is in one row alone." in page) is (users == 1)
+    assert ("The 4 most frequent of 4 values of column query" in page) is (users == 3)
+
+
 def test_sizes_have_the_same_nouns_everywhere(tmp_path: Path) -> None:
     qv.publish(qv.read(many(9, ["apples"])), qv.KKeyword(k=5), out=tmp_path / "out")
     for file in ("report.html", "DATASHEET.md", "croissant.json"):

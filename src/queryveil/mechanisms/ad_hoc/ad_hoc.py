@@ -266,17 +266,22 @@ class AdHoc:
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         events = sessions.events(log)
-        rows = log.engine.keep(events.mutate(pseudonym=events["user"]))
+        # On disk, because rows are read one way after another and memory is needed for shares.
+        rows = log.engine.put_aside(events.mutate(pseudonym=events["user"]), log.workspace)
         tables: dict[str, pa.Table] = {}
         shares: Shares | None = None
         for step in self.steps:
             with run.stage(step.partition("-")[0]) as say:
+                before = rows
                 if step == "secret-sharing":
-                    sharing = QuerySharing(run.noise.key(), self.k or 0)
-                    changed, tables["queries"], shares = share_queries(log.engine, rows, sharing)
+                    shared = share_queries(log.engine, rows, QuerySharing(run.noise.key(), self.k or 0))
+                    tables["queries"], shares = shared.sealed, shared.shares
+                    known = log.engine.register(shared.known)
+                    rows = log.engine.put_aside(rows.join(known, ["user", "query"]), log.workspace)
+                    log.engine.drop(known)
+                    del shared
                 else:
-                    changed = self._step(step, log, rows, run)
-                before, rows = rows, log.engine.keep(changed)
+                    rows = log.engine.put_aside(self._step(step, log, rows, run), log.workspace)
                 log.engine.drop(before)
                 say(self._how(step))
         with run.stage("protect") as say:
@@ -312,6 +317,6 @@ class AdHoc:
         log.engine.drop(rows)
         columns = {names.get(name, name): table[name] for name in table.column_names}
         if shares is not None:
-            columns |= shares.columns(columns.pop("share"))
+            columns |= shares.columns(columns.pop("label"), columns.pop("share"))
         order = ("user", "session", "share_x", "share_y", "label", "query")
         return pa.table({name: columns[name] for name in order if name in columns})

@@ -1,7 +1,7 @@
 """Queries as secrets: labels, sealed texts and shares of a whole log, in as little memory as they need.
 
 There is a share for every user and query. As Python texts they would take several times the memory of the log, so
-they are made for some rows at a time and kept as bytes; the engine sees their numbers only. Digits are written last.
+they are made for some rows at a time and kept as bytes; the engine sees numbers only. Digits are written last.
 """
 
 from __future__ import annotations
@@ -25,54 +25,77 @@ if TYPE_CHECKING:
 _AT_ONCE = 5_000
 """Users and queries that are Python texts at the same time."""
 _CHUNK_ROWS = 1_000_000
-"""Rows of digits put together at once: a chunk of text must stay below two gigabytes."""
+"""Rows of digits in one chunk: a chunk of text must stay below two gigabytes."""
+_SEALED_ROWS = 50_000
+_LABEL_BYTES = 16
 _DIGITS = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype=np.uint16)
-_KNOWN = pa.schema(
-    [("user", pa.string()), ("query", pa.string()), ("label", pa.string()), ("share", pa.int64())]
-)
-_SEALED = pa.schema([("label", pa.string()), ("sealed", pa.string())])
+_TEXTS = pa.schema([("user", pa.string()), ("query", pa.string())])
+
+Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of all users and queries, by number: a row of bytes each for the point and for the value there."""
+    """Labels and shares by number: a row of bytes each for labels, the point of a share and its value there."""
 
-    points: NDArray[np.uint8]
-    values: NDArray[np.uint8]
+    labels: Bytes
+    """In their own order, so that a label's number stands for it in any order too."""
+    points: Bytes
+    values: Bytes
 
-    def columns(self, numbers: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
-        """What is published of the shares with these numbers."""
-        places = numbers.to_numpy()
-        return {"share_x": _digits(self.points, places), "share_y": _digits(self.values, places)}
+    def columns(self, labels: pa.ChunkedArray, shares: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
+        """What is published of the labels and shares with these numbers."""
+        places = shares.to_numpy()
+        return {
+            "share_x": _digits(self.points, places),
+            "share_y": _digits(self.values, places),
+            "label": _digits(self.labels, labels.to_numpy()),
+        }
 
 
-def share_queries(engine: Engine, rows: ir.Table, sharing: QuerySharing) -> tuple[ir.Table, pa.Table, Shares]:
-    """Put a label and the number of the user's share beside the query; also sealed queries by label, and shares."""
-    known, sealed = [], []
-    points, values = bytearray(), bytearray()
-    last = None
+@dataclass(frozen=True)
+class Shared:
+    """What the engine is told of each user and query, sealed queries by label, and what the numbers stand for."""
+
+    known: pa.Table
+    sealed: pa.Table
+    shares: Shares
+
+
+def share_queries(engine: Engine, rows: ir.Table, sharing: QuerySharing) -> Shared:
+    """A label for each query, and a share for each user of it."""
+    texts, queries, sealed = [], [], []
+    labels, points, values = bytearray(), bytearray(), bytearray()
+    number, last = -1, None
     # In the order of queries, so that each is sealed once and its polynomial is made once.
     for part in _parts(engine.batches(rows.select("query", "user").distinct().order_by("query"))):
-        first, labels, fresh = len(points) // NUMBER_BYTES, [], []
-        for query, found in groupby(
+        of, fresh = [], []
+        for query, group in groupby(
             zip(*(part[name].to_pylist() for name in ("query", "user")), strict=True), itemgetter(0)
         ):
-            users = [user for _, user in found]
-            labels += [sharing.label(query)] * len(users)
             if query != last:
-                fresh.append((labels[-1], sharing.seal(query)))
-                last = query
+                number, last = number + 1, query
+                labels += bytes.fromhex(sharing.label(query))
+                fresh.append(bytes.fromhex(sharing.seal(query)))
+            users = [user for _, user in group]
+            of += [number] * len(users)
             for x, y in sharing.shares(users, query):
                 points += x.to_bytes(NUMBER_BYTES)
                 values += y.to_bytes(NUMBER_BYTES)
-        texts = [part["user"], part["query"], pa.array(labels, pa.string())]
-        numbers = pa.array(np.arange(first, first + len(labels)))
-        known.append(pa.table([*texts, numbers], names=_KNOWN.names).cast(_KNOWN))
-        columns = ([one[at] for one in fresh] for at in range(2))
-        sealed.append(pa.table([pa.array(texts, pa.string()) for texts in columns], schema=_SEALED))
-    registered = engine.register(pa.concat_tables([_KNOWN.empty_table(), *known]))
-    hidden = pa.concat_tables([_SEALED.empty_table(), *sealed]).sort_by("label")
-    return rows.join(registered, ["user", "query"]), hidden, Shares(_rows(points), _rows(values))
+        texts.append(pa.table([part["user"], part["query"]], _TEXTS.names).cast(_TEXTS))
+        queries.append(np.array(of, dtype=np.int64))
+        sealed.append(pa.array(fresh, pa.binary()))
+    order = _order(_rows(labels, _LABEL_BYTES))
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    found = [pa.array(ranks[part]) for part in queries]
+    known = pa.concat_tables([_TEXTS.empty_table(), *texts])
+    known = known.append_column("label", pa.chunked_array(found, pa.int64()))
+    known = known.append_column("share", pa.array(np.arange(known.num_rows)))
+    in_order = _rows(labels, _LABEL_BYTES)[order]
+    shares = Shares(in_order, _rows(points, NUMBER_BYTES), _rows(values, NUMBER_BYTES))
+    return Shared(known, _sealed(sealed, order, in_order), shares)
 
 
 def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -81,20 +104,44 @@ def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, _AT_ONCE)
 
 
-def _rows(numbers: bytearray) -> NDArray[np.uint8]:
-    return np.frombuffer(numbers, dtype=np.uint8).reshape(-1, NUMBER_BYTES)
+def _rows(content: bytearray, width: int) -> Bytes:
+    return np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
 
 
-def _digits(numbers: NDArray[np.uint8], places: NDArray[np.int64]) -> pa.ChunkedArray:
+def _order(labels: Bytes) -> Numbers:
+    """Labels in the order of their digits, which is that of their bytes."""
+    halves = labels.view(">u8")
+    return np.lexsort((halves[:, 1], halves[:, 0]))
+
+
+def _sealed(parts: list[pa.Array], order: Numbers, labels: Bytes) -> pa.Table:
+    """Labels in order, each with its query sealed."""
+    whole = pa.concat_arrays(
+        [pa.array([], pa.large_binary()), *(one.cast(pa.large_binary()) for one in parts)]
+    )
+    texts = []
+    for start in range(0, len(order), _SEALED_ROWS):
+        some = whole.take(pa.array(order[start : start + _SEALED_ROWS]))
+        ends = np.frombuffer(some.buffers()[1], dtype=np.int64)[: len(some) + 1]
+        content = np.frombuffer(some.buffers()[2], dtype=np.uint8)[: ends[-1]]
+        texts.append(_texts(content, ends))
+    of = _digits(labels, np.arange(len(labels)))
+    return pa.table({"label": of, "sealed": pa.chunked_array(texts, pa.string())})
+
+
+# -- digits --------------------------------------------------------------------------------------------------
+
+
+def _digits(numbers: Bytes, places: Numbers) -> pa.ChunkedArray:
     """Rows of bytes at these places as texts of hexadecimal digits."""
-    chunks = [
-        _texts(_DIGITS[numbers[places[start : start + _CHUNK_ROWS]]])
-        for start in range(0, len(places), _CHUNK_ROWS)
-    ]
+    chunks = []
+    for start in range(0, len(places), _CHUNK_ROWS):
+        some = numbers[places[start : start + _CHUNK_ROWS]]
+        chunks.append(_texts(some, np.arange(len(some) + 1) * some.shape[1]))
     return pa.chunked_array(chunks, pa.string())
 
 
-def _texts(digits: NDArray[np.uint16]) -> pa.StringArray:
-    """Texts of the same length from pairs of digits."""
-    ends = np.arange(len(digits) + 1, dtype=np.int32) * (2 * NUMBER_BYTES)
-    return pa.StringArray.from_buffers(len(digits), pa.py_buffer(ends), pa.py_buffer(digits))
+def _texts(content: Bytes, ends: Numbers) -> pa.StringArray:
+    """The digits of bytes, as texts that end where these ends say of the bytes."""
+    offsets = (2 * ends).astype(np.int32)
+    return pa.StringArray.from_buffers(len(ends) - 1, pa.py_buffer(offsets), pa.py_buffer(_DIGITS[content]))

@@ -55,7 +55,7 @@ class Engine:
         return self.keep(table)
 
     def drop(self, kept: ir.Table) -> None:
-        """Free what `keep` kept."""
+        """Free what `keep`, `put_aside` or `register` holds."""
         self.con.drop_table(kept.op().name, force=True)
 
     def arrow(self, table: ir.Table) -> pa.Table:

@@ -82,9 +82,12 @@ class DuckDB(Engine):
     name = "duckdb"
     fast_hash_name = "hash"
 
-    def __init__(self, con: Any, memory: str = DUCKDB_MEMORY) -> None:
+    def __init__(self, con: Any, memory: str = DUCKDB_MEMORY, *, ours: bool = False) -> None:
+        """`ours` if it was started here: somebody else's connection may not be allowed to write files."""
         super().__init__(con)
-        self.memory = memory
+        self.memory, self._may_write = memory, ours
+        self._lent: dict[str, Path | None] = {}
+        """Tables that are no tables of DuckDB: Arrow's, and files of rows put aside."""
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -116,6 +119,7 @@ class DuckDB(Engine):
     def register(self, table: pa.Table) -> ir.Table:
         name = temporary_name()
         self.con.con.register(name, table)
+        self._lent[name] = None
         return self.con.table(name)
 
     def keep(self, table: ir.Table) -> ir.Table:
@@ -125,17 +129,26 @@ class DuckDB(Engine):
         return self.con.table(name)
 
     def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
-        if folder is None:
+        if folder is None or not self._may_write:
             return self.keep(table)
         file = folder / f"{temporary_name()}.parquet"
         with self.errors():
             self._run(
                 f"COPY ({self.con.compile(table)}) TO '{str(file).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
             )
-        return self.read_parquet([file])
+        aside = self.read_parquet([file])
+        self._lent[aside.op().name] = file
+        return aside
 
     def drop(self, kept: ir.Table) -> None:
-        self.con.raw_sql(f'DROP TABLE "{kept.op().name}"')
+        name = kept.op().name
+        if name not in self._lent:
+            self.con.raw_sql(f'DROP TABLE "{name}"')
+        elif (file := self._lent.pop(name)) is None:
+            self.con.con.unregister(name)
+        else:
+            self.con.raw_sql(f'DROP VIEW "{name}"')
+            file.unlink()
 
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
         name, paths = temporary_name(), ", ".join(_quoted(_exact(file)) for file in files)
@@ -271,7 +284,7 @@ def start(
         settings["temp_directory"] = str(spill)
     if threads is not None:
         settings["threads"] = str(threads)
-    made = DuckDB(con, memory)
+    made = DuckDB(con, memory, ours=True)
     with made.errors():
         for name, value in settings.items():
             con.raw_sql(f"SET {name} = {_quoted(value)}")

@@ -25,6 +25,8 @@ from queryveil.release.documents import assessment, page, words
 from queryveil.release.documents.chances import chances
 from queryveil.release.documents.page import Section
 
+_BEGINNING = 32
+"""Characters of a text that nearly always tell it from others, if it is a sealed one or a hash."""
 _TOP = 25
 
 
@@ -122,12 +124,23 @@ def _log_section(name: str, table: pa.Table) -> Section:
 
 def _tallied(place: str, of: str, column: str, values: pa.Array | pa.ChunkedArray) -> list[str]:
     """The most frequent of some texts."""
+    alone = [page.paragraphs([f"Each of the {len(values):,} {of} is in one row alone."])]
+    if len(values) > 1 and _begin_differently(values):
+        return alone
     counted = pa.table({column: values}).group_by(column).aggregate([([], "count_all")])
     counted = counted.rename_columns([column, "count"])
-    counted = counted.sort_by([("count", "descending"), (column, "ascending")])
     if counted.num_rows > 1 and pc.max(counted["count"]).as_py() == 1:
-        return [page.paragraphs([f"Each of the {counted.num_rows:,} {of} is in one row alone."])]
+        return alone
+    counted = counted.sort_by([("count", "descending"), (column, "ascending")])
     return _frequent(place, of, counted, "rows", "")
+
+
+def _begin_differently(values: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether no two texts begin alike, so that none comes twice: counting long ones would need twice their memory."""
+    if not pa.types.is_string(values.type):
+        return False
+    found: int = pc.count_distinct(pc.utf8_slice_codeunits(values, 0, _BEGINNING)).as_py()
+    return found == len(values)
 
 
 def _in_a_line(items: list[str]) -> str:
