@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.attack.exposure.exposure import BACKWARDS, SHUFFLED
+from queryveil.attack.exposure.found import BACKWARDS, SHUFFLED
 from queryveil.attack.token_map import read_map
 from queryveil.language.spotting import Kind, Spotter, counting
 from tests.command import command

@@ -21,7 +21,7 @@ import numpy as np
 from queryveil.errors import UsageError
 from queryveil.files import output
 from queryveil.reading.log import SearchLog
-from queryveil.study import keeping
+from queryveil.study.kept_folder import check_place
 from queryveil.study.shapes import Line
 from queryveil.verification.outcome import Check as Check  # noqa: PLC0414 - studies find it here
 
@@ -243,7 +243,7 @@ class Study:
     def check_out(self, out: Path) -> None:
         """Refuse a place where its results, or its finished cells, cannot go."""
         output.new_folder(out)
-        keeping.check_place(out)
+        check_place(out)
 
     def check_log(self, log: SearchLog | None) -> None:
         """Refuse a log that lacks what the study needs."""

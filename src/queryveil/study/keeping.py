@@ -9,50 +9,19 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from queryveil.errors import UsageError
 from queryveil.files import folder, interruptions, output
+from queryveil.study.declaration import Cell, Given, Row, Study
+from queryveil.study.kept_folder import ABOUT, beside, check_place, json_of, meant, plain
 
-if TYPE_CHECKING:
-    from queryveil.study.declaration import Cell, Given, Row, Study
-
-PARTIAL_SUFFIX = ".partial"
-_ABOUT = "about.json"
-_SAID = {"study", "version", "axes", "repeats", "results", "log", "software"}
-_TEMPORARY = re.compile(r"\A(.+)\.[0-9a-f]{8}\.tmp\Z")
 _EXACT = 2**53
 """Whole numbers up to here are the same as floats."""
-
-
-def beside(out: Path) -> Path:
-    """Where the finished cells of an output are kept."""
-    return out.with_name(out.name + PARTIAL_SUFFIX)
-
-
-def check_place(out: Path) -> None:
-    """Refuse an output whose finished cells would go to something that is there already, and not from here."""
-    place = beside(out)
-    with output.disk_errors(out):
-        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and _ours(place)))
-    if taken:
-        raise UsageError(
-            f"finished cells would be kept in '{place}', which exists already and is not from an earlier run",
-            "move it away, or choose another --out",
-        )
-
-
-def _ours(place: Path) -> bool:
-    """Whether a folder says that it holds finished cells, or has nothing in it."""
-    if not _plain(place / _ABOUT):
-        return all(_meant(file) == _ABOUT for file in place.iterdir())
-    about = _json_of(place / _ABOUT)
-    return isinstance(about, Mapping) and about.keys() >= _SAID
 
 
 class Kept:
@@ -62,7 +31,7 @@ class Kept:
         self.out = out
         self.folder = beside(out)
         self._study = study
-        self._names = {_ABOUT, *(_file_name(cell) for cell in cells)}
+        self._names = {ABOUT, *(_file_name(cell) for cell in cells)}
         about = _identity(study, given)
         check_place(out)
         with output.disk_errors(out):
@@ -70,8 +39,8 @@ class Kept:
             with contextlib.suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
             check_place(out)
-            note = self.folder / _ABOUT
-            if note.exists() and _json_of(note) != about:
+            note = self.folder / ABOUT
+            if note.exists() and json_of(note) != about:
                 raise UsageError(
                     f"'{self.folder}' holds the finished cells of another study, log or setting",
                     "move that folder away, or choose another --out",
@@ -85,7 +54,7 @@ class Kept:
         """The rows of a cell; None if it is not finished, or is not as it was written."""
         file = self.folder / _file_name(cell)
         with output.disk_errors(self.out):
-            rows = _json_of(file) if _plain(file) else None
+            rows = json_of(file) if plain(file) else None
         if not isinstance(rows, list) or not rows:
             return None
         return rows if all(_fits(self._study, cell, row) for row in rows) else None
@@ -99,23 +68,19 @@ class Kept:
         """Take away what was written here, and the folder unless something else is in it."""
         with contextlib.suppress(OSError):
             # What says whose folder it is goes last, in case this is interrupted.
-            for file in sorted(self._mine(), key=lambda file: file.name == _ABOUT):
+            for file in sorted(self._mine(), key=lambda file: file.name == ABOUT):
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         return not self.folder.exists()
 
     def _mine(self) -> Iterator[Path]:
         for file in self.folder.iterdir():
-            if _plain(file) and (file.name in self._names or _meant(file) in self._names):
+            if plain(file) and (file.name in self._names or meant(file) in self._names):
                 yield file
 
 
 def _file_name(cell: Cell) -> str:
     return f"{cell.name}.json"
-
-
-def _plain(file: Path) -> bool:
-    return file.is_file() and not file.is_symlink()
 
 
 def _fits(study: Study, cell: Cell, row: Any) -> bool:
@@ -163,16 +128,3 @@ def _atomically(file: Path, content: Any) -> None:
     temporary.touch(mode=0o600, exist_ok=False)
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(file)
-
-
-def _meant(file: Path) -> str | None:
-    """The name that a file would have got, if writing it was cut short."""
-    found = _TEMPORARY.fullmatch(file.name)
-    return f"{found[1]}.json" if found and _plain(file) else None
-
-
-def _json_of(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        return None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from queryveil.attack.exposure.found import Exposure
 from queryveil.attack.protocol import Table, clopper_pearson
 from queryveil.language.spotting import KNOWN_IS, Spotter, is_readable
-
-if TYPE_CHECKING:
-    from queryveil.attack.exposure.exposure import Exposure
 
 LABELS: Final[Mapping[str, str]] = {
     "person": "person",
