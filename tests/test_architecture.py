@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,34 @@ def test_such_a_comparison_is_seen(line: str, tmp_path: Path) -> None:
     assert compared_methods(file) == [1]
     file.write_text("if method in MECHANISMS or method == other.method:\n    pass\n")
     assert compared_methods(file) == []
+
+
+def twice(files: Iterable[Path], most: int = 10) -> set[str]:
+    """Where more than so many lines of code stand again to the letter, not counting comments and imports."""
+    seen: dict[tuple[str, ...], str] = {}
+    found = set()
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        imports: set[int] = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imports |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        code = [
+            (number, line.strip())
+            for number, line in enumerate(text.splitlines(), 1)
+            if re.search(r"\w", line) and not line.strip().startswith("#") and number not in imports
+        ]
+        for start in range(len(code) - most):
+            run = tuple(line for _, line in code[start : start + most + 1])
+            here = f"{file.name}:{code[start][0]}"
+            if seen.setdefault(run, here) != here:
+                found.add(f"{seen[run]} ~ {here}")
+    return found
+
+
+def test_nothing_longer_than_ten_lines_is_written_twice(tmp_path: Path) -> None:
+    assert twice(FILES) == set()
+    copies = [tmp_path / "one.py", tmp_path / "two.py"]
+    for copy in copies:
+        copy.write_text((SOURCE / "privacy" / "strength.py").read_text(encoding="utf-8"))
+    assert twice(copies)

@@ -15,17 +15,12 @@ import pyarrow.compute as pc
 
 from queryveil.count import contribution, item_kinds
 from queryveil.mechanisms.base import (
-    MOST_USERS,
-    ROW_LOCAL,
-    USER_IS_ACCOUNT,
     Plan,
     Run,
     need_users,
-    public_parameters,
 )
-from queryveil.parameters import PROMISES, param, validate
+from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.privacy.declarations import USERS, PublishedTable, columns
-from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, assessment, say
 from queryveil.reading.engine import Engine
 from queryveil.reading.log import SearchLog
@@ -76,35 +71,23 @@ _TABLE = PublishedTable(
 
 
 @dataclass(frozen=True, kw_only=True)
-class KKeyword:
+class KKeyword(Crowds):
     """Words that at least k users have, rarer ones as prefixes.
 
     Publish the words that at least k users have, the rarer ones as prefixes that k users share.
     """
 
     name: ClassVar[str] = "k-keyword"
-    needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
     def plan(self, *, users: int | None = None) -> Plan:
-        """What is promised; it does not depend on the number of users."""
-        return Plan(
-            method=self.name,
-            parameters=public_parameters(self),
-            calibration={},
-            guarantee=Guarantee(
-                kind=K_ANONYMITY,
-                k=self.k,
-                shared="word or prefix",
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT),
-                caveats=_CAVEATS,
-            ),
-            tables=(_TABLE,),
+        """What is promised of each word and prefix, whatever the number of users."""
+        return crowd_plan(
+            self,
+            self.k,
+            "word or prefix",
+            caveats=_CAVEATS,
+            table=_TABLE,
             what="Words of a search log and prefixes of its rarer words, with numbers of users",
             how=(
                 f"A word that at least {self.k:,} users searched for was published with the number of these users. The "

@@ -15,18 +15,13 @@ import pyarrow as pa
 from queryveil.count import contribution
 from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
-    MOST_USERS,
-    ROW_LOCAL,
     SESSIONS_APART,
-    USER_IS_ACCOUNT,
     Plan,
     Run,
     need_users,
-    public_parameters,
 )
-from queryveil.parameters import PROMISES, param, validate
+from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.privacy.declarations import OCCURRENCES, SESSION, PublishedTable, columns
-from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
 from queryveil.reading.log import SearchLog
 
@@ -65,35 +60,24 @@ _TABLE = PublishedTable(
 
 
 @dataclass(frozen=True, kw_only=True)
-class KQuery:
+class KQuery(Crowds):
     """Queries that at least k users posed, by session.
 
     Publish the queries that at least k users posed, by session, with random numbers in place of users.
     """
 
     name: ClassVar[str] = "k-query"
-    needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
     def plan(self, *, users: int | None = None) -> Plan:
-        """What is promised; it does not depend on the number of users."""
-        return Plan(
-            method=self.name,
-            parameters=public_parameters(self),
-            calibration={},
-            guarantee=Guarantee(
-                kind=K_ANONYMITY,
-                k=self.k,
-                shared="query",
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, SESSIONS_APART),
-                caveats=_CAVEATS,
-            ),
-            tables=(_TABLE,),
+        """What is promised of each query, whatever the number of users."""
+        return crowd_plan(
+            self,
+            self.k,
+            "query",
+            assumed=(SESSIONS_APART,),
+            caveats=_CAVEATS,
+            table=_TABLE,
             what="Sessions of a search log: the queries that enough users posed, without users and times",
             how=(
                 f"Every query that fewer than {self.k:,} different users posed was dropped, wherever it stood. What "

@@ -20,19 +20,14 @@ import pyarrow.compute as pc
 from queryveil.count import item_kinds
 from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
-    MOST_USERS,
-    ROW_LOCAL,
     SESSIONS_APART,
-    USER_IS_ACCOUNT,
     Plan,
     Run,
     need_users,
-    public_parameters,
 )
+from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.mechanisms.transactions.generalised import LIST
-from queryveil.parameters import PROMISES, param, validate
 from queryveil.privacy.declarations import GROUP, SESSIONS, PublishedTable, columns
-from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
@@ -59,35 +54,24 @@ _TABLE = PublishedTable(
 
 
 @dataclass(frozen=True, kw_only=True)
-class KSession:
+class KSession(Crowds):
     """Sessions as sets of keywords that at least k users have.
 
     Publish sessions as sets of keywords, each changed until at least k users have the same set.
     """
 
     name: ClassVar[str] = "k-session"
-    needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"k": 3}
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
     def plan(self, *, users: int | None = None) -> Plan:
-        """What is promised; it does not depend on the number of users."""
-        return Plan(
-            method=self.name,
-            parameters=public_parameters(self),
-            calibration={},
-            guarantee=Guarantee(
-                kind=K_ANONYMITY,
-                k=self.k,
-                shared="set of keywords",
-                assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, SESSIONS_APART),
-                caveats=self._caveats(),
-            ),
-            tables=(_TABLE,),
+        """What is promised of each set of keywords, whatever the number of users."""
+        return crowd_plan(
+            self,
+            self.k,
+            "set of keywords",
+            assumed=(SESSIONS_APART,),
+            caveats=self._caveats(),
+            table=_TABLE,
             what="Sessions of a search log as sets of keywords, the same for enough users, without users and times",
             how=(
                 "Every session was taken as the set of its keywords. Sessions were put into groups of "

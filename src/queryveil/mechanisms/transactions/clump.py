@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
+from queryveil.mechanisms.base import Plan, Run, need_users
+from queryveil.mechanisms.crowds import Crowds
 from queryveil.mechanisms.transactions import generalised
-from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.parameters import COUNTED, param
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -30,30 +31,18 @@ _HOW = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clump:
+class Clump(Crowds):
     """Words as concepts that k users share, in close clusters.
 
     Publish each user's words as concepts that at least k users share, in clusters that lose little.
     """
 
     name: ClassVar[str] = "clump"
-    needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
     r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)
-    transactions: str = param(
-        "one transaction per user (merged words) or per query",
-        choices=generalised.TRANSACTIONS,
-        default="users",
-        group=COUNTED,
-    )
-    taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out",
-        path=True,
-        default=None,
-        group=COUNTED,
-    )
+    transactions: str = generalised.whose_transactions()
+    taxonomy: str | None = generalised.taxonomy_file()
     whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
     algorithm: str = param(
         "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
@@ -77,26 +66,12 @@ class Clump:
     )
     distinct: bool = param("remove duplicates from what is published", default=False)
 
-    def __post_init__(self) -> None:
-        validate(self)
-
     def vocabulary(self) -> generalised.Vocabulary:
         return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        return Plan(
-            method=self.name,
-            parameters=public_parameters(self),
-            calibration={},
-            guarantee=generalised.guarantee(self.k),
-            **generalised.described(
-                self.k,
-                self.transactions,
-                self.vocabulary(),
-                _HOW[self.algorithm],
-            ),
-        )
+        return generalised.plan(self, _HOW[self.algorithm])
 
     def check(self, log: SearchLog) -> None:
         need_users(log, self.k)

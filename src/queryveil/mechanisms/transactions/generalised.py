@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,11 @@ import pyarrow as pa
 from queryveil.errors import CannotBeMet
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.mechanisms.base import MOST_UNKNOWN, ROW_LOCAL, USER_IS_ACCOUNT, Run
+from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run
+from queryveil.mechanisms.crowds import crowd_plan
 from queryveil.mechanisms.transactions.words import items_of
+from queryveil.parameters import COUNTED, param
 from queryveil.privacy.declarations import GROUP, LABELS, PublishedTable, columns
-from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
@@ -103,19 +104,40 @@ class Coded:
     """Share of the log's words, as often as they are posed and function words aside, that the taxonomy lacks."""
 
 
-def guarantee(k: int) -> Guarantee:
-    return Guarantee(
-        kind=K_ANONYMITY,
-        k=k,
-        shared=SHARED,
-        assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, TAXONOMY_IS_PUBLIC),
-        caveats=CAVEATS,
+def whose_transactions() -> Any:
+    """The parameter that says what a transaction is."""
+    return param(
+        "one transaction per user (merged words) or per query",
+        choices=TRANSACTIONS,
+        default="users",
+        group=COUNTED,
     )
 
 
-def described(k: int, transactions: str, vocabulary: Vocabulary, more: str) -> dict[str, Any]:
-    """The words of a plan."""
-    of = "each user" if transactions == "users" else "each query"
+def taxonomy_file() -> Any:
+    """The parameter that names the taxonomy."""
+    return param(
+        "file of child and parent in two columns; WordNet's nouns if left out",
+        path=True,
+        default=None,
+        group=COUNTED,
+    )
+
+
+class Generalising(Mechanism, Protocol):
+    """What Clump and Partition have in common."""
+
+    @property
+    def k(self) -> int: ...
+    @property
+    def transactions(self) -> str: ...
+    def vocabulary(self) -> Vocabulary: ...
+
+
+def plan(method: Generalising, more: str) -> Plan:
+    """What is promised; `more` says how groups are found."""
+    vocabulary = method.vocabulary()
+    of = "each user" if method.transactions == "users" else "each query"
     identity = vocabulary.taxonomy.identity
     senses = "; a word is its first noun sense, function words are left out" if vocabulary.skipped else ""
     replaced = (
@@ -125,15 +147,18 @@ def described(k: int, transactions: str, vocabulary: Vocabulary, more: str) -> d
         else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}), several words that are "
         "one name by one concept. Words without a concept were left out."
     )
-    return {
-        "what": WHAT.format(of=of, k=k),
-        "how": (
-            f"{replaced} {more} Every transaction was published as what its group of at least "
-            f"{k:,} users has in common, the groups in random order."
-        ),
-        "tables": (TABLE,),
-        "assessment": _assessment(k),
-    }
+    return crowd_plan(
+        method,
+        method.k,
+        SHARED,
+        assumed=(TAXONOMY_IS_PUBLIC,),
+        caveats=CAVEATS,
+        table=TABLE,
+        what=WHAT.format(of=of, k=method.k),
+        how=f"{replaced} {more} Every transaction was published as what its group of at least "
+        f"{method.k:,} users has in common, the groups in random order.",
+        assessment=_assessment(method.k),
+    )
 
 
 def _assessment(k: int) -> tuple[Statement, ...]:

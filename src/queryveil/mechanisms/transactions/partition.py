@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.mechanisms.base import MOST_USERS, Plan, Run, need_users, public_parameters
+from queryveil.mechanisms.base import Plan, Run, need_users
+from queryveil.mechanisms.crowds import Crowds
 from queryveil.mechanisms.transactions import generalised
-from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.parameters import COUNTED, param
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -22,50 +23,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition:
+class Partition(Crowds):
     """Words as concepts that k users share, cut from the top.
 
     Publish each user's words as concepts that at least k users share, cut from the top of the taxonomy.
     """
 
     name: ClassVar[str] = "partition"
-    needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"k": 5}
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
-    transactions: str = param(
-        "one transaction per user (merged words) or per query",
-        choices=generalised.TRANSACTIONS,
-        default="users",
-        group=COUNTED,
-    )
-    taxonomy: str | None = param(
-        "file of child and parent in two columns; WordNet's nouns if left out",
-        path=True,
-        default=None,
-        group=COUNTED,
-    )
+    transactions: str = generalised.whose_transactions()
+    taxonomy: str | None = generalised.taxonomy_file()
     whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
-
-    def __post_init__(self) -> None:
-        validate(self)
 
     def vocabulary(self) -> generalised.Vocabulary:
         return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        return Plan(
-            method=self.name,
-            parameters=public_parameters(self),
-            calibration={},
-            guarantee=generalised.guarantee(self.k),
-            **generalised.described(
-                self.k,
-                self.transactions,
-                self.vocabulary(),
-                "Groups were split from the root of the taxonomy down as long as all of them stayed large enough.",
-            ),
+        return generalised.plan(
+            self,
+            "Groups were split from the root of the taxonomy down as long as all of them stayed large enough.",
         )
 
     def check(self, log: SearchLog) -> None:

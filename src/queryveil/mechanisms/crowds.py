@@ -1,0 +1,62 @@
+"""What the methods share that promise crowds: everything published is that of at least k users, without noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from queryveil.mechanisms.base import (
+    MOST_USERS,
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Mechanism,
+    Plan,
+    public_parameters,
+)
+from queryveil.parameters import PROMISES, param, validate
+from queryveil.privacy.declarations import PublishedTable
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.statements import Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowds:
+    """The parameter k. What is promised does not depend on the number of users of a log."""
+
+    needs_users: ClassVar[bool] = False
+
+    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+def crowd_plan(
+    mechanism: Mechanism,
+    k: int,
+    shared: str,
+    *,
+    assumed: tuple[Statement, ...] = (),
+    caveats: tuple[Statement, ...],
+    table: PublishedTable,
+    what: str,
+    how: str,
+    assessment: tuple[Statement, ...],
+) -> Plan:
+    """The plan of a method that publishes nothing but what k users share. `assumed` adds to what all of them assume."""
+    return Plan(
+        method=mechanism.name,
+        parameters=public_parameters(mechanism),
+        calibration={},
+        guarantee=Guarantee(
+            kind=K_ANONYMITY,
+            k=k,
+            shared=shared,
+            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *assumed),
+            caveats=caveats,
+        ),
+        tables=(table,),
+        what=what,
+        how=how,
+        assessment=assessment,
+    )
