@@ -15,6 +15,13 @@ TRACELESS: dict[str, tuple[str, ...]] = {
     "ad-hoc": ("regions",),
 }
 """Parameters that nothing else in a release follows from."""
+IN_WORDS: dict[str, tuple[str, ...]] = {
+    "ad-hoc": ("min_users",),
+    "clump": ("transactions", "whole_queries"),
+    "partition": ("transactions", "whole_queries"),
+    "click-graph": ("non_negative",),
+}
+"""Parameters that only sentences name, or declarations that format 1 did not have: unchecked where these are."""
 
 _WORDS = "what, how, assessment, assumptions and caveats"
 
@@ -30,7 +37,7 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     yield "created: the day is the publisher's word"
     yield (
         "parameters: that the release was made with them is the publisher's word; what follows from them was computed "
-        "anew" + _traceless(method, content.get("parameters"))
+        "anew" + _traceless(str(method), content.get("parameters"), in_words=not software.same)
     )
     yield "tables: that their rows come from a log, and from which one, cannot be seen"
     if content.get("draws"):
@@ -43,6 +50,8 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
         )
 
 
-def _traceless(method: Any, given: Any) -> str:
-    names = [name for name in TRACELESS.get(str(method), ()) if isinstance(given, dict) and name in given]
-    return f", and nothing follows from {', '.join(names)}" if names else ""
+def _traceless(method: str, given: Any, *, in_words: bool) -> str:
+    names = (*TRACELESS.get(method, ()), *(IN_WORDS.get(method, ()) if in_words else ()))
+    there = [name for name in names if isinstance(given, dict) and name in given]
+    follows = "nothing but words follows" if in_words else "nothing follows"
+    return f", and {follows} from {', '.join(there)}" if there else ""
