@@ -12,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import queryveil as qv
 from queryveil.files import folder
 from queryveil.release.documents import writing as documents
+from queryveil.release.publish import Release
 from queryveil.verification import Verification
 
 WRITTEN_AGAIN = frozenset({"declared", "sentences", "written-again"})
@@ -25,11 +27,20 @@ class Draft:
     """Manifest, tables and documents of a release, to be changed."""
 
     def __init__(self, release: Path) -> None:
-        self.release = release
+        self.release: Path | None = release
         self.manifest: dict[str, Any] = json.loads((release / folder.MANIFEST).read_text(encoding="utf-8"))
         self.tables = {name: pq.read_table(release / f"{name}.parquet") for name in self.manifest["tables"]}
         self.documents: dict[str, bytes | None] = {}
         """Other documents than manifest and tables give; None for one that is left out."""
+
+    @classmethod
+    def made(cls, method: qv.Mechanism, **tables: pa.Table) -> Draft:
+        """What a method would say of rows that it did not make."""
+        draft = cls.__new__(cls)
+        made = Release(plan=method.plan(), tables=tables).manifest()
+        draft.release, draft.tables, draft.documents = None, tables, {}
+        draft.manifest = json.loads(folder.as_json(made))
+        return draft
 
     def describe(self) -> None:
         """State the rows and columns that tables have now."""
@@ -67,8 +78,13 @@ class Draft:
             KeyError,
             AttributeError,
         ):  # what is malformed has no documents that fit
-            made = {name: (self.release / name).read_bytes() for name in documents.NAMES}
+            old = self.release
+            made = {name: (old / name).read_bytes() for name in documents.NAMES} if old else dict(_BLANK)
         return [(name, text) for name, text in (made | self.documents).items() if text is not None]
+
+
+_BLANK = {folder.DATASHEET: b"x", folder.REPORT: b"x"}
+"""Without the optional description, which would not fit."""
 
 
 def digested(file: Path) -> dict[str, Any]:
@@ -110,6 +126,28 @@ def both(*changes: Change) -> Change:
     return lambda made: [one(made) for one in changes]
 
 
+def without(where: str, code: str) -> Change:
+    """The guarantee without an assumption or a caveat."""
+
+    def change(made: Draft) -> None:
+        said = made.manifest["guarantee"][where]
+        kept = [one for one in said if one["code"] != code]
+        assert len(kept) < len(said), code
+        made.manifest["guarantee"][where] = kept
+
+    return change
+
+
+def only(**given: pa.Table) -> Change:
+    """These tables and no others."""
+
+    def change(made: Draft) -> None:
+        made.tables = dict(given)
+        made.describe()
+
+    return change
+
+
 def table(counts: list[int], **columns: list[Any]) -> pa.Table:
     arrays = {name: pa.array(values, pa.string()) for name, values in columns.items()}
     return pa.table(arrays | {"count": pa.array(counts, pa.int64())})
@@ -129,6 +167,7 @@ def page(html: str) -> Change:
     """More in the body of the page."""
 
     def change(made: Draft) -> None:
+        assert made.release is not None
         text = (made.release / folder.REPORT).read_text(encoding="utf-8")
         assert "<body>" in text
         made.documents[folder.REPORT] = text.replace("<body>", f"<body>{html}", 1).encode()

@@ -53,13 +53,20 @@ def drawn(of: str = "queries", *, neighbours: str = ADD_REMOVE, **given: Any) ->
 
 def thresholded(of: str = "queries", **given: Any) -> Content:
     """One draw on rows of the log: with m = 2, scale 2, threshold 29 the delta is 6.3e-7."""
-    told = {"rows": "log", "most": 2, "scale": 2.0, "at_least": 1, "above": 29}
+    told: Content = {"rows": "log", "most": 2, "scale": 2.0, "at_least": 1, "above": 29}
     return drawn(of, **(told | {"kind": "approximate-dp", "delta": 1e-6} | given))
 
 
 def probable(of: str = "queries", **given: Any) -> Content:
     """m = 5, epsilon 2, delta 1e-3, 500,000 users: the specification's worked example at tau = 5."""
-    told = {"neighbours": REPLACE, "most": 5, "scale": 5.0, "at_least": 5, "above": 102, "users": 500_000}
+    told: Content = {
+        "neighbours": REPLACE,
+        "most": 5,
+        "scale": 5.0,
+        "at_least": 5,
+        "above": 102,
+        "users": 500_000,
+    }
     return thresholded(of, **(told | {"kind": "probabilistic-dp", "epsilon": 2.0, "delta": 1e-3} | given))
 
 
@@ -81,7 +88,7 @@ def promised(draw: Content, *, of: str | None = None) -> Content:
 
 def manifest(*made: Content, kind: str | None = None) -> Content:
     """Draws, with the guarantee that they have."""
-    tables = {one["table"]: {} for one in made}
+    tables: Content = {one["table"]: {} for one in made}
     if len(made) == 1:
         return {"guarantee": promised(made[0]), "draws": list(made), "tables": tables}
     parts = [promised(one, of=one["of"]) for one in made]

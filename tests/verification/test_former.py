@@ -112,8 +112,9 @@ def test_it_fails_when_a_number_is_changed(name: str, tmp_path: Path) -> None:
 def test_what_is_malformed_is_a_failed_check(name: str, tmp_path: Path) -> None:
     content = mutations.manifest_of(DATA / name)
     release = mutations.copied(DATA / name, tmp_path / "changed")
+    others: list[Any] = [None, [], "x", {}, 3]
     for section in ("parameters", "guarantee", "tables", "method"):
-        for junk in (None, [], "x", {}, 3):
+        for junk in others:
             mutations.write_again(release, content | {section: junk}, with_documents=False)
             assert not qv.verify(release).passed, (section, junk)
             if (section, junk) != ("tables", {}):

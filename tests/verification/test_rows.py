@@ -33,11 +33,14 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     asked: dict[str, Any] = {"epsilon": 8.0, "delta": 1e-4, "max_queries": 2}
     bought: dict[str, Any] = {"epsilon_clicks": 4.0, "epsilon_reformulations": 4.0}
-    private = {"urls": "private", "delta_clicks": 1e-4, "delta_reformulations": 1e-4}
-    methods = {
+    private: dict[str, Any] = {"urls": "private", "delta_clicks": 1e-4, "delta_reformulations": 1e-4}
+    methods: dict[str, qv.Mechanism] = {
         "histogram": qv.Zealous(epsilon=8.0, delta=1e-4, max_items=2, promise="approximate"),
         "histogram-clicks": qv.Zealous(
-            **{"epsilon": 8.0, "delta": 1e-4, "max_items": 2, "promise": "approximate"},
+            epsilon=8.0,
+            delta=1e-4,
+            max_items=2,
+            promise="approximate",
             then_clicks=True,
             max_clicks=2,
             results=lists["results"],
