@@ -19,20 +19,17 @@ from queryveil.count import item_kinds, public_lists
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.base import (
     MOST_USERS,
-    ROW_LOCAL,
     SESSIONS_APART,
-    USER_IS_ACCOUNT,
     Plan,
     Run,
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.click_graph import declared, theory, words
+from queryveil.mechanisms.click_graph import declared, parts, theory, words
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
 from queryveil.parameters import COUNTED, PROMISES, param, validate
-from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, NONE, PURE, Guarantee
+from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
-from queryveil.privacy.statements import Statement
 from queryveil.reading.log import SearchLog
 
 _MOST = 10**9
@@ -295,19 +292,19 @@ class ClickGraph:
     # -- what is promised --------------------------------------------------------------------------------
 
     def _guarantee(self, clicks: Edges | None, reformulations: Edges | None) -> Guarantee:
-        parts = self._parts(clicks, reformulations)
-        total = parts[0] if len(parts) > 1 else dataclasses.replace(parts[0], of="")
-        for one in parts[1:]:
+        made = self._parts(clicks, reformulations)
+        total = made[0] if len(made) > 1 else dataclasses.replace(made[0], of="")
+        for one in made[1:]:
             total = total + one
         if clicks is not None and self.urls == "clicked":
-            return self._not_covered(total)
+            return parts.not_covered(total)
         return total
 
     def _parts(self, clicks: Edges | None, reformulations: Edges | None) -> list[Guarantee]:
         """What each draw of noise costs."""
         setting = self.selection()
-        parts = [
-            self._part(
+        made = [
+            parts.part(
                 "queries",
                 APPROXIMATE,
                 self.epsilon if self.epsilon is not None else setting.epsilon,
@@ -318,11 +315,11 @@ class ClickGraph:
         fresh = self._counts_scale()
         if fresh is not None:
             cost = self.epsilon_counts or theory.Setting(self.max_queries, fresh, 0).epsilon
-            parts.append(self._part(declared.OF_COUNTS, PURE, cost, 0.0))
+            made.append(parts.part(declared.OF_COUNTS, PURE, cost, 0.0))
         if clicks is not None and self.urls != "clicked":
             lists = (words.RESULTS_ARE_PUBLIC,)
-            parts.append(
-                self._edges_part(
+            made.append(
+                parts.of_edges(
                     "clicks",
                     clicks,
                     self.epsilon_clicks,
@@ -334,8 +331,8 @@ class ClickGraph:
             assumed = [SESSIONS_APART]
             if self.suggestions is not None:
                 assumed.append(words.SUGGESTIONS_ARE_PUBLIC)
-            parts.append(
-                self._edges_part(
+            made.append(
+                parts.of_edges(
                     "reformulations",
                     reformulations,
                     self.epsilon_reformulations,
@@ -343,47 +340,7 @@ class ClickGraph:
                     tuple(assumed),
                 )
             )
-        return parts
-
-    def _edges_part(
-        self,
-        of: str,
-        edges: Edges,
-        epsilon: float | None,
-        delta: float | None,
-        assumptions: tuple[Statement, ...],
-    ) -> Guarantee:
-        kind = PURE if edges.setting is None else APPROXIMATE
-        return self._part(of, kind, epsilon or edges.epsilon, delta or 0.0, assumptions=assumptions)
-
-    def _part(
-        self,
-        of: str,
-        kind: str,
-        epsilon: float,
-        delta: float,
-        *,
-        assumptions: tuple[Statement, ...] = (),
-        caveats: tuple[Statement, ...] = (),
-    ) -> Guarantee:
-        return Guarantee(
-            kind=kind,
-            of=of,
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=ADD_REMOVE,
-            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *assumptions),
-            caveats=caveats,
-        )
-
-    def _not_covered(self, total: Guarantee) -> Guarantee:
-        """The most clicked urls of the log: a url that one user alone clicked is published with certainty."""
-        return Guarantee(
-            kind=NONE,
-            neighbours=ADD_REMOVE,
-            assumptions=total.assumptions,
-            caveats=(words.NOT_COVERED, *total.caveats),
-        )
+        return made
 
     # -- with data ---------------------------------------------------------------------------------------
 
