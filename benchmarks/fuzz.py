@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -29,6 +29,13 @@ from tests.reading.formats import test_parquet_limits as parquet_files
 from tests.verification import test_changed_releases as changed_releases
 
 
+def counted(count: int) -> Iterator[int]:
+    for number in range(count):
+        if number % 1000 == 0:
+            print(f"{number:,} of {count:,}", file=sys.stderr, flush=True)
+        yield number
+
+
 def releases(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Commands by exit code, and what must not be."""
     changed_releases.write_log(Path())
@@ -36,7 +43,7 @@ def releases(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     codes: Counter[str] = Counter()
     faults = []
     names = sorted(mutations.METHODS)
-    for number in range(count):
+    for number in counted(count):
         method, rng = names[number % len(names)], random.Random(f"{seed} {number}")  # noqa: S311
         asked = changed_releases.change_and_ask(Path("made") / method, Path("changed"), rng)
         done = command(*asked.split())
@@ -54,7 +61,7 @@ def parquet(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     faults = []
     file = Path("x.parquet")
     whole = [parquet_files.sample(file, **shape) for shape in parquet_files.SHAPES]
-    for number in range(count):
+    for number in counted(count):
         rng = random.Random(f"{seed} {number}")  # noqa: S311
         data = parquet_files.damaged(rng.choice(whole), rng)
         file.write_bytes(data)
