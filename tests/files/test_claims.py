@@ -38,7 +38,7 @@ log.users
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    qv.publish(log, qv.Zealous(epsilon=4, delta=1e-3, max_items=3), out="out", ledger="ledger.db", source="web")
+    qv.publish(log, qv.Zealous(epsilon=4, delta=9e-4, max_items=3), out="out", ledger="ledger.db", source="web")
 except qv.UsageError as error:
     print(error)
 else:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queryveil.errors import QueryveilError
-from queryveil.files import folder
+from queryveil.files import folder, tables
 from queryveil.mechanisms import MECHANISMS, Plan
 from queryveil.parameters import fits, parameters
 from queryveil.privacy.declarations import COUNTS, LINKS, TEXTS, PublishedTable
@@ -229,10 +228,12 @@ def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -
     """
     name = declared.name
     file = folder.file_inside(release, folder.table_file(name))
-    _need(file is not None, "a table is missing, or is not a file of its own folder")
-    with pq.ParquetFile(file) as opened:
-        found = opened.read()
-        found.validate(full=True)
+    if file is None:
+        raise Malformed("a table is missing, or is not a file of its own folder")
+    try:
+        found, _ = tables.read(file)
+    except tables.TooMuch as error:
+        raise Malformed(str(error)) from None
     stated = content["tables"][name]
     _need(type(stated.get("rows")) is int, "a table is not described")
     _need(stated.get("file") == folder.table_file(name), "a table is in another file than its own")

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from queryveil.files import folder, memory
+from queryveil.files import folder, memory, tables
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
@@ -40,10 +39,7 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
             broken[name] = "is missing"
             continue
         try:
-            with pq.ParquetFile(file) as content:
-                table = content.read().combine_chunks()
-                table.validate(full=True)
-                opened[name] = Opened(file, table, dict(content.metadata.metadata or {}))
+            opened[name] = Opened(file, *tables.read(file))
         except Exception as error:
             if memory.short(error):
                 raise

@@ -1,0 +1,70 @@
+"""Tables of a release folder, read with limits: a small file may repeat one long text without end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+_MUCH_TEXT = 2**30
+_MOST_PER_ROW = 16 * 1024
+"""Beyond so much text, this is the most that a row may have on average. Logs have the same limit."""
+_MUCH_NUMBERS = 2**30
+_MOST_PER_BYTE = 4000
+"""Beyond so many bytes of numbers, this is the most that a byte of the file may stand for."""
+
+
+class TooMuch(ValueError):
+    """A table would be far larger than its file: it was made to fill the memory of whoever reads it."""
+
+    def __init__(self) -> None:
+        super().__init__("a table would be far larger than its file")
+
+
+def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
+    """The rows of a Parquet file, and its metadata.
+
+    Texts are read with each of them once, so that what they come to is known before any is repeated.
+    """
+    with pq.ParquetFile(file) as plain:
+        schema, metadata = plain.schema_arrow, plain.metadata
+        columns = [plain.schema.column(number) for number in range(len(plain.schema))]
+        texts = [one.path for one in columns if one.physical_type == "BYTE_ARRAY"]
+    numbers = 8 * metadata.num_rows * metadata.num_columns
+    if numbers > _MUCH_NUMBERS and numbers > _MOST_PER_BYTE * file.stat().st_size:
+        raise TooMuch
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    _limit(sum(one.total_byte_size for one in groups), metadata.num_rows)
+    with pq.ParquetFile(file, read_dictionary=texts) as content:
+        found = content.read()
+        _limit(sum(map(_size, _encoded(found))), found.num_rows)
+        table = found.cast(schema).combine_chunks()
+        table.validate(full=True)
+        return table, dict(metadata.metadata or {})
+
+
+def _limit(size: int, rows: int) -> None:
+    if size > _MUCH_TEXT and size > _MOST_PER_ROW * rows:
+        raise TooMuch
+
+
+def _encoded(table: pa.Table) -> Iterator[pa.DictionaryArray]:
+    for column in table.columns:
+        for chunk in column.chunks:
+            part: Any = chunk
+            while pa.types.is_list(part.type):
+                part = part.flatten()
+            if pa.types.is_dictionary(part.type):
+                yield part
+
+
+def _size(part: pa.DictionaryArray) -> int:
+    """Bytes of text that an array stands for."""
+    lengths = pc.fill_null(pc.binary_length(part.dictionary), 0).to_numpy(zero_copy_only=False)
+    used = np.bincount(part.indices.drop_null().to_numpy(zero_copy_only=False), minlength=len(lengths))
+    return int((used * lengths.astype(np.int64)).sum())
