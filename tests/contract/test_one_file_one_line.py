@@ -48,7 +48,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = (place / REGISTRY).read_text(encoding="utf-8")
     start = registry.index("_HOMES = (\n") + len("_HOMES = (\n")
     (place / REGISTRY).write_text(
-        registry[:start] + block("text", guide) + registry[start:], encoding="utf-8"
+        registry[:start] + block("py", guide) + registry[start:], encoding="utf-8"
     )
     return place
 
