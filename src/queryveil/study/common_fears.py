@@ -16,10 +16,10 @@ from queryveil.errors import CannotBeMet
 from queryveil.measure.graph import Graph, occurrence_counts
 from queryveil.measure.pattern_ranking import rank_pattern
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.release.publish import publish
 from queryveil.study import exact_release
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
 from queryveil.study.expectations import expected
+from queryveil.study.releases import releases
 
 ORIGINAL, RELEASED = "original", "released"
 RANK, COUNT = "rank", "count"
@@ -44,8 +44,7 @@ def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
     method = ClickGraph(
         epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"], analysis=cell["analysis"]
     )
-    for repeat in range(given.repeats):
-        made = publish(prepared.given.the_log, method, allow_empty=True, i_understand=True)
+    for repeat, made in releases(prepared.given.the_log, method, given.repeats):
         yield from _ranking(Graph(queries=made.tables["queries"]), cell, RELEASED, repeat)
 
 

@@ -17,10 +17,9 @@ from queryveil.errors import CannotBeMet, InputError
 from queryveil.measure.measure import Measure, Original, Released
 from queryveil.mechanisms import MECHANISMS, Mechanism
 from queryveil.parameters import parameters
-from queryveil.privacy.guarantee import K_ANONYMITY
-from queryveil.release.publish import publish
 from queryveil.study import shapes
-from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.releases import Releases
 from queryveil.study.shapes import Line
 
 METHOD = "method"
@@ -87,7 +86,7 @@ def study(
         metrics=tuple(Metric(str(one), one.unit, one.help) for one in grid.measures),
         repeats=repeats,
         prepare=_prepare,
-        measure=functools.partial(_measure, grid),
+        measure=Releases(functools.partial(_made, grid), functools.partial(_taken, grid)),
         figures=functools.partial(drawn, grid),
         checks=functools.partial(checked, grid),
         needs=needs,
@@ -116,36 +115,32 @@ def _plan(grid: Grid, given: Given, cells: Sequence[Cell]) -> None:
     if log.users == 0:
         raise CannotBeMet("the log has no accepted row", "check the file and --columns")
     for cell in cells:
-        method = grid.entry(cell[METHOD]).made(cell.values)
+        method = _made(grid, cell)
         method.plan(users=log.users if method.needs_users else None)
         method.check(log)
 
 
-def _measure(grid: Grid, original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _made(grid: Grid, cell: Cell) -> Mechanism:
+    return grid.entry(cell[METHOD]).made(cell.values)
+
+
+def _taken(grid: Grid, original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     entry = grid.entry(cell[METHOD])
-    method = entry.made(cell.values)
-    for repeat in range(given.repeats):
-        release = publish(original.log, method, allow_empty=True, i_understand=True)
-        side = Released.of(release)
-        for measure in grid.measures:
-            lacking = measure.lacks(side)
-            if lacking is not None:
-                raise InputError(
-                    f"measure {measure.name} needs a table of {lacking}, and {entry.method} publishes none",
-                    "take the measure or the method out of the study",
-                )
-            for metric, value in measure.figures(original, side).items():
-                if value is not None:
-                    yield {
-                        "mechanism": entry.method,
-                        "how": MEASURED,
-                        "repeat": repeat,
-                        "metric": metric,
-                        "unit": measure.stated(metric).unit,
-                        "value": value,
-                    }
-        if release.guarantee.kind == K_ANONYMITY:
-            return  # nothing is random in it
+    for measure in grid.measures:
+        lacking = measure.lacks(side)
+        if lacking is not None:
+            raise InputError(
+                f"measure {measure.name} needs a table of {lacking}, and {entry.method} publishes none",
+                "take the measure or the method out of the study",
+            )
+        for metric, value in measure.figures(original, side).items():
+            if value is not None:
+                yield {
+                    "mechanism": entry.method,
+                    "metric": metric,
+                    "unit": measure.stated(metric).unit,
+                    "value": value,
+                }
 
 
 # -- figures and checks ------------------------------------------------------------------------------------------

@@ -13,12 +13,11 @@ from typing import Any
 from queryveil.charts import figures
 from queryveil.charts.figures import Scale, Words
 from queryveil.errors import CannotBeMet, InputError
-from queryveil.measure.measure import Original, Released
+from queryveil.measure.measure import Original
 from queryveil.mechanisms import Mechanism, sessions
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.zealous.zealous import Zealous
-from queryveil.release.publish import publish
-from queryveil.study.declaration import MEASURED, Axis, Cell, Findings, Given, Row
+from queryveil.study.declaration import Axis, Cell, Findings, Given, Row
 
 ZEALOUS, K_QUERY = "zealous", "k-query"
 NAMES = {ZEALOUS: "ZEALOUS", K_QUERY: "k-query anonymity"}
@@ -65,32 +64,21 @@ def possible(given: Given, cells: Sequence[Cell]) -> None:
         sessions.check(given.the_log)
 
 
-def mechanism(cell: Cell, items: str) -> Mechanism:
+def mechanism(cell: Cell) -> Mechanism:
     if cell.values.get("method", ZEALOUS) == K_QUERY:
         return KQuery(k=cell["k"])
     return Zealous(
         epsilon=cell["epsilon"],
         delta=cell["delta"],
         max_items=cell["m"],
-        items=(items,),
+        items=(cell["items"],),
         promise="probabilistic",  # the paper's guarantee
     )
 
 
-def released(original: Original, cell: Cell, items: str) -> Released:
-    """A release of the log; what nothing survives in is an answer too."""
-    # The paper's delta is not below one in the number of users: for a study, and for nobody else.
-    made = publish(original.log, mechanism(cell, items), allow_empty=True, i_understand=True)
-    return Released.of(made)
-
-
-def repeats(given: Given, cell: Cell) -> range:
-    """Nothing in a k-query anonymous log is random but its order."""
-    return range(1 if cell.values.get("method") == K_QUERY else given.repeats)
-
-
-def row(repeat: int, metric: str, value: float, **labels: str) -> Row:
-    return {"how": MEASURED, "repeat": repeat, "metric": metric, "value": value, **labels}
+def mechanism_of(items: str, cell: Cell) -> Mechanism:
+    """For a study of one kind of item."""
+    return mechanism(Cell({**cell.values, "items": items}))
 
 
 def drawn(

@@ -16,10 +16,10 @@ import numpy as np
 
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog
-from queryveil.release.publish import publish
 from queryveil.study import exact_release, share_checks, share_figures
 from queryveil.study.declaration import EXPECTED, MEASURED, Axis, Cell, Given, Metric, Row, Study, Value
 from queryveil.study.exact_release import BoundedCounts
+from queryveil.study.releases import releases
 from queryveil.study.share_checks import DEVIATION, DISTINCT, IMPRESSIONS, QUERIES
 
 _METRICS = (
@@ -70,8 +70,8 @@ def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
     yield from rows(EXPECTED, None, share.queries, share.impressions)
     yield row(EXPECTED, None, DEVIATION, share.deviation)
     log = _cut(prepared, _span(cell))
-    for repeat in range(given.repeats):
-        table = publish(log, method, allow_empty=True, i_understand=True).tables["queries"]
+    for repeat, release in releases(log, method, given.repeats):
+        table = release.tables["queries"]
         yield from rows(MEASURED, repeat, table.num_rows, int(np.sum(table["count"].to_numpy())))
 
 

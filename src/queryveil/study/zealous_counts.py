@@ -14,10 +14,10 @@ import numpy as np
 from queryveil.charts.figures import Scale, Words
 from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
-from queryveil.measure.measure import Original
+from queryveil.measure.measure import Original, Released
 from queryveil.study import histogram_releases as shared
 from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
 from queryveil.study.expectations import Along, expected
 from queryveil.study.histogram_releases import (
     DELTA,
@@ -32,30 +32,29 @@ from queryveil.study.histogram_releases import (
     drawn,
     scale_of,
 )
+from queryveil.study.releases import Releases, row
 
 HAVE, LEAST, THRESHOLD = "items-with-count", "smallest-count", "threshold"
 MEAN, RMS, VARIATION = "mean-difference", "rms-difference", "total-variation"
 _BASE = 2
 
 
-def _distribution(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _distribution(original: Original, side: Released, cell: Cell, repeat: int) -> Iterator[Row]:
     kind = cell["items"]
-    for repeat in shared.repeats(given, cell):
-        side = shared.released(original, cell, kind)
-        theirs = side.histogram(kind)
-        if repeat == 0:
-            ours = count_distribution(original.histogram(kind, side.unit), _BASE)
-            for start, number in ours.items():
-                yield {**shared.row(repeat, HAVE, number, start=str(start)), "how": "original"}
-        for start, number in count_distribution(theirs, _BASE).items():
-            yield shared.row(repeat, HAVE, number, start=str(start))
-        if len(theirs):
-            yield shared.row(repeat, LEAST, int(theirs.counts.min()))
-        if cell["method"] == ZEALOUS:
-            yield shared.row(repeat, THRESHOLD, side.release.plan.calibration["second_threshold"])
-        # Keywords and pairs of a k-query anonymous log may be one user's: only its queries have k users.
-        elif kind == "queries":
-            yield shared.row(repeat, THRESHOLD, cell["k"] - 1)
+    theirs = side.histogram(kind)
+    if repeat == 0:
+        ours = count_distribution(original.histogram(kind, side.unit), _BASE)
+        for start, number in ours.items():
+            yield row(HAVE, number, start=str(start), how="original")
+    for start, number in count_distribution(theirs, _BASE).items():
+        yield row(HAVE, number, start=str(start))
+    if len(theirs):
+        yield row(LEAST, int(theirs.counts.min()))
+    if cell["method"] == ZEALOUS:
+        yield row(THRESHOLD, side.release.plan.calibration["second_threshold"])
+    # Keywords and pairs of a k-query anonymous log may be one user's: only its queries have k users.
+    elif kind == "queries":
+        yield row(THRESHOLD, cell["k"] - 1)
 
 
 def _distribution_figures(found: Findings) -> dict[str, Any]:
@@ -136,14 +135,12 @@ def _slopes(found: Findings) -> Iterator[Check]:
             )
 
 
-def _difference(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _difference(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     kind = cell["items"]
-    for repeat in shared.repeats(given, cell):
-        side = shared.released(original, cell, kind)
-        found = count_differences(original.histogram(kind, side.unit), side.histogram(kind))
-        if found is not None:
-            for metric, value in ((MEAN, found.mean), (RMS, found.rms), (VARIATION, found.total_variation)):
-                yield shared.row(repeat, metric, value)
+    found = count_differences(original.histogram(kind, side.unit), side.histogram(kind))
+    if found is not None:
+        for metric, value in ((MEAN, found.mean), (RMS, found.rms), (VARIATION, found.total_variation)):
+            yield row(metric, value)
 
 
 def _difference_figures(found: Findings) -> dict[str, Any]:
@@ -187,7 +184,7 @@ COUNT_DISTRIBUTION = Study(
     ),
     repeats=1,
     prepare=shared.prepare,
-    measure=_distribution,
+    measure=Releases(shared.mechanism, _distribution),
     figures=_distribution_figures,
     checks=expected(_above_the_cut, _slopes),
     needs=(),
@@ -210,7 +207,7 @@ COUNT_DIFFERENCE = Study(
     ),
     repeats=3,
     prepare=shared.prepare,
-    measure=_difference,
+    measure=Releases(shared.mechanism, _difference),
     figures=_difference_figures,
     checks=expected(
         _difference_along(ZEALOUS, "epsilon", "falls", shapes.falls),

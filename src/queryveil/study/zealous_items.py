@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from queryveil.charts.figures import Scale, Words
 from queryveil.measure.coverage import coverage, missing
-from queryveil.measure.measure import Original
+from queryveil.measure.measure import Original, Released
 from queryveil.measure.precision import kl_divergence, l1_distance
 from queryveil.study import histogram_releases as shared
 from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
 from queryveil.study.expectations import Along, expected
 from queryveil.study.histogram_releases import DELTA, ITEMS, drawn, scale_of
+from queryveil.study.releases import Releases, row
 
 PUBLISHED, TOTAL = "published", "total"
 COVERAGE, MISSING, L1, KL = "coverage", "missing", "precision-l1", "precision-kl"
@@ -33,33 +35,23 @@ _METRICS = (
 )
 
 
-def _measure(tops: tuple[int, ...], original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     kind = cell["items"]
-    for repeat in shared.repeats(given, cell):
-        side = shared.released(original, cell, kind)
-        ours, theirs = original.histogram(kind, side.unit), side.histogram(kind)
-        yield shared.row(repeat, PUBLISHED, len(theirs))
-        yield shared.row(repeat, TOTAL, theirs.total)
-        for top in tops:
-            if top > len(ours):
-                continue
-            found = {
-                COVERAGE: coverage(ours, theirs, top),
-                MISSING: missing(ours, theirs, top),
-                L1: l1_distance(ours, theirs, top),
-                KL: kl_divergence(ours, theirs, top),
-            }
-            for metric, value in found.items():
-                if value is not None:
-                    yield shared.row(repeat, metric, value, top=str(top))
-
-
-def _against_m(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
-    return _measure(_TOPS, original, given, cell)
-
-
-def _against_j(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
-    return _measure(_FINE, original, given, cell)
+    ours, theirs = original.histogram(kind, side.unit), side.histogram(kind)
+    yield row(PUBLISHED, len(theirs))
+    yield row(TOTAL, theirs.total)
+    for top in tops:
+        if top > len(ours):
+            continue
+        found = {
+            COVERAGE: coverage(ours, theirs, top),
+            MISSING: missing(ours, theirs, top),
+            L1: l1_distance(ours, theirs, top),
+            KL: kl_divergence(ours, theirs, top),
+        }
+        for metric, value in found.items():
+            if value is not None:
+                yield row(metric, value, top=str(top))
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------
@@ -165,7 +157,7 @@ ZEALOUS_M = Study(
     metrics=_METRICS,
     repeats=3,
     prepare=shared.prepare,
-    measure=_against_m,
+    measure=Releases(shared.mechanism, partial(_taken, _TOPS)),
     figures=_figures_m,
     checks=expected(_fewer, _top_few),
     needs=(),
@@ -188,7 +180,7 @@ ZEALOUS_J = Study(
     metrics=_METRICS,
     repeats=3,
     prepare=shared.prepare,
-    measure=_against_j,
+    measure=Releases(shared.mechanism, partial(_taken, _FINE)),
     figures=_figures_j,
     checks=expected(
         Along(

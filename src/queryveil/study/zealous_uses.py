@@ -12,12 +12,12 @@ from typing import Any
 from queryveil.charts.figures import Scale, Words
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.index_caching import Index
-from queryveil.measure.measure import Original
+from queryveil.measure.measure import Original, Released
 from queryveil.measure.query_substitution import QuerySubstitution
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.study import histogram_releases as shared
 from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
 from queryveil.study.expectations import Along, Beside, expected
 from queryveil.study.histogram_releases import (
     DELTA,
@@ -30,6 +30,7 @@ from queryveil.study.histogram_releases import (
     drawn,
     scale_of,
 )
+from queryveil.study.releases import Releases, row
 
 HIT, HIT_BY_LOG, LISTS = "hit-probability", "hit-probability-of-log", "lists"
 _PARTS = ("coverage", "precision", "recall", "ap", "ndcg")
@@ -41,7 +42,7 @@ _COMPARABLE = 2
 """Up to this factor apart, means over all parameters and both numbers of substitutes."""
 
 
-def _cached(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
     index: Index = original.once(
         "index of clicks",
         lambda: Index.of(
@@ -49,11 +50,10 @@ def _cached(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
         ),
     )
     ours = original.once("cache of the log", lambda: index.cached(index.original))
-    for repeat in shared.repeats(given, cell):
-        theirs = index.cached(shared.released(original, cell, "keywords").histogram("keywords"))
-        yield shared.row(repeat, HIT, theirs.hit_probability or 0.0)
-        yield shared.row(repeat, HIT_BY_LOG, ours.hit_probability or 0.0)
-        yield shared.row(repeat, LISTS, theirs.lists)
+    theirs = index.cached(side.histogram("keywords"))
+    yield row(HIT, theirs.hit_probability or 0.0)
+    yield row(HIT_BY_LOG, ours.hit_probability or 0.0)
+    yield row(LISTS, theirs.lists)
 
 
 def _cache_figures(found: Findings) -> dict[str, Any]:
@@ -109,16 +109,13 @@ def _nearly_the_log(found: Findings) -> Iterator[Check]:
     )
 
 
-def _substituted(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
-    measures = [QuerySubstitution(at=top) for top in (2, 5)]
-    for repeat in shared.repeats(given, cell):
-        side = shared.released(original, cell, "query-pairs")
-        for measure in measures:
-            found = measure.figures(original, side)
-            for part in _PARTS:
-                value = found.get(f"{measure}/{part}")
-                if value is not None:
-                    yield shared.row(repeat, part, value, top=str(measure.most))
+def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+    for measure in (QuerySubstitution(at=top) for top in (2, 5)):
+        found = measure.figures(original, side)
+        for part in _PARTS:
+            value = found.get(f"{measure}/{part}")
+            if value is not None:
+                yield row(part, value, top=str(measure.most))
 
 
 def _substitution_figures(found: Findings) -> dict[str, Any]:
@@ -163,7 +160,7 @@ INDEX_CACHING = Study(
     ),
     repeats=2,
     prepare=shared.prepare,
-    measure=_cached,
+    measure=Releases(partial(shared.mechanism_of, "keywords"), _cached),
     figures=_cache_figures,
     checks=expected(
         _memory_binds,
@@ -200,7 +197,7 @@ QUERY_SUBSTITUTION = Study(
     metrics=tuple(Metric(part, "0 to 1", QuerySubstitution.parts[part].help) for part in _PARTS),
     repeats=1,
     prepare=shared.prepare,
-    measure=_substituted,
+    measure=Releases(partial(shared.mechanism_of, "query-pairs"), _substituted),
     figures=_substitution_figures,
     checks=expected(
         Along(
