@@ -133,7 +133,7 @@ COVERAGE = "measures: [coverage]\n"
         (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [{a: 1}]}", "not a single value"),
         (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [1, null]}", "a value that is empty"),
         (VARIED + COVERAGE + f"vary: {{epsilon: [0x{'f' * 9000}]}}", "not a single value"),
-        (VARIED + COVERAGE + "vary: {epsilon: [5], promise: [[a]]}", "not a single value"),
+        (VARIED + COVERAGE + "vary: {epsilon: [5], max_items: [[1]]}", "not a single value"),
         ("methods: [{method: zealous, items: {a: 1}}]\n" + COVERAGE, "not a single value"),
         ("methods: [{method: semantic}]\nvary: {pad: [true, false]}\n" + COVERAGE, "cannot vary"),
         ("methods: [{method: k-query, k: [5]}]\n" + COVERAGE, "not a single value"),
