@@ -3,7 +3,9 @@
     python benchmarks/noise.py [--draws N] [--opendp-draws N] [--json]
 
 Both make exact draws from cryptographic bits. A rate is the best of three
-rounds, after one draw that builds what is cached.
+rounds, after one draw that builds what is cached. Also users per second whose
+queries are drawn from noisy histograms of 40,000 counts: with noise drawn where
+it decides, against noise on every count.
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import opendp.prelude as dp
 
+from queryveil.mechanisms.profile_histogram.noisy_histograms import NoisyHistograms
 from queryveil.privacy.noise import LaplaceSampler, Noise, SystemBits
 
+PLACES = 40_000
+PICKS = [1, 5, 20, 100]
 SCALES = [0.5, 10.0, 64.0, 1000.0, 10_000.0, 1e9]
 
 
@@ -43,6 +49,18 @@ def queryveil_rate(scale: float, draws: int) -> float:
     return draws / best_seconds(lambda: noise.discrete_laplace(scale, draws))
 
 
+def histogram_rates(picks: int) -> dict[str, float]:
+    """Users a second, at epsilon 1 and so many queries each."""
+    nobody = np.zeros(0, dtype=np.int64)
+    put_off = NoisyHistograms.of(Noise(), 2.0 * picks, PLACES, picks)
+    in_full = NoisyHistograms(Noise(), 2.0 * picks, PLACES, picks, 0)
+    rates = []
+    for histograms, users in ((put_off, 2_000), (in_full, 50)):
+        histograms.drawn(1, nobody, nobody)
+        rates.append(users / best_seconds(lambda: histograms.drawn(users, nobody, nobody)))  # noqa: B023
+    return {"picks": picks, "put_off": rates[0], "in_full": rates[1], "ratio": rates[0] / rates[1]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5_000_000)
@@ -65,14 +83,21 @@ def main() -> None:
         )
     words = 1 << 17
     source = words / best_seconds(lambda: SystemBits().words(words), rounds=20)
+    histograms = [histogram_rates(picks) for picks in PICKS]
     if options.json:
-        print(json.dumps({"draws_per_second": rows, "words_per_second": source}, indent=2))
+        figures = {"draws_per_second": rows, "words_per_second": source, "histograms_per_second": histograms}
+        print(json.dumps(figures, indent=2))
         return
     print(f"{'scale':>14} {'queryveil, M/s':>15} {'OpenDP, M/s':>12} {'ratio':>7} {'tables, ms':>11}")
     for row in rows:
         print(
             f"{row['scale']:>14,.1f} {row['queryveil'] / 1e6:>15.1f} {row['opendp'] / 1e6:>12.3f}"
             f" {row['ratio']:>7.0f} {row['build_seconds'] * 1e3:>11.1f}"
+        )
+    for one in histograms:
+        print(
+            f"histograms of {PLACES:,} counts, {one['picks']} queries of each: {one['put_off']:,.0f} a second, "
+            f"{one['in_full']:,.0f} with noise on every count, ratio {one['ratio']:.1f}"
         )
     print(
         f"system bits: {source / 1e6:.1f} million 64-bit words a second; a draw at scale 64 or less takes one"

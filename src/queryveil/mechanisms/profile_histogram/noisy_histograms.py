@@ -43,8 +43,8 @@ class NoisyHistograms:
         """With the rarity that costs least. Whichever it is, the law is the same."""
         values = [NoisyHistograms(noise, scale, size, picks, rarity) for rarity in _RARITIES]
         best = min(values, key=NoisyHistograms.cost)
-        # A proposal takes about eight times as long as a value in a row.
-        return best if 8 * best.cost() < size else NoisyHistograms(noise, scale, size, picks, 0)
+        # A proposal takes about twelve times as long as a value in a row.
+        return best if 12 * best.cost() < size else NoisyHistograms(noise, scale, size, picks, 0)
 
     def cost(self) -> float:
         """About how many noise values a user needs; from public numbers alone."""
