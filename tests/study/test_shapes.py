@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+import queryveil as qv
 from queryveil.study import shapes
 from queryveil.study.declaration import Findings, Row
-from queryveil.study.expectations import Along, Beside, expected
+from queryveil.study.expectations import Along, Beside, Expectations, expected
 from queryveil.study.shapes import Line
 
 ONE: dict[str, tuple[list[list[float]], list[list[float]]]] = {
@@ -31,6 +32,7 @@ TWO: dict[str, tuple[list[tuple[list[float], list[float]]], list[tuple[list[floa
     "never_above": ([([1, 2], [1, 2])], [([1, 2.1], [9, 2])]),
     "never_below": ([([1, 2], [1, 2])], [([9, 2], [1, 2.1])]),
 }
+OTHER = ("falls_clearly", "within_a_factor")
 SLACK: list[tuple[Callable[..., bool], list[float], dict[str, float]]] = [
     (shapes.falls, [3.0, 1.0, 1.1], {"slack": 0.06}),
     (shapes.grows, [1.0, 3.0, 2.9], {"slack": 0.06}),
@@ -47,7 +49,7 @@ def test_every_shape_is_tried_here() -> None:
         for name, one in inspect.getmembers(shapes, inspect.isfunction)
         if one.__module__ == shapes.__name__
     }
-    assert every == {*ONE, *TWO, "within_a_factor"}
+    assert every == {*ONE, *TWO, *OTHER}
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -82,8 +84,10 @@ def test_noise_between_two_lines() -> None:
 
 
 def test_a_fall_may_have_to_be_larger_than_noise() -> None:
-    assert shapes.falls([1.0, 0.8], by=0.1) and not shapes.falls([1.0, 0.8], by=0.3)
-    assert shapes.grows([0.8, 1.0], by=0.1) and not shapes.grows([0.8, 1.0], by=0.3)
+    line = [1.0, 0.7, 0.75, 0.8]
+    assert shapes.falls_clearly(line, noise=0.1)
+    assert not shapes.falls_clearly(line, noise=0.3), "no larger than noise"
+    assert not shapes.falls_clearly(line, noise=0.01), "steps up that are no noise"
 
 
 def test_within_a_factor() -> None:
@@ -103,6 +107,16 @@ def test_a_line_knows_its_ends_and_its_extremes() -> None:
     line = Line({1: 2.0, 5: 9.0, 10: 1.0, 20: 9.0})
     assert (line.start, line.first, line.end, line.last) == (1, 2.0, 20, 9.0)
     assert (line.peak, line.highest, line.dip, line.lowest) == (5, 9.0, 10, 1.0)
+
+
+@pytest.mark.parametrize("name", qv.STUDIES)
+def test_every_study_declares_what_it_expects(name: str) -> None:
+    checks = qv.STUDIES[name].checks
+    assert isinstance(checks, Expectations) and checks.every
+    for one in checks.every:
+        if isinstance(one, Along | Beside):
+            shape = one.shape.func if isinstance(one.shape, partial) else one.shape
+            assert shape.__name__ in {*ONE, *TWO, *OTHER}
 
 
 # -- expectations --------------------------------------------------------------------------------------------

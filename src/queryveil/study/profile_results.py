@@ -12,7 +12,7 @@ from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2
 from queryveil.study import shapes
 from queryveil.study.declaration import Check, Findings, Row
 from queryveil.study.expectations import Along, Beside, expected
-from queryveil.study.shapes import Line, Values
+from queryveil.study.shapes import Line
 
 LOSS, ERROR = "profile-divergence", "standard-error"
 DRAWN = "drawn"
@@ -57,10 +57,6 @@ def _thinly_spread(found: Findings) -> Findings:
     return Findings(tuple(row for row in _perturbed(found) if many and row["epsilon"] <= _FLAT_TO))
 
 
-def _falls_clearly(values: Values, *, noise: float) -> bool:
-    return shapes.falls(values, noise=noise, by=noise)
-
-
 def _nothing_lost(found: Findings) -> Iterator[Check]:
     """Exactly 0: what is drawn inside of a topic is of that topic."""
     runs = [row["value"] for row in found.where(metric=LOSS, setting="D=P") if row["criterion"] in _PERTURBED]
@@ -98,7 +94,7 @@ CHECKS = expected(
         by=("setting", "criterion"),
         where={"epsilon_per": PER_QUERY},
         among=_perturbed,
-        shape=_falls_clearly,
+        shape=shapes.falls_clearly,
         noise=noise_of,
         told="from {line.first:.3f} at {line.start:g} to {line.last:.3f} at {line.end:g}",
     ),

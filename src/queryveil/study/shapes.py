@@ -59,15 +59,20 @@ class Line(dict[Any, float]):
 # -- one line ------------------------------------------------------------------------------------------------
 
 
-def falls(values: Values, *, slack: float = 0.0, noise: float = 0.0, by: float = 0.0) -> bool:
-    """Lower in the end, by more than `by`, and no step up beyond chance: `slack` of the line's range, or `noise`."""
+def falls(values: Values, *, slack: float = 0.0, noise: float = 0.0) -> bool:
+    """Lower in the end, and no step up beyond chance: `slack` of the line's range, or `noise`."""
     most = max(slack * (max(values) - min(values)), noise)
-    return values[-1] < values[0] - by and all(b - a <= most for a, b in pairwise(values))
+    return values[-1] < values[0] and all(b - a <= most for a, b in pairwise(values))
 
 
-def grows(values: Values, *, slack: float = 0.0, noise: float = 0.0, by: float = 0.0) -> bool:
+def falls_clearly(values: Values, *, noise: float) -> bool:
+    """Falls, and by more than noise."""
+    return falls(values, noise=noise) and values[-1] < values[0] - noise
+
+
+def grows(values: Values, *, slack: float = 0.0, noise: float = 0.0) -> bool:
     """Falls, read from its end."""
-    return falls(values[::-1], slack=slack, noise=noise, by=by)
+    return falls(values[::-1], slack=slack, noise=noise)
 
 
 def ends_lower(values: Values) -> bool:
