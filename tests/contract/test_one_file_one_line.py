@@ -47,9 +47,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / PROOF).write_text(block("markdown", guide), encoding="utf-8")
     registry = (place / REGISTRY).read_text(encoding="utf-8")
     start = registry.index("_HOMES = (\n") + len("_HOMES = (\n")
-    (place / REGISTRY).write_text(
-        registry[:start] + block("py", guide) + registry[start:], encoding="utf-8"
-    )
+    (place / REGISTRY).write_text(registry[:start] + block("py", guide) + registry[start:], encoding="utf-8")
     return place
 
 
