@@ -70,6 +70,8 @@ def change_table(file: Path, rng: random.Random) -> None:
     """A column less, more, renamed, empty, or of another type."""
     table = pq.ParquetFile(file).read()  # also where a name stands twice
     names = table.column_names
+    if not names:
+        return
     one = rng.choice(names)
     at, rows = names.index(one), table.num_rows
     others = [

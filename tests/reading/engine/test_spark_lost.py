@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -53,6 +54,16 @@ def test_a_java_process_that_is_killed_is_one_sentence(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert {one.name for one in tmp_path.iterdir()} == {"log.parquet", "scratch"}
     assert [one.name for one in (tmp_path / "scratch").iterdir() if one.name.startswith("queryveil-")] == []
+
+
+def test_a_spark_that_has_given_up_is_lost_whatever_it_says() -> None:
+    con = mock.MagicMock()
+    con._session.sparkContext._jsc.sc().isStopped.return_value = True
+    with pytest.raises(qv.CannotBeMet, match="Spark was lost while it worked"), Spark(con).errors():
+        raise PySparkException("Exception thrown in awaitResult: apples")
+    con._session.sparkContext._jsc.sc().isStopped.return_value = False
+    with pytest.raises(qv.InputError, match="could not read or process the log"), Spark(con).errors():
+        raise PySparkException("Exception thrown in awaitResult: apples")
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ def _xxhash64(text): ...  # type: ignore[no-untyped-def]
 _TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
 _GONE = (
     *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
-    *("stopped SparkContext", "All masters are unresponsive"),
+    *("stopped SparkContext", "All masters are unresponsive", "Master removed our application"),
+    "the executor that originally checkpointed this partition is no longer alive",
 )
 """What Spark says of workers, executors and contexts that are no more."""
 
@@ -143,6 +144,13 @@ class Spark(Engine):
     def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         return _xxhash64(text)
 
+    def _stopped(self) -> bool:
+        """Whether Spark has given up, as it does when its executors keep dying; what then fails has any words."""
+        stopped = False
+        with contextlib.suppress(Exception):
+            stopped = self.con._session.sparkContext._jsc.sc().isStopped() is True
+        return stopped
+
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
         from py4j.protocol import Py4JError
@@ -151,10 +159,12 @@ class Spark(Engine):
         try:
             yield
         except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
-            raise _told(error) from (error if os.environ.get("QUERYVEIL_DEBUG") else None)
+            raise _told(error, stopped=self._stopped()) from (
+                error if os.environ.get("QUERYVEIL_DEBUG") else None
+            )
 
 
-def _told(error: Exception) -> QueryveilError:
+def _told(error: Exception, *, stopped: bool) -> QueryveilError:
     """What Spark's error means; its own words may quote rows."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -169,7 +179,7 @@ def _told(error: Exception) -> QueryveilError:
             "use --engine duckdb, a Spark with more memory, or part of the log",
         )
     failed = isinstance(error, (PySparkException, Py4JJavaError))
-    if not failed or not words or any(sign in words for sign in _GONE):
+    if stopped or not failed or not words or any(sign in words for sign in _GONE):
         return CannotBeMet(
             "Spark was lost while it worked: its process ended, or its workers did",
             "check that it has enough memory and nobody stops it, and run again, or use --engine duckdb",
