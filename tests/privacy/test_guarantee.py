@@ -67,11 +67,15 @@ def test_odds(prior: float, epsilon: float) -> None:
 
 def test_words_say_the_numbers() -> None:
     words = made().plain_words()
-    assert "1 in 100" in words and "1 in 37" in words and "1e-06" in words
+    assert (
+        "1 % chance that Anna searched for X" in words
+        and "at most 2.7 %" in words
+        and "1 in 1 million" in words
+    )
     # The bound is on what one person adds; what everyone's searches say is learnt besides.
     for kind in ("pure-dp", "probabilistic-dp", "approximate-dp"):
         said = made(kind, delta=0 if kind == "pure-dp" else 1e-6).plain_words()
-        assert "someone who knows what everyone else searched for" in said
+        assert "an attacker knows everyone else's searches" in said
     assert (
         made(neighbours=REPLACE).plain_words() != made("approximate-dp", neighbours=ADD_REMOVE).plain_words()
     )

@@ -28,7 +28,7 @@ ADD_REMOVE = "add-remove-one-user"
 
 _EQUAL = f"{REPLACE}-equal-"
 _DISCLOSED = {
-    "shape": ("how many queries have a phrase inside the domain", "how many such phrases each of them has"),
+    "shape": ("how many queries have a phrase inside the domain", "how many such phrases each query has"),
     "topics": ("the topic of every phrase",),
     "words": ("the words that were kept",),
 }
@@ -53,10 +53,7 @@ DELTA_TOO_LARGE = "delta-too-large"
 
 PRACTICALLY_CERTAIN = 0.999
 """A bound that allows so much limits nothing that a person would notice."""
-SO_WEAK = "the bound is so weak that a reader may be practically certain"
-
-_KNOWS = "someone who knows what everyone else searched for"
-"""The bound is on what one person's own searches add; what a release says of everyone is learnt besides."""
+SO_WEAK = "The bound is so weak that a reader may be practically certain."
 
 
 def replace_if_equal(*what: str) -> str:
@@ -125,10 +122,10 @@ class Guarantee:
     def crowd(self) -> str:
         """Under k-anonymity: what holds of everything published, in a sentence without its end."""
         if not self.by_majority:
-            return f"Every published {self.shared} is that of at least {self.k:,} users"
+            return f"Every published {self.shared} is shared by at least {self.k:,} users"
         return (
-            f"Every published {self.shared} stands for sessions of at least {self.k:,} users, and each keyword in it "
-            f"was searched for by at least {self.sure_of:,} of them"
+            f"Every published {self.shared} stands for sessions of at least {self.k:,} users. At least "
+            f"{self.sure_of:,} of these users searched for each keyword in it"
         )
 
     @property
@@ -150,12 +147,12 @@ class Guarantee:
         """Both releases together, of one log: epsilons and deltas add, the weaker kind remains."""
         if not (self.composable and other.composable):
             raise CannotCompose(
-                f"there is no sum of '{self.headline}' and '{other.headline}'",
+                f"'{self.headline}' and '{other.headline}' cannot be added up",
                 "account for them separately: only differentially private releases of whole histories add up",
             )
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise CannotCompose(
-                f"'{self.headline}' is against '{self.neighbours}' and '{other.headline}' against "
+                f"'{self.headline}' compares logs by '{self.neighbours}', and '{other.headline}' by "
                 f"'{other.neighbours}' per {other.unit}",
                 "convert one of them first, with Guarantee.against()",
             )
@@ -190,12 +187,14 @@ class Guarantee:
         """What a delta that is too large permits, as a phrase."""
         delta = rounded_up(self.delta)
         if self.kind == PROBABILISTIC:
-            allowed = "publishing the whole log with that probability would keep this promise too"
+            allowed = "even publishing the whole log with that probability would keep this promise"
         else:
-            allowed = "publishing all searches of each user with that probability would keep this promise too"
+            allowed = (
+                "even publishing all searches of each user with that probability would keep this promise"
+            )
             if users and users * float(self.delta or 0) >= 1:
                 exposed = min(users, math.ceil(float(self.delta or 0) * users))
-                allowed += f", those of about {exposed:,} of {users:,} users"
+                allowed += f", and expose about {exposed:,} of {users:,} users"
         return f"delta {delta} is too large: {allowed}"
 
     @property
@@ -277,45 +276,45 @@ class Guarantee:
         """What an attacker can and cannot learn, in words, with an example in odds."""
         if self.kind == NONE:
             return (
-                "Nothing is promised. Someone who knows a little about a person may recognise that person in this "
-                "release and learn what else is there."
+                "This release promises nothing. Someone who knows a little about a person may recognise that person "
+                "in it, and learn everything else that it says about them."
             )
         if self.kind == K_ANONYMITY:
             members = (
-                "what most of a group have in common is concluded about each of them"
+                "What most of a group did, a reader may believe of each member"
                 if self.by_majority
-                else "what all of a group have in common is learnt about each of them"
+                else "What a whole group did, a reader learns about each member"
             )
             return (
-                f"{self.crowd}. By itself it does not say whose it is. It holds back nobody who knows more: "
-                "whoever knows what the others did, or poses as some of them, can learn what the last one did, and "
-                f"{members}."
+                f"{self.crowd}. On its own it does not say which of these users it came from. But this does not stop "
+                "an attacker who knows more. An attacker who knows what the other users did, or who poses as them, "
+                f"can learn what the last one did. {members}."
             )
         beyond = (
-            f", beyond what is published of every user as it is ({listed(self.disclosed)})"
+            f", beyond what it publishes about every user unchanged ({listed(self.disclosed)})"
             if self.disclosed
             else ""
         )
-        learnt = strength.amount(*self.between_histories(), too_large=self.exposing)
+        learns = strength.amount(*self.between_histories(), too_large=self.exposing)
         besides = f" But {self.of_delta()}." if self.exposing else ""
         if self.unit != "user":
             return (
-                f"Whoever reads this release learns {learnt} about any single {self.unit} of one person's "
-                f"searches{beyond}: {self._example()} Epsilon counts once for every {self.unit}: a person with a "
-                f"hundred of them is protected by epsilon {rounded_up(100 * float(self.epsilon or 0))} only, which for "
-                f"most purposes is not at all.{besides}"
+                f"A reader of this release {learns} about any single {self.unit} of one person's searches{beyond}. "
+                f"{self._example()} Epsilon counts once for every {self.unit}. A person with a hundred {self.unit}s is "
+                f"protected only by epsilon {rounded_up(100 * float(self.epsilon or 0))}, which for most purposes is "
+                f"no protection.{besides}"
             )
         return (
-            f"Whoever reads this release learns {learnt} about one person's searches{beyond}: "
-            f"{self._example()}{besides} It does not hide what many people share, or what that says of each of them."
+            f"A reader of this release {learns} about one person's searches{beyond}. {self._example()}{besides} This "
+            "release does not hide popular searches, or what they suggest about people in general."
         )
 
     def after_processing(self) -> str:
         """What remains however the release is processed further."""
         kept = self.approximate()
         return (
-            f"However this release is processed further, epsilon {rounded_up(kept.epsilon, 6)} and delta "
-            f"{rounded_up(kept.delta)} of approximate differential privacy remain, {kept.compared}."
+            f"Any further processing of this release keeps approximate differential privacy with epsilon "
+            f"{rounded_up(kept.epsilon, 6)} and delta {rounded_up(kept.delta)}, {kept.compared}."
         )
 
     def _example(self) -> str:
@@ -325,20 +324,28 @@ class Guarantee:
             # Indistinguishability bounds tests, not what a single output can do to a suspicion.
             right = strength.guessed_right(epsilon, delta)
             if right >= PRACTICALLY_CERTAIN:
-                return f"{SO_WEAK}, once they know what everyone else searched for."
+                return SO_WEAK.replace("a reader", "a reader who knows everyone else's searches")
             return (
-                f"{_KNOWS}, and that a person's searches were one of two equally likely histories, guesses right from "
-                f"the release at most {strength.of_hundred(right)} times in 100."
+                "Suppose an attacker knows everyone else's searches, and knows that Anna's searches are one of two "
+                "equally likely histories. After reading this release the attacker guesses the right one at most "
+                f"{strength.of_hundred(right)} times in 100."
             )
         after = before_to_after(1 / 100, epsilon)
-        what, knows = "that person's searches", _KNOWS
+        knows, thinks = "everyone else's searches", "Anna searched for X"
         if self.unit != "user":
-            what, knows = f"that {self.unit}", f"someone who knows every other {self.unit} in the log"
-        most = "practical certainty" if after >= PRACTICALLY_CERTAIN else f"at most {strength.odds(after)}"
-        rise = f"a suspicion of 1 in 100 about {what}, of {knows}, can rise to {most}."
+            knows, thinks = f"every other {self.unit} in the log", f"one {self.unit} of Anna's searches is X"
+        most = (
+            "practical certainty"
+            if after >= PRACTICALLY_CERTAIN
+            else f"at most {strength.percent(after, 20)}"
+        )
+        fails = ""
         if self.kind == PROBABILISTIC:
-            return f"except with probability {rounded_up(delta)} over the noise, {rise}"
-        return rise
+            fails = f" The bound can fail with a probability of at most {strength.probability(delta)}."
+        return (
+            f"Suppose an attacker knows {knows} and thinks there is a 1 % chance that {thinks}. After reading this "
+            f"release that can rise to {most}.{fails}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""

@@ -7,15 +7,28 @@ said here comes from both; docs/decisions/0013-delta.md has the reasons, docs/pr
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 MOST_DELTA = 1e-3
 """A delta from here on is too large where the number of users is not public."""
 _MUCH_DELTA = 1e-2
 """A delta from here on is too large for any number of users: one in a hundred may be exposed."""
 
+_NEARLY = Decimal("99.9")
+"""What is above it, in percent, is not told from certainty."""
+_RARE = 1e-3
+"""What is less probable is said as one in a number."""
+_SIZES = (
+    (Decimal(10**12), " trillion"),
+    (Decimal(10**9), " billion"),
+    (Decimal(10**6), " million"),
+    (Decimal(1), ""),
+)
+_MOST = Decimal(10**15)
+"""Larger numbers mean nothing to anyone; the chance is then said to be larger than it is."""
+
 # Guessing right which of two equally likely histories it was: so many times in 100 at the most.
-_AMOUNTS = ((0.551, "almost nothing"), (0.751, "little"), (0.901, "a limited amount"))
+_AMOUNTS = ((0.551, "learns almost nothing"), (0.751, "learns little"), (0.901, "learns a limited amount"))
 
 
 def guessed_right(epsilon: float, delta: float) -> float:
@@ -24,14 +37,14 @@ def guessed_right(epsilon: float, delta: float) -> float:
 
 
 def amount(epsilon: float, delta: float, *, too_large: bool) -> str:
-    """What a reader learns of one person, in words: the weaker of what epsilon and delta allow."""
+    """What a reader does: learns so much of one person, the weaker of what epsilon and delta allow."""
     if too_large or delta >= _MUCH_DELTA:
-        return "possibly everything (delta is too large)"
+        return "may learn everything (delta is too large)"
     right = guessed_right(epsilon, delta)
     for most, words in _AMOUNTS:
         if right <= most:
             return words
-    return "possibly much (this is a weak guarantee)"
+    return "may learn much (this is a weak guarantee)"
 
 
 def delta_limit(users: int | None, *, told: bool) -> float:
@@ -48,13 +61,32 @@ def voids(delta: float | None) -> bool:
     return (delta or 0) >= _MUCH_DELTA
 
 
-def odds(probability: float) -> str:
-    """A probability as people say it, never rounded down: 1 in 37, 74 in 100, or near certainty."""
-    if probability > 0.99:
-        return "near certainty"
-    if probability > 0.2:
-        return f"{math.ceil(100 * probability)} in 100"
-    return f"1 in {math.floor(1 / probability)}"
+def percent(share: float, within: int = 100) -> str:
+    """A share of 100, never rounded down, and never rounded to certainty.
+
+    It has as few digits as keep it within one in `within` of what it is.
+    """
+    if share >= 1:
+        return "100 %"
+    exact = Decimal(repr(share)) * 100
+    for digits in (0, 1, 2):
+        up = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if up - exact <= exact / within and up < 100:
+            break
+    return "nearly 100 %" if up > _NEARLY else f"{up.normalize():f} %"
+
+
+def probability(chance: float | None) -> str:
+    """A small probability as people say it, never rounded down: '0.1 %', '1 in 37 million'."""
+    if not chance or chance >= _RARE:
+        return percent(chance or 0.0, 20)
+    one_in = 1 / Decimal(repr(chance))
+    step = Decimal(1).scaleb(one_in.adjusted() - 1)
+    few = min((one_in / step).to_integral_value(ROUND_FLOOR) * step, _MOST)
+    for size, name in _SIZES:
+        if few >= size:
+            return f"1 in {(few / size).normalize():,f}{name}"
+    raise AssertionError("a rare chance is less than one")
 
 
 def of_hundred(probability: float) -> str:

@@ -71,26 +71,31 @@ def test_beliefs_by_hand() -> None:
     found = chances(promised("pure-dp", NEARLY_LN_3))
     # Odds of 1:99, 1:9 and 1:1 become 3:99, 3:9 and 3:1; never rounded down.
     assert found.rows == (("1 %", "2.95 %"), ("10 %", "25 %"), ("50 %", "75 %"))
-    assert "50 % becomes one of at most 75 %" in evenly(promised("pure-dp", NEARLY_LN_3))
+    assert (
+        "50 % chance that Anna searched for X. After reading this release that can rise to at most 75 %."
+        in evenly(promised("pure-dp", NEARLY_LN_3))
+    )
     # Two steps, out of the log and in again.
     assert chances(promised("pure-dp", NEARLY_LN_3, neighbours=ADD_REMOVE)).rows[2] == ("50 %", "90 %")
     found = chances(promised("probabilistic-dp", NEARLY_LN_3, 1e-3))
-    assert found.rows[2] == ("50 %", "75 %") and "probability 0.001" in found.note
-    assert "except with probability 0.001" in evenly(promised("probabilistic-dp", NEARLY_LN_3, 1e-3))
+    assert found.rows[2] == ("50 %", "75 %") and "probability of at most 0.1 % (delta 0.001)" in found.note
+    assert "can fail with a probability of at most 0.1 %" in evenly(
+        promised("probabilistic-dp", NEARLY_LN_3, 1e-3)
+    )
 
 
 @pytest.mark.parametrize("kind", ["pure-dp", "probabilistic-dp", "approximate-dp"])
 def test_a_bound_is_on_what_one_persons_searches_add(kind: str) -> None:
     """What half of all people are found to do is then believed of each of them: no epsilon limits that."""
     guarantee = promised(kind, 0.1, 0.0 if kind == "pure-dp" else 1e-6)
-    assert "people in general may be concluded" in chances(guarantee).note
-    assert "everyone else searched for" in evenly(guarantee)
+    assert "does not limit what the release suggests about people in general" in chances(guarantee).note
+    assert "knows everyone else's searches" in evenly(guarantee)
 
 
 def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
     disclosing = promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics")
     known = (
-        "for each user, how many queries have a phrase inside the domain, how many such phrases each of them has and "
+        "for each user, how many queries have a phrase inside the domain, how many such phrases each query has and "
         "the topic of every phrase"
     )
     for said in (evenly(disclosing), chances(disclosing).says, disclosing.headline):
@@ -98,14 +103,18 @@ def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
     phrase = Guarantee(
         kind="pure-dp", epsilon=1.0, delta=0.0, unit="phrase", neighbours=f"{REPLACE}-equal-shape"
     )
-    assert "about one phrase of a person, of someone who knows every other phrase" in evenly(phrase)
+    said = evenly(phrase)
+    assert "knows every other phrase in the log" in said and "one phrase of Anna's searches is X" in said
 
 
 def test_tests_by_hand() -> None:
     found = chances(promised("approximate-dp", NEARLY_LN_3, 0.01))
     # (e - 1 + 2 delta)/(e + 1) over a coin; e a + delta; and the mirrored bound for many accusations.
     assert found.rows[0][1] == "76 % of the time"
-    assert found.rows[1][1] == "4 % of the others found" and found.rows[2][1] == "31 % of the others found"
+    assert (
+        found.rows[1][1] == "4 % of those with the first"
+        and found.rows[2][1] == "31 % of those with the first"
+    )
     assert "0.01" in found.note
     certain = chances(promised("approximate-dp", 12, 1e-6)).rows
     assert [row[1].split()[0] for row in certain] == ["nearly"] * 3
@@ -131,8 +140,8 @@ def test_of_a_majority_only_what_more_than_half_have_is_sure(k: int) -> None:
     crowd = Guarantee(kind="k-anonymity", k=k, shared="set of keywords")
     more_than_half = min(n for n in range(k // 2, k + 1) if 2 * n > k)
     assert crowd.sure_of == more_than_half
-    assert f"by at least {more_than_half:,} of them" in crowd.plain_words()
-    assert "is that of at least" not in crowd.plain_words() + chances(crowd).says
+    assert f"At least {more_than_half:,} of these users searched" in crowd.plain_words()
+    assert "is shared by at least" not in crowd.plain_words() + chances(crowd).says
     for (people, sure), times in zip(chances(crowd).rows, (1, 2, 10, 100), strict=True):
         assert people == f"{k * times:,}"
         exact = 100 * more_than_half / (k * times)
@@ -142,7 +151,7 @@ def test_of_a_majority_only_what_more_than_half_have_is_sure(k: int) -> None:
 def test_without_a_bound_no_upper_one_is_claimed() -> None:
     crowd = chances(Guarantee(kind="k-anonymity", k=5, shared="query"))
     assert crowd.rows == (("5", "100 %"), ("10", "50 %"), ("50", "10 %"), ("500", "1 %"))
-    assert "at least" in crowd.heading[1] and "No upper limit" in crowd.note
+    assert "at least" in crowd.heading[1] and "no upper limit" in crowd.note
     nothing = chances(Guarantee(kind="none"))
     assert {after for _, after in nothing.rows} == {"100 %"}
 

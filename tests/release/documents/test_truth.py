@@ -123,12 +123,12 @@ def test_a_keyword_of_three_users_is_published_by_k_session_with_k_of_five(tmp_p
     text = said_by(manifest)
     for false in (
         "What fewer than 5 users have in common is not disclosed",
-        "set of keywords is that of at least 5 users",
+        "set of keywords is shared by at least 5 users",
         "if all 5 searched for it, each did",
     ):
         assert false not in text
     assert "stands for sessions of at least 5 users" in text
-    assert "searched for by at least 3 of them" in text
+    assert "At least 3 of these users searched for each keyword" in text
     assert "No keyword that fewer than 3 users searched for is disclosed" in text
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
     assert "| 5 | 60 % |" in sheet and "100 %" not in sheet
@@ -159,7 +159,7 @@ def test_a_crowd_can_be_linked_to_with_one_in_k(name: str) -> None:
 def test_rows_for_each_person_need_no_crowd(name: str) -> None:
     manifest = stated(EVERY[name])
     text = said_by(manifest)
-    assert "What many people searched for" not in text
+    assert "opular searches are" not in text
     assert "one single person searched for can be published, however few share it" in text
     assert any(
         "the number of users" in one and "not hidden" in one for one in manifest["guarantee"]["assumptions"]
@@ -272,7 +272,7 @@ def test_noise_is_not_told_as_users_and_single_rows_are_not_listed(tmp_path: Pat
     sealed = qv.AdHoc(steps=("secret-sharing",), k=5)
     qv.publish(qv.read(many(3, ["a", "b", "c"])), sealed, out=tmp_path / "sealed", i_understand=True)
     page = (tmp_path / "sealed" / "report.html").read_text()
-    assert "Each of the 3 values of column sealed is in one row alone." in page
+    assert "Each of the 3 values of column sealed is in only one row." in page
 
 
 @pytest.mark.parametrize("users", [1, 3])

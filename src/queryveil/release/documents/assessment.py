@@ -32,13 +32,13 @@ from queryveil.release.documents.chances import evenly, is_weak
 _NAMES = {SINGLING_OUT: "Singling out", LINKABILITY: "Linkability", INFERENCE: "Inference"}
 QUESTIONS = {
     "Singling out": "Can the rows of one person be told apart from all others?",
-    "Linkability": "Can two rows be recognised as those of one person, here or with another data set?",
-    "Inference": "Can something about one person be concluded with high confidence?",
+    "Linkability": "Can two rows be recognised as one person's, in this release or with another data set?",
+    "Inference": "Can a reader conclude something about one person with high confidence?",
 }
 
 SOURCE = (
-    "The three questions are those of Opinion 05/2014 on Anonymisation Techniques (WP216) of the Article 29 Working "
-    "Party, in which the European data-protection authorities met."
+    "The three questions come from Opinion 05/2014 on Anonymisation Techniques (WP216). The Article 29 Working Party, "
+    "the group of European data-protection authorities, wrote it."
 )
 
 
@@ -68,38 +68,39 @@ def _verdict(answer: Statement, guarantee: Guarantee) -> str:
 
 def _by_guarantee(guarantee: Guarantee) -> list[Statement]:
     if not guarantee.private:
-        return [say(code, "Nothing in this method excludes it.", verdict=NOT_EXCLUDED) for code in _NAMES]
+        return [say(code, "This method does not prevent it.", verdict=NOT_EXCLUDED) for code in _NAMES]
     delta = words.promised_delta(guarantee)
     assumed = codes(guarantee.assumptions)
-    lists = " Urls come from public result lists, clicked or not." if "public-results" in assumed else ""
+    lists = (
+        " Urls come from public result lists, whether clicked or not." if "public-results" in assumed else ""
+    )
     if "public-suggestions" in assumed:
-        lists += " Reformulations come from public suggestions, searched or not."
+        lists += " Reformulations come from public suggestions, whether searched or not."
     bound = f"epsilon {rounded_up(guarantee.epsilon, 6)}"
     bound += f" and delta {rounded_up(guarantee.delta)}" if guarantee.delta else ""
     verdict, alone = (
         LIMITED,
-        f"What appears could appear without any one person's searches too, within {bound}.",
+        f"Everything that appears could also appear without any one person's searches, within {bound}.",
     )
     if guarantee.exposing:
         verdict, alone = NOT_EXCLUDED, f"D{guarantee.of_delta()[1:]}."
     elif guarantee.delta:
         verdict, alone = (
             NO,
-            f"Except with a probability of at most {delta} for each user{words.which_delta(guarantee)}: so probable it "
-            "is that anything appears which that user alone has in the log. Over many users such cases add up.",
+            "But no is not never. If only one user has something in the log, it appears with a probability of at "
+            f"most {delta}{words.which_delta(guarantee)}. Over many users these chances add up.",
         )
     return [
         say(SINGLING_OUT, f"{alone}{lists}", verdict=verdict),
         say(
             LINKABILITY,
-            "The release has no user, session or time by which rows could be joined. Joined with other data "
-            "about a person, that person's own searches add no more to it than the bound allows: that holds whatever "
-            "else is known.",
+            "The release has no user, session or time that could join its rows. If someone joins it with other data "
+            "about a person, that person's own searches add no more than the bound allows, whatever else is known.",
             verdict=LIMITED,
         ),
         say(
             INFERENCE,
-            "What is concluded about a person from that person's own searches is bounded by "
+            "What a reader can conclude about a person from that person's own searches is bounded by "
             f"{bound} of {KIND_IN_WORDS[guarantee.kind]}.",
             verdict=LIMITED,
         ),
@@ -118,10 +119,10 @@ def impact(manifest: Mapping[str, Any]) -> list[Paragraph]:
     return [
         Paragraph(
             "Description of the processing",
-            f"From a search log held by [controller], the following was derived and is disclosed to [recipients] for "
+            f"[Controller] holds a search log, derived the following from it, and discloses it to [recipients] for "
             f"[purpose]: {_inside(manifest['what'])} ({tables}). {manifest['how']} {words.NORMAL_FORM} It was made on "
             f"{manifest['created']} with {software['name']} {software['version']}, method {manifest['method']}. The "
-            "log itself, and what was measured on it, are not disclosed.",
+            "log itself is not disclosed. Nor is what was measured on it.",
         ),
         Paragraph(
             "Necessity and proportionality",
@@ -154,26 +155,25 @@ def _minimised(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
             else f"one single {guarantee.unit} of a person"
         )
         how_much = (
-            f"How much {what} can change the release is limited, and the limit follows from parameters that are "
-            "published with it."
+            f"How much {what} can change the release is limited. The limit follows from parameters that are published "
+            "with it."
         )
         if guarantee.disclosed:
             how_much += (
-                f" Not limited, and published of every person as it is: {listed(guarantee.disclosed)}."
+                f" Not limited, and published unchanged about every person: {listed(guarantee.disclosed)}."
             )
         return f"{how_much} {said}".strip()
     if guarantee.kind == K_ANONYMITY:
         return said or f"{guarantee.crowd}."
-    return said or "No limit holds on what is disclosed about single people."
+    return said or "Nothing limits what is disclosed about single people."
 
 
 def _risks(manifest: Mapping[str, Any]) -> str:
     return (
-        "Search queries can tell of health, beliefs, sexual life, debts, crimes and whereabouts, and often name the "
-        "person who searched or someone close. The risk is that a reader recognises a person in the release, joins it "
+        "Search queries can reveal health, beliefs, sexual life, debts, crimes and whereabouts. They often name the "
+        "person who searched, or someone close. The risk is that a reader recognises a person in the release, joins it "
         "with other data about that person, or concludes from it what the person searched for. "
-        + "From this release a reader can learn the following. "
-        + " ".join(words.learnt(manifest))
+        "A reader of this release can learn the following. " + " ".join(words.learnt(manifest))
     )
 
 
@@ -183,7 +183,7 @@ def _measures(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
     said.append(SOURCE)
     said += [f"{name}: {answer}" for name, answer in answers(manifest)]
     said.append(
-        "The release carries digests of all its files. Anyone can check it with queryveil release verify, which "
+        "The release has digests of all its files. Anyone can check it with queryveil release verify, which "
         + words.check(manifest)
     )
     return " ".join(said)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Decimal
 
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import (
@@ -28,13 +28,10 @@ from queryveil.privacy.guarantee import (
 _PRIORS = (0.01, 0.1, 0.5)
 _WRONG = (0.01, 0.1)
 _CROWDS = (1, 2, 10, 100)
-_NEARLY = Decimal("99.9")
-"""What is above it is not told from certainty."""
-_SO_WEAK = f"{SO_WEAK[0].upper()}{SO_WEAK[1:]}."
 _OWN_SEARCHES = (
-    "The bound is on what the searches of this one person add: it holds for someone who knows everyone else's, and has "
-    "any other data and any computer. What the release says of people in general may be concluded of each of them "
-    "besides."
+    "The bound limits what this one person's searches add. It holds against an attacker who knows everyone else's "
+    "searches, and who has any other data and any computer. It does not limit what the release suggests about people "
+    "in general, and so about this person."
 )
 
 
@@ -54,7 +51,7 @@ def chances(guarantee: Guarantee) -> Chances:
         return Chances(
             "Nothing limits how sure someone can become:",
             ("sure before reading", "sure after reading, at most"),
-            tuple((_percent(prior), "100 %") for prior in _PRIORS),
+            tuple((strength.percent(prior), "100 %") for prior in _PRIORS),
         )
     if guarantee.kind == K_ANONYMITY:
         return _of_crowds(guarantee)
@@ -64,19 +61,25 @@ def chances(guarantee: Guarantee) -> Chances:
 
 def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     epsilon, delta = between
-    rows = tuple((_percent(prior), _percent(before_to_after(prior, epsilon))) for prior in _PRIORS)
+    rows = tuple(
+        (strength.percent(prior), strength.percent(before_to_after(prior, epsilon))) for prior in _PRIORS
+    )
     note = _what_is_bounded(guarantee)
     if guarantee.kind == PROBABILISTIC:
-        note = (
-            f"With probability {rounded_up(delta)} at most, the randomness of this release falls so that the bound "
-            f"does not hold. {note}"
-        )
+        note = f"{_can_fail(delta)} {note}"
     return Chances(
-        f"Someone{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this release:",
+        f"An attacker{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this "
+        "release:",
         ("sure before reading", "sure after reading, at most"),
         rows,
         note,
     )
+
+
+def _can_fail(delta: float) -> str:
+    """What delta is in a probabilistic guarantee."""
+    said = f"{strength.probability(delta)} (delta {rounded_up(delta)})"
+    return f"The bound can fail with a probability of at most {said}."
 
 
 def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
@@ -84,38 +87,39 @@ def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     power = math.exp(min(epsilon, 700))
     rows = [
         (
-            "guess which of two equally likely histories it is",
-            f"{_percent(strength.guessed_right(*between))} of the time",
+            "guess which of two equally likely histories is the true one",
+            f"{strength.percent(strength.guessed_right(*between))} of the time",
         )
     ]
     for wrong in _WRONG:
         right = min(1.0, power * wrong + delta, 1 - (1 - wrong - delta) / power)
         rows.append(
             (
-                f"accuse people of one of them, {_percent(wrong)} of the innocent too",
-                f"{_percent(right)} of the others found",
+                f"pick out people with the first history, wrongly picking {strength.percent(wrong)} of those with the "
+                "second",
+                f"{strength.percent(right)} of those with the first",
             )
         )
     return Chances(
-        f"Someone{_knowing(guarantee)} tries to find out {_subject(guarantee)}. Two histories are possible. They read "
-        "this release:",
-        ("what they do", "how often they are right, at most"),
+        f"An attacker{_knowing(guarantee)} wants to find out {_subject(guarantee)}. Two histories are possible. The "
+        "attacker reads this release, and tries to:",
+        ("what the attacker tries", "how often it succeeds, at most"),
         tuple(rows),
-        f"How often is over the randomness of the release; delta, {rounded_up(guarantee.delta)}, is part of it. "
+        f"These are chances over the randomness of the release. They include delta ({rounded_up(guarantee.delta)}). "
         f"{_what_is_bounded(guarantee)}",
     )
 
 
 def _what_is_bounded(guarantee: Guarantee) -> str:
     unit = guarantee.unit
-    weak = f"{_SO_WEAK} " if is_weak(guarantee) else ""
+    weak = f"{SO_WEAK} " if is_weak(guarantee) else ""
     if unit == "user":
         return weak + _OWN_SEARCHES
     return (
-        f"{weak}The bound is on what this one {unit} adds: it holds for someone who knows every other {unit} in the "
-        f"log, also those of the same person, and has any other data and any computer. What several {unit}s of a "
-        f"person say together is not bounded by it: epsilon counts once for each of them, and one can be concluded "
-        "from others."
+        f"{weak}The bound limits what this one {unit} adds. It holds against an attacker who knows every other {unit} "
+        "in the log, even the same person's, and who has any other data and any computer. It does not limit what "
+        f"several {unit}s of a person say together: epsilon counts once for each {unit}, and one {unit} can suggest "
+        "another."
     )
 
 
@@ -141,39 +145,41 @@ def is_weak(guarantee: Guarantee) -> bool:
 def evenly(guarantee: Guarantee) -> str:
     """What an even chance can become, in a sentence."""
     if guarantee.exposing:
-        return f"{_SO_WEAK} D{guarantee.of_delta()[1:]}."
+        return f"{SO_WEAK} D{guarantee.of_delta()[1:]}."
     if is_weak(guarantee):
-        return _SO_WEAK
+        return SO_WEAK
     between = guarantee.between_histories()
-    every = "what everyone else searched for" if guarantee.unit == "user" else f"every other {guarantee.unit}"
+    every, suspected = "everyone else's searches", "Anna searched for X"
+    if guarantee.unit != "user":
+        every = f"every other {guarantee.unit} in the log"
+        suspected = f"one {guarantee.unit} of Anna's searches is X"
     known = f" and, for each user, {listed(guarantee.disclosed)}" if guarantee.disclosed else ""
     if guarantee.kind == APPROXIMATE:
         return (
-            f"Someone who knows {every}{known}, and holds two histories of a person for equally likely, guesses the "
-            f"right one at most {_percent(strength.guessed_right(*between))} of the time."
+            f"Suppose an attacker knows {every}{known}, and knows that Anna's searches are one of two equally likely "
+            "histories. After reading this release the attacker guesses the right one at most "
+            f"{strength.percent(strength.guessed_right(*between))} of the time."
         )
-    after = _percent(before_to_after(0.5, between[0]))
-    but = (
-        f", except with probability {rounded_up(guarantee.delta)}" if guarantee.kind == PROBABILISTIC else ""
-    )
+    after = strength.percent(before_to_after(0.5, between[0]))
+    fails = f" {_can_fail(between[1])}" if guarantee.kind == PROBABILISTIC else ""
     return (
-        f"A suspicion of 50 % becomes one of at most {after}{but}: a suspicion about {_subject(guarantee)}, of someone "
-        f"who knows {every}{known}."
+        f"Suppose an attacker knows {every}{known}, and thinks there is a 50 % chance that {suspected}. After reading "
+        f"this release that can rise to at most {after}.{fails}"
     )
 
 
 def _of_crowds(guarantee: Guarantee) -> Chances:
     k, sure = int(guarantee.k or 0), guarantee.sure_of
     rows = tuple((f"{k * times:,}", _at_least(sure, k * times)) for times in _CROWDS)
-    about = "about each of these people"
+    about = "about each person in the group"
     if guarantee.by_majority:
-        about = "of each keyword that each of these people searched for it"
+        about = "that each person in the group searched for a certain keyword of the set"
     return Chances(
-        f"{guarantee.crowd}. Someone who knows of how many people they must be, such as the staff of one company, is "
-        f"then so sure {about}, at the least:",
-        ("people it can be", "sure about each of them, at least"),
+        f"{guarantee.crowd}. Suppose someone knows that these users all belong to one group of people, such as the "
+        f"staff of a company. This table says how sure they can be {about}, at the least:",
+        ("people in the group", "sure about each person, at least"),
         rows,
-        "No upper limit holds: with other knowledge, someone may be certain.",
+        "There is no upper limit: with other knowledge, someone may be certain.",
     )
 
 
@@ -185,16 +191,3 @@ def _at_least(some: int, people: int) -> str:
         if down and exact - down <= exact / 100:
             break
     return f"{down.normalize():f} %"
-
-
-def _percent(share: float) -> str:
-    """A share of 100, never rounded down, and never rounded to certainty."""
-    if share >= 1:
-        return "100 %"
-    exact = Decimal(repr(share)) * 100
-    for digits in (0, 1, 2):
-        up = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
-        # As few digits as keep it within a hundredth of what it is.
-        if up - exact <= exact / 100 and up < 100:
-            break
-    return "nearly 100 %" if up > _NEARLY else f"{up.normalize():f} %"

@@ -68,7 +68,7 @@ def write(manifest: Mapping[str, Any]) -> str:
     lines += [f"- {name}: {answer}" for name, answer in assessment.answers(manifest)]
     lines += [
         "",
-        "Text for a data-protection impact assessment; what stands in brackets is for you to write.",
+        "Text for a data-protection impact assessment; please complete what is in square brackets.",
         "",
     ]
     for part in assessment.impact(manifest):

@@ -59,7 +59,7 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
         Section("cite", "How to cite", _citation(manifest)),
         Section("files", "Files", _files(manifest)),
     ]
-    foot = f"{escape(made)}. This page holds nothing beyond the release, runs no script and loads nothing."
+    foot = f"{escape(made)}. This page shows nothing that is not in the release. It runs no script and loads nothing."
     return page.document(
         kind="Report of a release", title=manifest["what"], head=head, sections=sections, foot=foot
     )
@@ -124,7 +124,7 @@ def _log_section(name: str, table: pa.Table) -> Section:
 
 def _tallied(place: str, of: str, column: str, values: pa.Array | pa.ChunkedArray) -> list[str]:
     """The most frequent of some texts."""
-    alone = [page.paragraphs([f"Each of the {len(values):,} {of} is in one row alone."])]
+    alone = [page.paragraphs([f"Each of the {len(values):,} {of} is in only one row."])]
     if len(values) > 1 and _begin_differently(values):
         return alone
     counted = pa.table({column: values}).group_by(column).aggregate([([], "count_all")])
@@ -177,7 +177,7 @@ def _distribution(place: str, of: str, counts: npt.NDArray[np.int64], unit: str,
         title,
         [svg.Series(of, points)],
         svg.Axis(f"{unit}{noisy}", log=True),
-        svg.Axis(f"{of} with at least so many {unit}", log=True),
+        svg.Axis(f"{of} with at least this many {unit}", log=True),
         note=f"Both axes are logarithmic. {left:,} rows with a count of 0 or less are not drawn."
         if left
         else "Both axes are logarithmic.",
@@ -211,7 +211,7 @@ def _law(manifest: Mapping[str, Any]) -> list[str]:
         f"<p>{escape(assessment.SOURCE)}</p>",
         f"<dl>{answered}</dl>",
         "<h3>Text for a data-protection impact assessment</h3>",
-        '<p class="soft">To copy and complete: what stands in square brackets is for the controller to write.</p>',
+        '<p class="soft">Copy it, and complete what is in square brackets: only the controller knows it.</p>',
         f"<blockquote>{text}</blockquote>",
     ]
 
@@ -230,7 +230,7 @@ def _citation(manifest: Mapping[str, Any]) -> list[str]:
     return [
         page.paragraphs([words.citation(manifest)]),
         f"<pre>{escape(words.bibtex(manifest))}</pre>",
-        '<p class="soft">The publisher is for you to name: queryveil does not know who publishes.</p>',
+        '<p class="soft">Please fill in the publisher: queryveil does not know who publishes.</p>',
     ]
 
 
@@ -246,6 +246,6 @@ def _files(manifest: Mapping[str, Any]) -> list[str]:
     ]
     return [
         page.table(("file", "SHA-256", "bytes"), rows, numbers=[2]),
-        f"<p>{folder.MANIFEST} has the digests of all files, this page among them. "
+        f"<p>{folder.MANIFEST} has the digests of all files, including this page. "
         f"<code>queryveil release verify DIR</code> {escape(words.check(manifest))}</p>",
     ]

@@ -11,25 +11,26 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed, rounded_up
+from queryveil.privacy import strength
+from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed
 from queryveil.privacy.statements import CHECKED, LEARNT, ON_PURPOSE, WITHHELD, Statement
 
-_MANY_PEOPLE = "What many people searched for is published on purpose, whatever it is."
-_IN_GENERAL = "Conclusions about a person from what is true of people in general are not prevented."
+_MANY_PEOPLE = "Popular searches are published on purpose, whatever they are."
+_IN_GENERAL = "Readers may still draw conclusions about a person from what is true of people in general."
 _LIMITS = {
     K_ANONYMITY: (
         "What enough people searched for is published on purpose, whatever it is.",
-        "Another release of the same log, with another k, another method or a day more of searches, can undo this one "
-        "by comparison: k-anonymity does not add up, and a ledger only lists it.",
-        "This is not differential privacy: no bound holds on what someone with other knowledge learns.",
+        "Another release of the same log can undo this one: someone can compare the two. That holds for another k, "
+        "another method or one more day of searches. k-anonymity does not add up, and a ledger only lists it.",
+        "This is not differential privacy: nothing limits what someone with other knowledge learns.",
     ),
     NONE: ("It is meant for studies and attacks. Do not hand it to anyone who may not see the log itself.",),
 }
 """What no release of a kind promises."""
 
 NORMAL_FORM = (
-    "Queries were brought to normal form first: Unicode NFKC, case-folded, white space collapsed, surrounding "
-    "quotes removed."
+    "First, queries were brought to normal form: Unicode NFKC, no capital letters (case folding), single spaces, no "
+    "quotes around them."
 )
 
 _ONE = {"words and prefixes": "word or prefix"}
@@ -69,13 +70,13 @@ def check(manifest: Mapping[str, Any]) -> str:
         return f"{form} There is no guarantee to check."
     if guarantee.kind == K_ANONYMITY:
         said = " ".join(declared(manifest, CHECKED)) or (
-            f"that every {guarantee.shared} is there often enough; that this is of different users cannot be seen from "
-            "a release"
+            f"that every {guarantee.shared} is there often enough. Whether different users searched for it cannot be "
+            "seen from a release"
         )
         return f"re-reads the folder and checks files, digests, the form of the tables, and {said}."
     return (
-        "re-reads the folder, its digests and its tables, and computes the guarantee anew from the parameters that are "
-        "stated. That the random numbers were drawn as stated cannot be seen from one release."
+        "re-reads the folder, its digests and its tables, and computes the guarantee anew from the stated parameters. "
+        "Nobody can see from one release whether the random numbers were drawn as stated."
     )
 
 
@@ -93,18 +94,19 @@ def _compared(guarantee: Guarantee) -> str:
     """Which two logs the promise is about."""
     if guarantee.unit != "user":
         return (
-            f"Protected is one {guarantee.unit} at a time: the comparison is with the same log in which one "
-            f"{guarantee.unit} of one user is another one."
+            f"The guarantee protects one {guarantee.unit} at a time. It compares the log with the same log in which "
+            f"one {guarantee.unit} of one user is different."
         )
     change = "replaced by another history" if guarantee.replaces else "added to or taken out of the log"
     if guarantee.disclosed:
         return (
-            "Protected is what one user searched for, not the form that it had: the comparison is with the same log "
-            f"in which that user's whole history is {change} that agrees on {listed(guarantee.disclosed)}."
+            "The guarantee protects what one user searched for, but not the form of these searches. It compares the "
+            f"log with the same log in which that user's whole history is {change} that agrees on "
+            f"{listed(guarantee.disclosed)}."
         )
     return (
-        "Protected is everything that one user ever did in the log: the comparison is with the same log in which "
-        f"that user's whole history is {change}."
+        "The guarantee protects everything that one user ever did in the log. It compares the log with the same log in "
+        f"which that user's whole history is {change}."
     )
 
 
@@ -115,7 +117,7 @@ def withheld(manifest: Mapping[str, Any]) -> list[str]:
     if said:
         return said
     if guarantee.kind == NONE:
-        return ["Nothing is kept from a reader who tries."]
+        return ["Nothing is safe from a reader who tries."]
     if guarantee.kind == K_ANONYMITY:
         return [
             f"Which of at least {guarantee.k:,} users a published {guarantee.shared} belongs to, as long as nothing "
@@ -123,20 +125,21 @@ def withheld(manifest: Mapping[str, Any]) -> list[str]:
         ]
     if guarantee.unit != "user":
         return [
-            f"What one single {guarantee.unit} of a person was, beyond the bound above, for someone who knows every "
-            f"other {guarantee.unit} in the log. What a person's {guarantee.unit}s say together is not kept back.",
+            f"What one single {guarantee.unit} of a person was, beyond the bound above. That holds even for someone "
+            f"who knows every other {guarantee.unit} in the log. But a reader can learn what a person's "
+            f"{guarantee.unit}s say together.",
         ]
     who = "" if guarantee.replaces else "Whether a certain person is in the log at all, or "
     what = "what a certain person searched for" if who else "What a certain person searched for"
-    beyond = "the bound above and what is published as it is" if guarantee.disclosed else "the bound above"
+    beyond = "the bound above and what is published unchanged" if guarantee.disclosed else "the bound above"
     found = [
-        f"{who}{what}, beyond {beyond}: also for someone who knows what everyone else searched for, and has any other "
-        "data and any computer."
+        f"{who}{what}, beyond {beyond}. That holds even for someone who knows everyone else's searches, and has any "
+        "other data and any computer."
     ]
     if guarantee.delta and not guarantee.exposing:
         found.append(
-            "What only that person searched for: anything that can be in the release because of one person alone is "
-            f"there with a probability of at most {promised_delta(guarantee)}{which_delta(guarantee)}."
+            "What only that person searched for. Something that one person alone could bring into the release appears "
+            f"with a probability of at most {promised_delta(guarantee)}{which_delta(guarantee)}."
         )
     return found
 
@@ -147,24 +150,25 @@ def learnt(manifest: Mapping[str, Any]) -> list[str]:
     said = declared(manifest, LEARNT)
     if guarantee.kind == NONE:
         return said or [
-            "Who a row is about, if what stands in it, or how often it does, gives that person away.",
+            "Who a row is about, if the row, or how often it appears, gives that person away.",
             "Everything else that the release links to that row.",
         ]
     if guarantee.kind == K_ANONYMITY:
         return [
             *(said or [_of_all_alike(guarantee)]),
-            "What the last one of a group did, by someone who knows the others or poses as them with accounts of "
-            "their own.",
-            "What two releases say together, which can be more than either says.",
+            "What the last member of a group did. For that, a reader must know what the others did, or pose as them "
+            "with made-up accounts.",
+            "What two releases say together. That can be more than either says.",
         ]
     found = [
-        *(said or ["What many people searched for."]),
-        "What is true of people in general, and so probably of one of them.",
+        *(said or ["Popular searches."]),
+        "What is true of people in general, and so probably of one person.",
     ]
-    found += [f"Of every person, with certainty: {one}." for one in guarantee.disclosed]
+    found += [f"About every person, with certainty: {one}." for one in guarantee.disclosed]
     if guarantee.unit != "user":
         found.insert(
-            0, f"More about a person the more there is of them: the bound counts for each {guarantee.unit}."
+            0,
+            f"More about people with more {guarantee.unit}s: the bound counts for each {guarantee.unit}.",
         )
     return found
 
@@ -173,12 +177,12 @@ def _of_all_alike(guarantee: Guarantee) -> str:
     """What is learnt of people whose number is known."""
     if guarantee.by_majority:
         return (
-            f"What most of a group have in common: if a {guarantee.shared} can only be that of {guarantee.k:,} certain "
-            f"people, at least {guarantee.sure_of:,} of them searched for each keyword in it."
+            f"What most of a group have in common. If a {guarantee.shared} can only come from {guarantee.k:,} certain "
+            f"people, at least {guarantee.sure_of:,} of these people searched for each keyword in it."
         )
     return (
-        f"What a group has in common, about each of its members: if a {guarantee.shared} can only be that of "
-        f"{guarantee.k:,} certain people, it is that of each of them."
+        f"What a whole group has in common. If a {guarantee.shared} can only come from {guarantee.k:,} certain people, "
+        "it comes from each person in the group."
     )
 
 
@@ -193,7 +197,7 @@ def limits(manifest: Mapping[str, Any]) -> list[str]:
     found = [*assumed, *_sentences(guarantee.caveats), *of_kind]
     if guarantee.private:
         sum_of = "a ledger keeps the sum" if guarantee.composable else "no ledger can say by how much"
-        found.append(f"Other releases of the same log add to the loss; {sum_of}.")
+        found.append(f"Other releases of the same log add to what can be learnt; {sum_of}.")
     return found
 
 
@@ -251,13 +255,13 @@ def _plain_tex(text: str) -> str:
 _GROUPS = {"paper": "by the paper's formulas", "pure_dp": "if delta were 0"}
 _FIGURES = {
     "delta_indistinguishable": "delta of approximate differential privacy",
-    "domain_bound": "with more possible items than this, no such method is better than publishing nothing",
-    "frequent": "users of an item that is to be published",
-    "accuracy": "probability that it is to be published with",
+    "domain_bound": "above this number of possible items, no such method is better than publishing nothing",
+    "frequent": "users of an item that you want to see published",
+    "accuracy": "probability with which you want to see it published",
     "drawn_true": "share of draws that are the true concept, if all are searched for equally often",
     "drawn_within_1_step": "share of draws that are at most one step from it, up or down in the taxonomy",
     "drawn_within_2_steps": "share of draws that are at most two steps from it",
-    "drawn_for_phrases": "phrases of a user that these shares are for; with more they are smaller",
+    "drawn_for_phrases": "number of phrases per user that these shares assume; more phrases make them smaller",
     "users_for_half": "users of an item that is published with a probability of 50 %",
     "users_for_99_percent": "users of an item that is published with a probability of 99 %",
 }
@@ -304,8 +308,8 @@ def plain(value: Any) -> str:
 
 
 def promised_delta(guarantee: Guarantee) -> str:
-    """The delta that survives any processing."""
-    return rounded_up(guarantee.approximate().delta)
+    """The delta that survives any processing, as people say it."""
+    return strength.probability(guarantee.approximate().delta)
 
 
 def which_delta(guarantee: Guarantee) -> str:
