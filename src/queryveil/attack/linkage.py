@@ -42,13 +42,14 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.int64]
 _CODED = pa.dictionary(pa.int32(), pa.string())
-_NOBODY = "it has no users, sessions or pseudonyms: nothing links one row to another"
+_NOBODY = "it has no users, sessions or pseudonyms, and nothing links one row to another"
 _READ_AS = {
-    LABELS: "There are concepts in place of queries, drawn at random and read here as words: whoever looks for the "
+    LABELS: "The release has random concepts in place of queries, read here as words. An attacker who looks for the "
     "concepts of a query, and not for its words, may find more.",
-    HASHES: "There are hashes in place of words, which nobody can look for: attack hash-inversion turns them back.",
+    HASHES: "The release has hashes in place of words. Nobody can look for a hash, but attack hash-inversion turns hashes "
+    "back into words.",
 }
-_EQUAL = "every row is equal to those of at least k - 1 others"
+_EQUAL = "every row is equal to the rows of at least k - 1 other users"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,34 +366,35 @@ def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tup
     said = [
         (
             "Found",
-            f"In the log {_share(raw['success'])} of {log.units:,} users are alone in having {queries} of theirs. Were "
-            f"they not in it, somebody else would be taken for them in {_share(raw['control'])} of cases.",
+            f"Knowing {queries} of a person identifies {_share(raw['success'])} of the log's {log.units:,} users. For "
+            f"{_share(raw['control'])} of people who are not in the log it picks a wrong person.",
         )
     ]
     for one in results:
         if one["known"] != most or one["of"] == "log":
             continue
         if "why" in one:
-            said.append(("", f"In {one['of']} nobody can be found, by construction: {one['why']}."))
+            said.append(("", f"In {one['of']} nobody can be found: {one['why']}."))
             continue
         linked = one["linked"]
         said.append(
             (
                 "",
-                f"In {one['of']} {_share(one['success'])} of {one['units']:,} {one['unit']}s are alone with as many of "
-                f"their published queries. The own queries of a person lead to exactly one {one['unit']} in "
-                f"{_share(linked['success'])} of cases, those of somebody whom the log does not have in "
-                f"{_share(linked['control'])}."
+                f"In {one['of']}, knowing {queries} of a {one['unit']} identifies {_share(one['success'])} of "
+                f"{one['units']:,} {one['unit']}s. A person's own queries lead to exactly one {one['unit']} in "
+                f"{_share(linked['success'])} of cases. For someone who is not in the log that happens in "
+                f"{_share(linked['control'])} of cases."
                 + (f" {_READ_AS[one['texts']]}" if one["texts"] in _READ_AS else ""),
             )
         )
     said.append(
         (
             "Read",
-            "'singled out': nobody else has all of them; its control: one other has, if the person is taken away. "
-            "'found by own queries': what a person really posed is all together in one place of the release; its "
-            "control: as many queries of different people. The interval is of the last difference in its line, in "
-            "percentage points. Whoever has fewer queries is drawn with all of them.",
+            "'singled out' means that nobody else has all these queries. Its control takes the person away: then "
+            "exactly one other user has all of them. 'found by own queries' means that exactly one place in the release "
+            "has all the queries that a person really made. Its control uses the same number of queries from "
+            "different people. The interval belongs to the last difference in its line, in percentage points. People "
+            "with fewer queries are drawn with all that they have.",
         )
     )
     return tuple(said)

@@ -47,17 +47,17 @@ def near(ranked: Sequence[Exposure]) -> list[Exposure]:
 def _most(ranked: Sequence[Exposure]) -> str:
     first, *others = ranked
     if not first.hits:
-        return f"None of the {len(ranked)} releases names anybody."
+        return f"None of the {len(ranked)} releases names a person."
     rest = ", ".join(f"{one.name} in {one.hits:,}" for one in others)
     most = (
-        f"{first.name} names persons in the most different queries of {len(ranked)} releases: {first.hits:,}"
+        f"Of {len(ranked)} releases, {first.name} names persons in the most different queries: {first.hits:,}"
     )
     close = [f"{one.hits:,}" for one in near(ranked)]
     if not close:
         return f"{most}; {rest}."
     return (
-        f"{most}; {rest}. Chance may have decided between {first.hits:,} and {' or '.join(close)}: they cannot be told "
-        "apart."
+        f"{most}; {rest}. {first.hits:,} and {' or '.join(close)} are too close to tell apart: the difference may be "
+        "chance."
     )
 
 
@@ -100,7 +100,7 @@ def said(
     yield (
         "Found",
         f"{worst.hits:,} of {worst.texts:,} different queries of {worst.name} name a person: "
-        f"{worst.success:.2%}. {_chance(worst)} it is {worst.control:.2%}; the advantage is "
+        f"{worst.success:.2%}. {_chance(worst)} it is {worst.control:.2%}. The advantage is "
         f"{100 * (worst.success - worst.control):.2f} percentage points, with a 95 % interval of {100 * low:.2f} to "
         f"{100 * high:.2f}.{'' if low > 0 else _no_advantage(worst)}"
         if worst.texts
@@ -113,7 +113,7 @@ def said(
         "; ".join(
             f"{one.name}: "
             + (f"{one.units:,} {one.linked_by}" if one.linked_by else "nothing links one query to another")
-            + ("" if one.ordered else ", words without order")
+            + ("" if one.ordered else ", words in no order")
             for one in found
         )
         + ".",
@@ -123,19 +123,20 @@ def said(
         shares = ", ".join(f"{one.words_known:.0%} of {one.name}" for one in unread)
         yield (
             "Language",
-            f"Too few words are {KNOWN_IS}, the only ones that are looked for: {shares}. It seems to be another "
-            "language. That few persons, places, companies and terms are found says nothing about how many there are.",
+            f"Too few words are {KNOWN_IS}: {shares}. Nothing else is looked for. The text seems to be in another "
+            "language. Few persons, places, companies and terms were found, but there may be many more.",
         )
-    counted = f"in {reference}" if reference else "in each release itself, for want of a raw log"
+    counted = f"in {reference}" if reference else "in the release itself (no raw log was given)"
     yield (
         "Star",
-        f"A name that occurs {star:,} times or more {counted} is a star's. The raw log tells best: "
-        "a name that is rare in a release may be famous.",
+        f"A name that occurs {star:,} times or more {counted} counts as a star's. The raw log is the best place to "
+        "count: a name that is rare in a release may be famous.",
     )
     yield (
         "Spotter",
-        f"Words and their neighbours alone: {spotter.about}. It misses names beyond the census and takes some words "
-        "for names; the control is about words that chance made neighbours, not about phrases ('penny stocks').",
+        f"It looks only at words and their neighbours: {spotter.about}. It misses names that are not in the census, "
+        "and takes some words for names. The control counts words that are neighbours by chance, but not phrases "
+        "such as 'penny stocks'.",
     )
 
 
@@ -146,7 +147,5 @@ def _chance(one: Exposure) -> str:
 def _no_advantage(one: Exposure) -> str:
     """What a control as large as success says, and what it does not."""
     if one.ordered:
-        return " So chance can explain as many; that some of them are people it does not rule out."
-    return (
-        " A shuffle can make more names than chance does: not to be above it is no sign that nobody is named."
-    )
+        return " So chance alone could explain this number. But some of these may still be people."
+    return " A shuffle can make more names than chance does. So a result below it does not show that nobody is named."

@@ -135,7 +135,7 @@ def _nothing(_: str, __: str) -> None:
 def _exposed(found: qv.Inspection) -> str:
     share = found.uniqueness[str(_KNOWN)]
     return (
-        f"The numbers do not hide anybody. Whoever knows {_KNOWN} things that a person searched for can point at that "
+        f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can point at that "
         f"person in {100 * share:.0f} of 100 cases, and then read everything else the person searched for."
     )
 
@@ -152,7 +152,7 @@ def _released(release: qv.Release) -> str:
 def _attacked(attack: qv.AttackResult, secrets: int, planted: int) -> str:
     _, release = attack.figures["results"]
     return (
-        f"{secrets:,} of the {planted:,} secrets are in the release. Whoever knows {_KNOWN} things that a person "
+        f"{secrets:,} of the {planted:,} secrets are in the release. Someone who knows {_KNOWN} things that a person "
         f"searched for finds that person in {100 * release['success']:.0f} of 100 cases now, because {release['why']}."
     )
 

@@ -53,19 +53,20 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
     if found.orphan_clicks:
         console.labelled("", f"{found.orphan_clicks:,} clicks have no query")
     console.line()
-    table = [("items", "distinct", "per user", "of one user only")]
+    table = [("items", "distinct", "per user", "from one user only")]
     for name, figures in found.items.items():
         share = figures["one_user"] / max(1, figures["distinct"])
         table.append((name, f"{figures['distinct']:,}", f"{figures['per_user']:,.1f}", f"{share:.0%}"))
     console.table(table, right=(1, 2, 3))
     console.line()
-    console.labelled("Risk", "share of users whom nobody else matches in so many of their queries:")
+    console.labelled("Risk", "users who are identified by knowing N of their queries:")
     for known, share in found.uniqueness.items():
         interval = found.intervals.get(known)
-        margin = f"   (95 % interval {interval[0]:.0%} to {interval[1]:.0%}, sampled)" if interval else ""
-        console.labelled(
-            "", f"{known} known {'query' if known == '1' else 'queries'}: {share:.0%} unique{margin}"
-        )
+        margin = ""
+        if interval:
+            low, high = interval
+            margin = f"   (95 % interval {100 * low:.0f} % to {100 * high:.0f} %, sampled)"
+        console.labelled("", f"N = {known}: {100 * share:.0f} %{margin}")
     if found.exposure is not None:
         console.labelled("Exposure", _exposed(found.exposure))
     console.line()
@@ -87,9 +88,9 @@ def _exposed(found: dict[str, Any]) -> str:
     shares = {kind: f"{share:.1%}" for kind, share in found["shares"].items() if share is not None}
     if "person" not in shares:
         return (
-            f"names of persons, places and companies, and revealing and adult terms, were not looked for: "
-            f"{found['words_known']:.0%} of the log's words are known (English words or usual names of the US census), "
-            f"and below 50% finding none would mean nothing. Of {found['queries']:,} different queries, "
+            f"only {found['words_known']:.0%} of the log's words are known (English words or usual names of the US "
+            "census). Below 50%, finding nothing would mean nothing. So names of persons, places and companies, and "
+            f"revealing and adult terms, were not looked for. Of {found['queries']:,} different queries, "
             f"{shares['identifier']} have a mail address or number"
         )
     return (
