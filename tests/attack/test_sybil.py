@@ -253,7 +253,7 @@ def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
         ("--epsilon 1 --delta 1e-3 --accounts 0", 2, "'accounts' must be an int >= 1"),
         ("--epsilon 1 --delta 1e-3 --probability nan", 2, "'probability' must be a number"),
         ("--epsilon 1 --delta 1e-3 --probability 1", 2, "'probability' must be a number"),
-        ("--epsilon 1 --delta 1e-3 --accounts 9999999", 2, "pass --trials 0 for the exact figures alone"),
+        ("--epsilon 1 --delta 1e-3 --accounts 9999999", 2, "pass --trials 0 for exact figures only"),
         ("--noise-scale 3 --threshold 5", 2, "threshold below 20"),
         ("zealous", 3, "this release was made by zealous"),
         ("missing", 3, "'missing' is not a release"),

@@ -64,16 +64,19 @@ class HashInversionAttack(Inversion):
         AttackInput(
             name="truth",
             kind="file",
-            help="The true map, to judge by: a file with the columns hash and token.",
+            help="The true map, to judge the result: a file with the columns hash and token.",
             option=True,
         ),
     )
 
     out: str | None = param(
-        "file to write what each hash is taken for: .parquet or .tsv", path=True, writes=True, default=None
+        "file for the word that each hash is taken for: .parquet or .tsv",
+        path=True,
+        writes=True,
+        default=None,
     )
     show_examples: int = param(
-        "pairs to show, the most frequent; none if left out", ge=0, le=10_000, default=0
+        "how many of the most frequent pairs to show; none if left out", ge=0, le=10_000, default=0
     )
 
     def __post_init__(self) -> None:
@@ -301,35 +304,38 @@ def _words(
     near, wrong = figures["near_misses"]["near"], figures["near_misses"]["wrong"]
     low, high = (100 * one for one in interval)
     given = (
-        f" The words of {figures['given']:,} more were given, and do not count." if figures["given"] else ""
+        f" The words of {figures['given']:,} more hashes were given, and do not count."
+        if figures["given"]
+        else ""
     )
     asked = f"its {figures['control_is']['n']:,} most frequent hashes" + (
-        ", given ones aside" if given else ""
+        ", not counting given ones" if given else ""
     )
     return (
         (
             "Found",
-            f"{figures['correct']:,} of the {figures['matchable']:,} hashes that could be found are turned back into "
-            f"their words ({_share(accuracy)}), in {figures['seconds']:.1f} seconds; of {figures['n']:,} hashes the "
-            f"others stand for words that are not among the reference's {figures['n']:,} most frequent.{given}",
+            f"The attack turns {figures['correct']:,} of {figures['matchable']:,} hashes back into their words "
+            f"({_share(accuracy)}), in {figures['seconds']:.1f} seconds. The rest of the {figures['n']:,} hashes could "
+            f"not be found: their words are not among the reference's {figures['n']:,} most frequent.{given}",
         ),
         (
             "Control",
-            f"With a reference whose words are as frequent but stand in random company the same attack finds "
-            f"{_share(chance)} of {asked}: {_told_by_frequencies(accuracy, chance, interval)}. The advantage is "
+            f"The control keeps how frequent the reference's words are, but shuffles them between queries. The same "
+            f"attack then finds {_share(chance)} of {asked}: "
+            f"{_told_by_frequencies(accuracy, chance, interval)}. The advantage is "
             f"{100 * (accuracy - chance):.1f} percentage points, with a 95 % interval of {low:.1f} to {high:.1f}.",
         ),
         (
             "Context",
-            f"Were all other words known, {_share(figures['ceiling'])} of the hashes would be nearest to their own "
-            "word. Matching one to one can find more, for words that are others' are no longer free.",
+            f"If all other words were known, {_share(figures['ceiling'])} of the hashes would be nearest to their own "
+            "word. Matching one to one can find more, because each word is used only once.",
         ),
         *(
             (
                 (
                     "Missed",
-                    f"Of {wrong:,} wrong words {near:,} are near misses: among the 10 that keep most nearly the "
-                    "company of the true one.",
+                    f"Of {wrong:,} wrong words, {near:,} are near misses: they are among the 10 words that appear in "
+                    "the most similar company.",
                 ),
             )
             if wrong
@@ -341,19 +347,17 @@ def _words(
 
 def _told_by_frequencies(accuracy: float, chance: float, interval: tuple[float, float]) -> str:
     if interval[0] <= 0:
-        return "as far as can be seen, frequencies alone tell as much"
+        return "frequencies alone seem to give away as much"
     if chance <= _LITTLE * accuracy:
-        return "frequencies alone tell little"
-    return f"frequencies alone tell {100 * chance / accuracy:.0f} % as much"
+        return "frequencies alone give away little"
+    return f"frequencies alone give away {100 * chance / accuracy:.0f} % as much"
 
 
 def _meaning(accuracy: float, interval: tuple[float, float]) -> str:
     if accuracy > 0.5:
-        means = (
-            "Hashing words protects nobody: whoever has another log of the kind reads most of what is posed."
-        )
+        means = "Hashing words protects nobody: someone with a similar log can read most queries."
     elif interval[0] > 0:
-        means = "Hashing words does not hide them: another log of the kind gives a part away, and a longer one more."
+        means = "Hashing words does not hide them: a similar log gives some away, and a longer one more."
     else:
-        means = "These logs did not give the words away. That is no protection: longer ones, or others, may."
-    return f"{means} What becomes readable about persons is counted by queryveil attack exposure."
+        means = "These logs did not give the words away. That is no protection: longer or other logs may."
+    return f"{means} To count what becomes readable about people, run queryveil attack exposure."

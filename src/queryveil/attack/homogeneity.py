@@ -24,6 +24,7 @@ from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import LABELS, TYPED, PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY
 from queryveil.reading.text import keywords, normalise
+from queryveil.release.documents.words import counted
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -56,20 +57,20 @@ class HomogeneityAttack:
         AttackInput(
             name="population",
             kind="file",
-            help="Queries with the number of people who could have posed each: columns query, n, and known if any.",
+            help="Queries, and how many people could have made each: columns query, n and, if you have it, known.",
             needed=False,
             option=True,
         ),
     )
 
-    query: str | None = param("one query, in place of a file", default=None)
+    query: str | None = param("one query, instead of a file", default=None)
     size: int | None = param(
-        "people who could have posed that query", ge=1, le=_MOST_PEOPLE, default=None
+        "people who could have made that query", ge=1, le=_MOST_PEOPLE, default=None
     )  # fmt: skip
     known: int | None = param(
-        "people of whom it is known anyway that they posed it, 0 if left out", ge=0, le=_MOST_PEOPLE, default=None
+        "people who are known to have made it anyway; 0 if left out", ge=0, le=_MOST_PEOPLE, default=None
     )  # fmt: skip
-    show_examples: bool = param("show the queries that are learnt best", default=False)
+    show_examples: bool = param("show the queries about which the attacker is surest", default=False)
 
     def __post_init__(self) -> None:
         validate(self)
@@ -81,7 +82,7 @@ class HomogeneityAttack:
             )
         if self.size is not None and (self.known or 0) > self.size:
             raise UsageError(
-                "more people are known to have posed the query than could have",
+                "--known is larger than --size",
                 "raise --size or lower --known",
             )
 
@@ -137,7 +138,7 @@ class HomogeneityAttack:
     def _suspicions(self, population: str | Path | None) -> Sequence[Suspicion]:
         if (population is None) == (self.query is None):
             raise UsageError(
-                "the attack needs to know who could have posed a query",
+                "the attack needs to know how many people could have made a query",
                 "pass --population FILE with columns query and n, or --query and --size, and not both",
             )
         if population is not None:
@@ -158,7 +159,7 @@ def least_users(release: Release) -> Least:
         if reader is not None and k is not None:
             return reader(table, k)
     raise InputError(
-        f"the homogeneity attack is on crowds of k, and this release of {plan.method} promises none",
+        f"the homogeneity attack needs crowds of k users, and this release of {plan.method} promises none",
         "name a release of k-query, k-session, k-keyword, clump or partition",
     )
 
@@ -265,8 +266,8 @@ def _suspicion(row: dict[str, str | None], line: int, file: Path) -> Suspicion:
     people, known = _number(row.get("n")), _number(row.get("known") or "0")
     if not row.get("query") or people is None or known is None or not 0 <= known <= people or people < 1:
         raise InputError(
-            f"line {line} of the population in '{file.name}' is not a query, a number of people and, if any, how many "
-            "of them are known",
+            f"line {line} of the population in '{file.name}' is not a query, a number of people and, if you have it, "
+            "a number of known people",
             "give whole numbers, n at least 1 and known at most n",
         )
     return Suspicion(query=str(row["query"]), people=people, known=known)
@@ -301,35 +302,33 @@ def _table(with_release: Sequence[float], without: Sequence[float]) -> Table:
 
 def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tuple[str, str], ...]:
     if not figures["published"]:
-        none = (
-            f"None of {figures['queries']:,} queries is in the release: it says nothing about who posed them."
-        )
+        none = f"None of {figures['queries']:,} queries is in the release. So it says nothing about who made them."
         return (("Found", none),)
     said = [
         (
             "Found",
-            f"{figures['published']:,} of {figures['queries']:,} queries are in the release, so at least so many users "
-            f"posed them as {figures['method']} with k = {figures['k']:,} promises. Of a member of the population the "
-            f"attacker is {100 * success:.1f} % sure on average, and without the release {100 * control:.1f} %; of "
-            f"{figures['certain']:,} queries he is certain.",
+            f"{figures['published']:,} of {figures['queries']:,} queries are in the release. So each was made by at "
+            f"least as many users as {figures['method']} with k = {figures['k']:,} promises. On average the attacker "
+            f"is {100 * success:.1f} % sure about each person in the population, and {100 * control:.1f} % without "
+            f"the release. The attacker is certain for {counted(figures['certain'], 'queries')}.",
         ),
         (
             "Assumed",
-            "Nobody outside the population posed the query, and nobody under several accounts, which count as several "
-            "users.",
+            "Nobody outside the population made the query, and nobody made it from several accounts. Each account "
+            "counts as a user.",
         ),
         (
             "Guarantee",
-            "It is not broken: nobody in the crowd can be told from the others. k-anonymity does not promise that "
-            "nothing is learnt about all of them at once.",
+            "It is not broken: nobody in the crowd can be told from the others. k-anonymity does not stop readers from "
+            "learning something about the whole crowd at once.",
         ),
     ]
     if figures["smaller_than_crowd"]:
         said.append(
             (
                 "Check",
-                f"{figures['smaller_than_crowd']:,} populations are smaller than the crowd that the release promises: "
-                "somebody outside posed the query, or under several accounts.",
+                f"{figures['smaller_than_crowd']:,} populations are smaller than the crowd that the release promises. "
+                "Somebody outside made the query, or somebody made it from several accounts.",
             )
         )
     return tuple(said)

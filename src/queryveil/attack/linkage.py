@@ -46,8 +46,8 @@ _NOBODY = "it has no users, sessions or pseudonyms, and nothing links one row to
 _READ_AS = {
     LABELS: "The release has random concepts in place of queries, read here as words. An attacker who looks for the "
     "concepts of a query, and not for its words, may find more.",
-    HASHES: "The release has hashes in place of words. Nobody can look for a hash, but attack hash-inversion turns hashes "
-    "back into words.",
+    HASHES: "The release has hashes in place of words. Nobody can look for a hash, but attack hash-inversion turns "
+    "hashes back into words.",
 }
 _EQUAL = "every row is equal to the rows of at least k - 1 other users"
 
@@ -391,7 +391,7 @@ def _words(results: Sequence[dict[str, Any]], log: Held, most: int) -> tuple[tup
         (
             "Read",
             "'singled out' means that nobody else has all these queries. Its control takes the person away: then "
-            "exactly one other user has all of them. 'found by own queries' means that exactly one place in the release "
+            "exactly one other user has them all. 'found by own queries' means that exactly one place in the release "
             "has all the queries that a person really made. Its control uses the same number of queries from "
             "different people. The interval belongs to the last difference in its line, in percentage points. People "
             "with fewer queries are drawn with all that they have.",

@@ -61,19 +61,19 @@ class SybilAttack:
     )
     max_queries: int | None = param("queries that one user may add (d)", ge=1, le=10**9, default=None)
     count: str | None = param(
-        "count every time a query is posed, or every user once",
+        "count every time a query is made, or every user once",
         choices=("occurrences", "users"),
         default=None,
     )
     accounts: int | None = param(
-        "fake accounts; as many as the probability needs if left out", ge=1, le=10**12, default=None
+        "fake accounts; if left out, as many as --probability needs", ge=1, le=10**12, default=None
     )
     probability: float = param(
-        "chance of success to find the number of accounts for", gt=0, lt=1, default=0.99
+        "chance of success that the number of accounts should give", gt=0, lt=1, default=0.99
     )
-    target_copies: int = param("times that the target posed the query", ge=0, le=10**9, default=1)
+    target_copies: int = param("times that the target made the query", ge=0, le=10**9, default=1)
     trials: int = param(
-        "simulated attacks per number of accounts; 0 for exact figures alone", ge=0, le=10**6, default=1000
+        "simulated attacks per number of accounts; 0 for exact figures only", ge=0, le=10**6, default=1000
     )
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class SybilAttack:
         given = {name: getattr(self, name) for name in _METHOD if getattr(self, name) is not None}
         if release is not None and given:
             raise UsageError(
-                f"the release says its own parameters, and {_flag(next(iter(given)))} was given too",
+                f"the release has its own parameters, but {_flag(next(iter(given)))} was given too",
                 "name a release, or give parameters, and not both",
             )
         if release is None and not given:
@@ -241,7 +241,7 @@ def published_method(release: Release) -> ClickGraph:
     plan = release.plan
     if plan.method != ClickGraph.name:
         raise InputError(
-            f"the Sybil attack is on click-graph, and this release was made by {plan.method}",
+            f"the Sybil attack needs a click-graph release, and this one was made by {plan.method}",
             "name a click-graph release, or give parameters instead",
         )
     try:
@@ -269,8 +269,8 @@ def _attacked_log(chances: Chances, points: Iterable[int], trials: int) -> pa.Ta
     rows = trials * sum(users * times for users, times in groups)
     if rows > _MOST_ROWS:
         raise UsageError(
-            f"simulating {trials:,} trials takes a log of {rows:,} rows",
-            "lower --trials, or pass --trials 0 for the exact figures alone",
+            f"simulating {trials:,} trials needs a log of {rows:,} rows",
+            "lower --trials, or pass --trials 0 for exact figures only",
         )
     query, user, time = [], [], []
     first_user = 0
@@ -348,32 +348,32 @@ def _in_words(result: AttackResult, chances: Chances) -> AttackResult:
     words = (
         (
             "Found",
-            f"{_accounts(figures['accounts'])}, each posing the query {posing}: it is published in "
-            f"{_share(result.success)} of cases, and without them in {_share(result.control)}. The advantage is "
-            f"{100 * result.advantage:.2f} percentage points{measured}.",
+            f"With {_accounts(figures['accounts'])}, each making the query {posing}, it is published in "
+            f"{_share(result.success)} of cases. Without them it is published in {_share(result.control)}. The "
+            f"advantage is {100 * result.advantage:.2f} percentage points{measured}.",
         ),
         (
             "Needed",
-            f"{_accounts(figures['accounts_needed'])} for a chance of {100 * figures['probability']:g} %; the rule "
+            f"A chance of {100 * figures['probability']:g} % needs {_accounts(figures['accounts_needed'])}. The rule "
             f"{rule} says {figures['accounts_by_rule']:,}." + (f" They {many}." if once and many else ""),
         ),
         (
             "Guarantee",
-            "It is not broken: the attacker must know the query beforehand, and reads back what the fake accounts "
-            "typed. Whether the target posed it too moves its chance to be published by "
-            f"{100 * learned['advantage']:.2f} percentage points at most, however often they pose it; the guarantee "
+            "It is not broken. The attacker must know the query beforehand, and only reads back what the fake accounts "
+            "typed. If the target made the query too, its chance to be published rises by at most "
+            f"{100 * learned['advantage']:.2f} percentage points, however often the accounts make it. The guarantee "
             f"allows {100 * learned['bound']:.2f}.",
         ),
         (
             "Harm",
-            "What is read back may be somebody's secret, such as a card number that the attacker came by elsewhere. "
-            "It then stands in a release with your name on it, for everybody to read.",
+            "The query may be somebody's secret, such as a card number that the attacker got elsewhere. "
+            "It is then in a release with your name on it, for everybody to read.",
         ),
         (
             "Helps",
-            "Keep fake accounts out of the log before it is counted, and look through a release before it leaves."
+            "Keep fake accounts out of the log before you publish, and read a release before you hand it over."
             + (f" Accounts needed after a change of parameters: {changed}." if changed else "")
-            + (f" Where users count once, the same accounts {many}." if many and not once else ""),
+            + (f" If each user counts once, the same accounts {many}." if many and not once else ""),
         ),
     )
     return dataclasses.replace(result, words=words)

@@ -44,20 +44,22 @@ class ActiveAttack:
         AttackInput(
             name="log",
             kind="log",
-            help="A log that targets and accounts are added to; a generated one if left out.",
+            help="A log to which targets and fake accounts are added; a generated one if left out.",
             needed=False,
         ),
     )
 
     methods: tuple[str, ...] = param("methods to attack", choices=METHODS, many=True, default=USUAL)
-    k: int = param("users that everything published must have, under k-anonymity", ge=2, le=1000, default=5)
+    k: int = param(
+        "users who must share everything that is published, under k-anonymity", ge=2, le=1000, default=5
+    )
     epsilon: float = param("privacy loss per user of private methods", gt=0, le=100, default=1.0)
     delta: float = param("probability that the loss is exceeded", gt=0, lt=1, default=1e-6)
     max_items: int = param("items that one user may add to zealous (m)", ge=1, le=1000, default=5)
     max_queries: int = param("queries that one user may add to click-graph (d)", ge=1, le=1000, default=20)
-    target_copies: int = param("times that the target posed the query", ge=1, le=1000, default=1)
+    target_copies: int = param("times that the target made the query", ge=1, le=1000, default=1)
     trials: int = param(
-        "targets who posed the query, and as many who did not, for each method", ge=1, le=10**5, default=500
+        "targets who made the query, and as many who did not, for each method", ge=1, le=10**5, default=500
     )
 
     def __post_init__(self) -> None:
@@ -183,8 +185,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     head = (
         "method, yes if",
         "fake accounts",
-        "yes, posed",
-        "yes, not posed",
+        "yes, made it",
+        "yes, did not",
         "advantage",
         "95 % interval",
         "computed",
@@ -216,10 +218,10 @@ def _words(
     said = [
         (
             "Read",
-            f"Each line is {attack.trials:,} targets who posed a query and as many who did not, with the same fake "
-            "accounts, in a release of the real method. The attacker looks at nothing but the release. Advantage, its "
-            "interval (those of all lines hold together), what the attacker computes for it beforehand, and its bound "
-            "are in percentage points.",
+            f"Each line has {attack.trials:,} targets who made a query and as many who did not, with the same fake "
+            "accounts, in a release of the real method. The attacker sees only the release. The advantage, its "
+            "interval, the advantage that the attacker computes beforehand, and its bound are in percentage points. "
+            "The intervals of all lines hold together.",
         )
     ]
     sure = [row for row in rows if row["bound"] is None and row["interval"][0] > 0.5]
@@ -229,8 +231,8 @@ def _words(
         said.append(
             (
                 "Broken",
-                f"{names}: a few accounts ({least:,} to {max(row['accounts'] for row in sure):,}) tell who posed a "
-                "query and who did not. A crowd of k is no protection against someone who brings the crowd along.",
+                f"{names}: a few accounts ({least:,} to {max(row['accounts'] for row in sure):,}) show who made a "
+                "query and who did not. A crowd of k does not protect against an attacker who makes up the crowd.",
             )
         )
     private = [row for row in rows if row["bound"] is not None]
@@ -239,18 +241,21 @@ def _words(
         said.append(
             (
                 "Bounded",
-                "For private methods the accounts are as many as tell most. The largest advantage that was measured is "
-                f"{100 * most['advantage']:.1f} percentage points ({most['method']}); whatever an attacker does, it is "
-                f"{100 * most['bound']:.1f} there at most, on average.",
+                "For private methods the attacker uses the number of accounts that shows most. The largest measured "
+                f"advantage is {100 * most['advantage']:.1f} percentage points ({most['method']}). Whatever an "
+                f"attacker does, it is at most {100 * most['bound']:.1f} there, on average.",
             )
         )
     said += [
-        ("Failed", f"{row['method']}: the measured advantage is beyond its bound. Report this as a bug.")
+        (
+            "Failed",
+            f"{row['method']}: the measured advantage is beyond its bound. Please report this as a bug.",
+        )
         for row in private
         if row["verdict"] == BEYOND
     ]
     if any(row["verdict"] == OPEN for row in private):
-        said.append(("Open", "Where the interval reaches across the bound, pass more --trials."))
+        said.append(("Open", "Some intervals reach across the bound. Pass more --trials."))
     said += [("Left out", f"{name}: {why}.") for name, why in left_out.items()]
     return tuple(said)
 

@@ -135,8 +135,8 @@ def _nothing(_: str, __: str) -> None:
 def _exposed(found: qv.Inspection) -> str:
     share = found.uniqueness[str(_KNOWN)]
     return (
-        f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can point at that "
-        f"person in {100 * share:.0f} of 100 cases, and then read everything else the person searched for."
+        f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can point at "
+        f"that person in {100 * share:.0f} of 100 cases, and then read everything else the person searched for."
     )
 
 
