@@ -21,7 +21,7 @@ from queryveil.privacy.statements import Statement, say
 from queryveil.reading.log import SearchLog
 
 USER_IS_ACCOUNT = say(
-    "user-is-account", "a user id is a person: someone with several accounts is protected per account"
+    "user-is-account", "each user id is one person; someone with several accounts is protected per account"
 )
 MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
@@ -29,7 +29,7 @@ MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
 ROW_LOCAL = say(
     "rows-apart",
-    "rows are parsed one by one: no row changes how another is read, and equal texts are equal bytes",
+    "rows are read one by one: no row changes how another is read, and equal texts are equal bytes",
 )
 SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
 
@@ -150,8 +150,8 @@ def need_users(log: SearchLog, k: int) -> None:
     """Refuse a log in which no crowd of k can be found."""
     if log.users < k:
         raise CannotBeMet(
-            f"the log has fewer than the {k:,} users that everything published must have",
-            "lower --k (2 at least), or use a log of more users",
+            f"the log has fewer than the {k:,} users who must share everything that is published",
+            "lower --k (2 at least), or use a log with more users",
         )
 
 

@@ -25,7 +25,7 @@ class Crowds:
 
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users that everything published must have", ge=2, le=MOST_USERS, group=PROMISES)
+    k: int = param("users who must share everything that is published", ge=2, le=MOST_USERS, group=PROMISES)
 
     def __post_init__(self) -> None:
         validate(self)

@@ -39,30 +39,32 @@ _SCHEMA = pa.schema([("prefix", pa.string()), ("count", pa.int64())])
 _CAVEATS = (
     say(
         "prefix-hides-the-rest",
-        "a prefix hides only the rest of the words: a long prefix of a rare word says nearly all of it, and all words "
-        "behind it may mean the same",
+        "a prefix hides only the rest of a word: a long prefix of a rare word gives nearly all of it away, and all "
+        "words that begin with it may mean the same",
     ),
     say(
         "counts-are-exact",
-        "counts are exact: two releases of logs that differ by one user differ by that user's words",
+        "counts are exact: if two logs differ by one user, their releases differ by that user's words",
     ),
     say(
         "fake-accounts",
-        "whoever uses a word under k - 1 accounts sees from its appearance that somebody else used it too",
+        "someone who uses a word from k - 1 accounts, and sees it appear, knows that somebody else used it too",
     ),
     say(
         "all-alike",
-        "a word that everybody in a known group is sure to have used is learnt about each of them",
+        "if everybody in a known group must have used a word, readers learn that each member used it",
     ),
-    say("as-typed", "whatever k users typed is published as they typed it: names, numbers, addresses"),
+    say("as-typed", "everything that k users typed is published as they typed it: names, numbers, addresses"),
 )
 _TABLE = PublishedTable(
     name="items",
     noun="words and prefixes",
-    row="A word that enough users have, or the beginning of such words, with the number of these users.",
+    row="A word that enough users searched for, or the beginning of rarer words, with the number of these users.",
     columns=columns(
         ("prefix", "count"),
-        {"count": "number of different users: of the word, or of the words folded into the prefix"},
+        {
+            "count": "number of different users who searched for the word, or for the words counted under the prefix"
+        },
     ),
     counts=USERS,
     unique=("prefix",),
@@ -72,9 +74,9 @@ _TABLE = PublishedTable(
 
 @dataclass(frozen=True, kw_only=True)
 class KKeyword(Crowds):
-    """Words that at least k users have, rarer ones as prefixes.
+    """Words that at least k users share, rarer ones as prefixes.
 
-    Publish the words that at least k users have, the rarer ones as prefixes that k users share.
+    Publish the words that at least k users share, and rarer words as prefixes that k users share.
     """
 
     name: ClassVar[str] = "k-keyword"
@@ -91,32 +93,32 @@ class KKeyword(Crowds):
             what="Words of a search log and prefixes of its rarer words, with numbers of users",
             how=(
                 f"A word that at least {self.k:,} users searched for was published with the number of these users. The "
-                "users of every other word were counted for the word with a star behind it, together with those of "
-                "longer words that begin with it; such a prefix was published, with the number of different users "
-                f"counted for it, if they were at least {self.k:,}; if not, they went on to the prefix that is one "
-                "character shorter. Those who were left in the end were left out."
+                "users of every rarer word were counted for the word with a star at its end, together with users of "
+                "longer words that begin with it. Such a prefix was published, with the number of different users "
+                f"counted for it, if there were at least {self.k:,}. If not, these users went on to the prefix that is "
+                "one character shorter. Users who were left in the end were left out."
             ),
             assessment=assessment(
                 singling_out=(
                     NO,
-                    f"Not without further knowledge. Each row has at least {self.k:,} users.",
+                    f"Not without further knowledge. At least {self.k:,} users share each row.",
                 ),
                 linkability=(
                     NOT_EXCLUDED,
-                    "The release has no user, session or time by which rows could be joined. But someone who knows "
-                    "words of a person from another data set can link that person to rows of "
-                    f"{self.k:,} users or more: one of these users is that person with a probability of up to 1 in "
-                    f"{self.k:,}, or more if they know more.",
+                    "The release has no user, session or time that could join its rows. But someone who knows words of "
+                    f"a person from another data set can link that person to rows of {self.k:,} users or more. The "
+                    f"chance to pick the right user is up to 1 in {self.k:,}, or more if they know more.",
                 ),
                 inference=(
                     NOT_EXCLUDED,
-                    "Nothing limits it. What is known to be true of everyone behind a row, or was searched for by the "
-                    "attacker's own accounts, is learnt; a long prefix gives away what follows.",
+                    "Nothing limits it. If a word can only come from certain people, a reader learns that each "
+                    "searched for it. Attackers with accounts of their own can find out more. A long prefix gives "
+                    "away what follows.",
                 ),
-                disclosed=f"No word or prefix of fewer than {self.k:,} users is disclosed. Of the others the number of "
-                "users is disclosed exactly.",
-                checked=f"that every row states at least {self.k:,} users; that there were so many cannot be seen from "
-                "a release",
+                disclosed=f"No word or prefix of fewer than {self.k:,} users is disclosed. The exact number of users "
+                "of every other one is disclosed.",
+                checked=f"that every row states at least {self.k:,} users. Whether this number is true cannot be seen "
+                "from a release",
             ),
         )
 
@@ -139,7 +141,7 @@ class KKeyword(Crowds):
             run.private["suppressed"] = pa.table({"users": pa.array([folded.suppressed], pa.int64())})
             say(
                 f"{table.num_rows - whole.num_rows:,} prefixes; {folded.suppressed:,} users have a word that no "
-                "prefix covers, which is left out"
+                "prefix covers and that is left out"
             )
             engine.drop(words)
             order = [("count", "descending"), ("prefix", "ascending")]

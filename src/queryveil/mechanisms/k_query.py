@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 _CAVEATS = (
     say(
         "sessions-link",
-        "only single queries have k users: a session links the queries that one user posed one after the other, and "
-        "two of them together may be that user's alone",
+        "only single queries have k users: a session links queries that one user made one after the other, and two "
+        "queries together may be that user's alone",
     ),
     say(
         "pairs-have-no-crowd",
-        "pairs of queries form after others were dropped between them, may be one user's, and are not k-anonymous; nor "
-        "is anything else that is counted from more than one query",
+        "pairs of queries are not k-anonymous: the queries between them may have been dropped, and a pair may be one "
+        "user's; the same holds for everything else that is counted from more than one query",
     ),
     say(
         "fake-accounts",
-        "whoever poses a query under k - 1 accounts sees from its appearance that somebody else posed it too",
+        "someone who makes a query from k - 1 accounts, and sees it appear, knows that somebody else made it too",
     ),
     say(
         "all-alike",
-        "a query that everybody in a known group is sure to have posed is learnt about each of them",
+        "if everybody in a known group must have made a query, readers learn that each member made it",
     ),
-    say("as-typed", "whatever k users typed is published as they typed it: names, numbers, addresses"),
+    say("as-typed", "everything that k users typed is published as they typed it: names, numbers, addresses"),
 )
 _TABLE = PublishedTable(
     name="log",
     noun="rows",
-    row="A query that enough users posed, in one of their sessions.",
+    row="A query that enough users made, in one of their sessions.",
     columns=columns(("session", "query")),
     counts=OCCURRENCES,
     links=SESSION,
@@ -61,9 +61,9 @@ _TABLE = PublishedTable(
 
 @dataclass(frozen=True, kw_only=True)
 class KQuery(Crowds):
-    """Queries that at least k users posed, by session.
+    """Queries that at least k users made, by session.
 
-    Publish the queries that at least k users posed, by session, with random numbers in place of users.
+    Publish the queries that at least k users made, by session, with random numbers in place of users.
     """
 
     name: ClassVar[str] = "k-query"
@@ -78,39 +78,41 @@ class KQuery(Crowds):
             assumed=(SESSIONS_APART,),
             caveats=_CAVEATS,
             table=_TABLE,
-            what="Sessions of a search log: the queries that enough users posed, without users and times",
+            what="Sessions of a search log: the queries that enough users made, without users and times",
             how=(
-                f"Every query that fewer than {self.k:,} different users posed was dropped, wherever it stood. What "
-                "was left was published session by session: the sessions in random order, with a random number in "
-                "place of the user; the queries inside a session in the order in which they were posed. Times, clicks "
-                "and ranks were left out."
+                f"Every query that fewer than {self.k:,} different users made was dropped everywhere. The rest was "
+                "published session by session. Sessions are in random order, with a random number in place of the "
+                "user. The queries inside a session are in the order in which they were made. Times, clicks and ranks "
+                "were left out."
             ),
             assessment=assessment(
                 singling_out=(
                     YES,
-                    "The rows of one session number are one person's. A query alone singles out nobody, at least "
-                    f"{self.k:,} users posed it; a session of several queries can be one user's alone, and often is.",
+                    "The rows with one session number are one person's. A single query singles out nobody: at least "
+                    f"{self.k:,} users made it. But a session of several queries can be one user's alone, and often "
+                    "is.",
                 ),
                 linkability=(
                     YES,
-                    "The queries of a session are linked by its number. The sessions of a user are not linked by any "
-                    "number. Someone who knows two queries of a session from another data set can find the others.",
+                    "A number links the queries of a session. No number links the sessions of a user. Someone who "
+                    "knows two queries of a session from another data set can find the others.",
                 ),
                 inference=(
                     NOT_EXCLUDED,
-                    "Nothing limits it. What is known to be true of everyone who posed a query, or was posed by the "
-                    "attacker's own accounts, is learnt.",
+                    "Nothing limits it. If a query can only come from certain people, a reader learns that each "
+                    "made it. Attackers with accounts of their own can find out more.",
                 ),
-                disclosed=f"No query that fewer than {self.k:,} users posed is disclosed. The combinations of queries "
-                "in a session are, also those that one person alone has.",
-                withheld=f"Whose a single published query is: at least {self.k:,} users posed it. That holds for a "
-                "query alone, not for a session of several, and as long as nothing else is known about them.",
+                disclosed=f"No query that fewer than {self.k:,} users made is disclosed. The combinations of queries "
+                "in a session are disclosed, also those that one person alone has.",
+                withheld=f"Who made a single published query: at least {self.k:,} users did. That holds only as long "
+                "as nothing else is known about these users. It does not hold for a session of several queries.",
                 learnt=(
-                    "The other queries of a session, by someone who knows some of them to be a person's.",
-                    "What a group has in common, about each of its members: if a query can only be that of "
-                    f"{self.k:,} certain people, each of them posed it.",
+                    "The other queries of a session, if a reader knows that some of its queries are a certain "
+                    "person's.",
+                    "What a whole group has in common. If a query can only come from "
+                    f"{self.k:,} certain people, each person in the group made it.",
                 ),
-                checked=f"that every query is in at least {self.k:,} sessions; that these are of different users "
+                checked=f"that every query is in at least {self.k:,} sessions. Whether different users made them "
                 "cannot be seen from a release",
             ),
         )

@@ -35,17 +35,17 @@ _MAP = pa.schema([("hash", pa.string()), ("token", pa.string())])
 _CAVEATS = (
     say(
         "hashes-do-not-protect",
-        "hashes are no protection: words are found again by how often they come, and come together, in any other log "
-        "of the kind",
+        "hashes are no protection: someone with a similar log finds the words again from how often they appear, alone "
+        "and together",
     ),
-    say("one-word-uncovers-all", "one word found uncovers that word in every query of the release"),
+    say("one-word-uncovers-all", "each word that is found is then known in every query of the release"),
     say(
         "own-queries-uncover",
-        "whoever posed a query that is in the log, and recognises its session, knows the hashes of its words",
+        "someone who recognises the session of a query of their own knows the hashes of its words",
     ),
-    say("rare-stays-rare", "rare words stay rare: a hash that comes once or twice singles a person out"),
+    say("rare-stays-rare", "rare words stay rare: a hash that appears once or twice singles a person out"),
 )
-_LINKS = say("sessions-link", "a session links the queries that one user posed one after the other")
+_LINKS = say("sessions-link", "a session links queries that one user made one after the other")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class TokenHash:
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
-    digits: int = param("hexadecimal digits that are left of a hash", ge=4, le=64, default=16)
+    digits: int = param("hexadecimal digits of each hash to keep", ge=4, le=64, default=16)
     token_order: str = param("order of the words in a query", choices=("keep", "shuffle"), default="keep")
     sessions: str = param(
         "whether a session's queries stay together", choices=("keep", "drop"), default="keep"
@@ -85,23 +85,23 @@ class TokenHash:
             assessment=assessment(
                 singling_out=(
                     YES,
-                    ("The rows of one session number are one person's. " if linked else "")
-                    + "A hash or a combination of hashes that comes once is one person's.",
+                    ("The rows with one session number are one person's. " if linked else "")
+                    + "A hash, or a combination of hashes, that appears once is one person's.",
                 ),
                 linkability=(
                     YES,
-                    ("The queries of a session are linked by its number, and equal" if linked else "Equal")
-                    + " hashes link queries that share a rare word. How often hashes come links them to the words of "
-                    "other logs.",
+                    ("A number links the queries of a session. " if linked else "")
+                    + "Equal hashes link queries that share a rare word. How often hashes appear links them to the "
+                    "words of other logs.",
                 ),
                 inference=(
                     NOT_EXCLUDED,
-                    "Nothing limits it. Hashes are turned back into words by how often they come, and come together, "
-                    "in another log of the kind.",
+                    "Nothing limits it. Someone with a similar log can turn hashes back into words, from how often "
+                    "they appear, alone and together.",
                 ),
                 disclosed="The queries of single people are disclosed, row by row, with a hash in place of each word.",
                 learnt=(
-                    "Words, from how often their hashes come, alone and together.",
+                    "Words, from how often their hashes appear, alone and together.",
                     "Who a row is about, if its words give that person away"
                     + (", and the other queries of the same session." if linked else "."),
                 ),
@@ -129,14 +129,14 @@ class TokenHash:
             "shuffle": "The words of a query were put into the order of their hashes.",
         }[self.token_order]
         linked = {
-            "keep": "Sessions were put into random order, with a random number in place of the user; the queries "
-            "inside a session stayed in the order in which they were posed.",
-            "drop": "Sessions were left out, and queries put into the order of their hashes.",
+            "keep": "Sessions were put into random order, with a random number in place of the user. The queries "
+            "inside a session stayed in the order in which they were made.",
+            "drop": "Sessions were left out, and queries were put into the order of their hashes.",
         }[self.sessions]
         return (
-            "Every word of every query was replaced by its HMAC-SHA-256 under a secret random key, of which the first "
-            f"{self.digits} hexadecimal digits were kept; the key was forgotten. {order} {linked} Users, times, clicks "
-            "and ranks were left out, and queries without any word."
+            f"Every word was replaced by the first {self.digits} hexadecimal digits of its HMAC-SHA-256 under a "
+            f"secret random key. The key was forgotten. {order} {linked} Users, times, clicks and ranks were left "
+            "out. So were queries without any word."
         )
 
     def check(self, log: SearchLog) -> None:

@@ -142,7 +142,7 @@ def test_a_session_of_one_user_is_published_by_k_query(tmp_path: Path) -> None:
     assert sessions.to_pylist().count(["flu", "divorce"]) == 1, "one person's combination is there"
     text = said_by(json.loads((tmp_path / "out" / "manifest.json").read_text()))
     assert "What fewer than 3 users have in common is not disclosed" not in text
-    assert "No query that fewer than 3 users posed is disclosed" in text
+    assert "No query that fewer than 3 users made is disclosed" in text
     assert "also those that one person alone has" in text
 
 
@@ -212,7 +212,7 @@ def test_counts_of_users_are_called_so() -> None:
 
 def test_sealed_queries_are_not_said_to_be_read() -> None:
     text = said_by(stated(EVERY["sealed"]))
-    assert "are learnt as they stand" not in text and "5 different shares" in text
+    assert "as they are in the release" not in text and "5 different shares" in text
     helps = {name: EVERY[name].plan().columns.get("user") for name in ("sealed", "users")}
     assert helps["users"] == "the user, as in the log" and "one user and one topic" in str(helps["sealed"])
     hashed = qv.AdHoc(steps=("hash-users",)).plan().columns["user"]

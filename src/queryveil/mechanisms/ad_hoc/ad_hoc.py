@@ -45,27 +45,27 @@ _ABOUT_TEXT = {"scrub", "drop-infrequent", "split-personality"}
 
 _HOW = {
     "delete-users": "Users were left out.",
-    "hash-users": "Every user was replaced by a keyed hash; the key was forgotten.",
+    "hash-users": "Every user was replaced by a keyed hash. The key was forgotten.",
     "shorten-sessions": "Sessions were cut into pieces of at most {max_session:,} queries.",
-    "drop-infrequent": "Queries that fewer than {min_users:,} users posed were left out.",
-    "scrub": "Mail addresses, phone, card, account and national id numbers, IP addresses and logins in urls were "
-    "replaced by their kind, where they were found.",
-    "secret-sharing": "Every query was replaced by a keyed label and its user's share of the key that it is sealed "
-    "with; {k:,} different shares of a label open it.",
-    "split-personality": "Every user was replaced by one pseudonym for each topic (what the first noun of a query is a "
-    "kind of), and sessions were cut by topic.",
+    "drop-infrequent": "Queries that fewer than {min_users:,} users made were left out.",
+    "scrub": "Where they were found, mail addresses, phone, card, account and national id numbers, IP addresses and "
+    "logins in urls were replaced by their kind.",
+    "secret-sharing": "Every query was sealed with a key, and replaced by a keyed label and its user's share of that "
+    "key. {k:,} different shares of a label open it.",
+    "split-personality": "Every user was replaced by one pseudonym for each topic, and sessions were cut by topic. The "
+    "topic is what the first noun of a query is a kind of.",
 }
 _CAVEATS = {
-    "delete-users": "without users, sessions still link the queries that one person posed one after the other",
-    "hash-users": "a hashed user is a user: all queries under one hash are one person's, and a few of them say whose",
+    "delete-users": "without users, sessions still link the queries that one person made one after the other",
+    "hash-users": "a hashed user is still a user: its queries are one person's, and a few queries tell whose",
     "shorten-sessions": "short sessions link less, but what a person typed into one query can name that person",
-    "drop-infrequent": "a query that several people posed can still be about one of them, and an attacker's own "
-    "accounts make up any number of users",
-    "scrub": "scrubbing finds forms, not meaning: names, addresses, and numbers in an unusual form stay",
-    "secret-sharing": "labels tell how often each query was posed and by how many, which gives frequent ones away "
-    "before they open; k - 1 accounts of an attacker's own open a query with the first person who poses it",
-    "split-personality": "pseudonyms of one person can be linked again by places, names and habits that its topics "
-    "share",
+    "drop-infrequent": "a query that several people made can still be about one person, and an attacker's own accounts "
+    "can make up any number of users",
+    "scrub": "scrubbing finds forms, not meaning: names, addresses and numbers in an unusual form stay",
+    "secret-sharing": "labels tell how often each query was made and by how many users, which gives frequent queries "
+    "away before they open; with k - 1 accounts, an attacker opens a query as soon as one person makes it",
+    "split-personality": "places, names and habits that appear in several topics can link the pseudonyms of one person "
+    "again",
 }
 _COLUMNS = {
     "label": "a keyed hash that stands for a query",
@@ -166,8 +166,8 @@ class AdHoc:
             how=" ".join(
                 [
                     *map(self._how, self.steps),
-                    "Sessions have random numbers and stand in their order, queries inside them as they were posed. "
-                    "Times, clicks and ranks were left out.",
+                    "Sessions have random numbers and are in the order of these numbers. Queries inside a session are "
+                    "in the order in which they were made. Times, clicks and ranks were left out.",
                 ]
             ),
             warnings=tuple(warnings),
@@ -198,23 +198,24 @@ class AdHoc:
         text = "label" if sealed else "query"
         what = "labels" if sealed else "queries"
         learnt = (
-            f"the labels that are linked to it are learnt. Queries are sealed: whoever has {self.k:,} different shares "
-            "of a label reads its query, and frequent queries are guessed from how often a label comes."
+            f"a reader learns the labels that are linked to it. Queries are sealed: someone with {self.k:,} different "
+            "shares of a label can read its query, and anyone can guess frequent queries from how often a label "
+            "appears."
             if sealed
-            else "the queries that are linked to it are learnt as they stand in the release."
+            else "a reader learns the queries that are linked to it, as they are in the release."
         )
         if self._apart and not sealed:
-            learnt = "it is learnt as it stands in the release."
+            learnt = "a reader learns it as it is in the release."
         linkability = (
             (NOT_EXCLUDED, f"Every session is one query, but rare {what} that people repeat link their rows.")
             if self._apart
-            else (YES, f"The {what} of one person are linked by {by}.")
+            else (YES, f"{by[:1].upper()}{by[1:]} link the {what} of one person.")
         )
         others = [] if self._apart else [f"The other {what} of that person, as far as {by} link them."]
         return assessment(
             singling_out=(
                 YES,
-                f"A row is one person's, and a rare {text}, or a few {what} together, can say whose.",
+                f"A row is one person's, and a rare {text}, or a few {what} together, can tell whose.",
             ),
             linkability=linkability,
             inference=(
@@ -223,7 +224,7 @@ class AdHoc:
             ),
             disclosed=f"The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
             learnt=(
-                f"Who a row is about, if its {text}, or how often it comes, gives that person away.",
+                f"Who a row is about, if its {text}, or how often it appears, gives that person away.",
                 *others,
             ),
         )

@@ -23,12 +23,14 @@ def tables(
     """Queries, and what was bought besides."""
     counts = USERS if method.once else OCCURRENCES
     who = "users" if method.once else "times"
+    clicked = "users who clicked it" if method.once else "times that it was clicked"
+    followed = "users who searched so" if method.once else "times that it followed"
     least = 0 if method.non_negative else None
     made = [
         noisy_counts(
             "queries",
             "queries",
-            f"A query that was posed often enough, with a noisy number of {who}.",
+            f"A query that was made often enough, with a noisy number of {who}.",
             ("query",),
             counts=counts,
             least=least,
@@ -39,7 +41,7 @@ def tables(
             noisy_counts(
                 "clicks",
                 "clicks",
-                f"A published query and a url for it, with the noisy number of {who} that it was clicked.",
+                f"A published query and a url for it, with the noisy number of {clicked}.",
                 ("query", "url"),
                 counts=counts,
                 order=("query", "count", "url"),
@@ -55,7 +57,7 @@ def tables(
             noisy_counts(
                 "reformulations",
                 "reformulations",
-                f"A published query and one that followed it, with the noisy number of {who} that it did.",
+                f"A published query and one that followed it, with the noisy number of {followed}.",
                 ("query", "next_query"),
                 counts=counts,
                 order=("query", "count", "next_query"),

@@ -35,31 +35,31 @@ def what(clicks: Edges | None, reformulations: Edges | None) -> str:
 
 def how(method: ClickGraph, clicks: Edges | None, reformulations: Edges | None) -> str:
     """What is done, for readers of the release."""
-    counted = "of users who posed each query" if method.once else "of times that each query was posed"
+    counted = "of users who made each query" if method.once else "of times that each query was made"
     told = (
         f"Each user's first {_some('queries', method.max_queries)} counted. Random noise was added to the number "
-        f"{counted}, and a query was published if the noisy number was above a threshold, "
+        f"{counted}. A query was published if the noisy number was above a threshold, "
         + ("with that number." if method.counts == "reuse" else "with another noisy number.")
     )
     if clicks:
         number = "users who clicked it" if method.once else "clicks"
         source = {
             "public": f"For every published query, each url of its public result list has a noisy number of {number}, "
-            "zeros included",
+            "even if nobody clicked it",
             "private": f"A url clicked for a published query was published if its noisy number of {number} was above a "
-            "threshold of its own",
-            "clicked": f"For every published query each of its most clicked urls has a noisy number of {number}",
+            "second threshold",
+            "clicked": f"For every published query, each of its most clicked urls has a noisy number of {number}",
         }[method.urls]
-        told += f" {source}; each user's first {_some('clicks', clicks.d)} counted."
+        told += f" {source}. Each user's first {_some('clicks', clicks.d)} counted."
     if reformulations:
         number = "users who searched it next" if method.once else "times that it was searched next"
         source = (
             f"Each public suggestion of a published query has a noisy number of {number}"
             if method.suggestions is not None
             else "Two published queries that followed one another were published as a pair if their noisy number of "
-            f"{'users' if method.once else 'times'} was above a threshold of its own"
+            f"{'users' if method.once else 'times'} was above another threshold"
         )
-        told += f" {source}; each user's first {_some('query-pairs', reformulations.d)} counted."
+        told += f" {source}. Each user's first {_some('query-pairs', reformulations.d)} counted."
     return told + (" Negative numbers were set to zero." if method.non_negative else "")
 
 
@@ -69,42 +69,43 @@ def _some(kind: str, number: int) -> str:
     return f"{said.removeprefix('1 ')} was" if number == 1 else f"{said} were"
 
 
-RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public: a function of the query alone")
+RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
 SUGGESTIONS_ARE_PUBLIC = say(
-    "public-suggestions", "the suggestion lists are public: a function of the query alone"
+    "public-suggestions", "the suggestion lists are public, and depend on the query alone"
 )
 NOT_COVERED = say(
     "urls-not-covered",
-    "the clicked urls are taken from the log itself and are not covered by any guarantee: a url that one user alone "
-    "clicked can appear with certainty; so nothing is promised, not even for a part of it",
+    "no guarantee covers the clicked urls, which come from the log itself: a url that one user alone clicked can "
+    "appear with certainty; so nothing is promised, not even for a part of the release",
 )
 
 
 def caveats(method: ClickGraph) -> tuple[Statement, ...]:
     """What readers of the queries must know."""
-    accounts = "whoever opens enough accounts can have a query of their choice published"
+    accounts = "someone who opens enough accounts can make any query appear in the release"
     covered = not (method.clicks_bought and method.urls == "clicked")
     found = [
         say(
             "accounts-can-publish",
-            accounts + ("; about others it tells no more than epsilon and delta allow" if covered else ""),
+            accounts
+            + ("; about other people it tells no more than epsilon and delta allow" if covered else ""),
         )
     ]
     if method.counts == "reuse":
         found.append(
             say(
                 "counts-near-threshold",
-                "counts just above the threshold are too high on average: their noise is why they are published",
+                "counts just above the threshold are too high on average: often only noise lifted them above it",
             )
         )
     if method.counts == "fresh" or method.clicks_bought or method.suggestions is not None:
-        found.append(say("counts-may-fall", "noise can bring counts below what they were, and below zero"))
+        found.append(say("counts-may-fall", "noise can make counts smaller than they were, even negative"))
     if method.clicks_bought or method.epsilon_reformulations is not None:
         found.append(
             say(
                 "no-ratios",
-                "counts of different tables must not be divided by one another: each is of other first searches or "
-                "clicks of a user, and has noise of its own",
+                "counts of one table must not be divided by counts of another: each table counts other searches or "
+                "clicks of a user, and has its own noise",
             )
         )
     return tuple(found)
@@ -117,19 +118,19 @@ def assessment(method: ClickGraph) -> tuple[Statement, ...]:
     return statements.assessment(
         singling_out=(
             NOT_EXCLUDED,
-            "A url that one person alone clicked can be published, and can say who that is.",
+            "A url that one person alone clicked can be published, and can tell who that person is.",
         ),
         linkability=(
             NOT_EXCLUDED,
-            "Rows carry no user, session or time. But a url that one person alone clicked stands beside the query that "
-            "it was clicked for, and other data about the person can name the same url.",
+            "Rows have no user, session or time. But a url that one person alone clicked is beside the query that it "
+            "was clicked for, and other data about the person can name the same url.",
         ),
-        inference=(NOT_EXCLUDED, "Nothing limits what the published urls say."),
-        disclosed="Frequent queries are disclosed, and with each of them its most clicked urls, also such as one "
-        "person alone clicked. Counts have noise.",
+        inference=(NOT_EXCLUDED, "Nothing limits what the published urls reveal."),
+        disclosed="Frequent queries are disclosed, each with its most clicked urls, even urls that one person alone "
+        "clicked. Counts have noise.",
         learnt=(
-            "Which urls were clicked for a published query, also by one person alone.",
+            "Which urls were clicked for a published query, even by one person alone.",
             "Who a row is about, if its url gives that person away, and for which query that person clicked it.",
-            "What many people searched for.",
+            "Popular searches.",
         ),
     )

@@ -40,12 +40,12 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 _TABLE = PublishedTable(
     name="transactions",
     noun="transactions",
-    row="A session as a set of keywords, the same for enough users.",
+    row="A session as a set of keywords. Enough users have a session with the same set.",
     columns=columns(
         ("group", "items"),
         {
             "group": "a random number that stands for one set of keywords; its rows are equal",
-            "items": "the keywords that a session is published with; none if its group had too little in common",
+            "items": "the keywords of the set; none if the sessions of a group had too little in common",
         },
     ),
     counts=SESSIONS,
@@ -74,11 +74,11 @@ class KSession(Crowds):
             table=_TABLE,
             what="Sessions of a search log as sets of keywords, the same for enough users, without users and times",
             how=(
-                "Every session was taken as the set of its keywords. Sessions were put into groups of "
-                f"{self.k:,} to {2 * self.k - 1:,} different users, like with like, and each was published with the "
-                "keywords that more than half of the users of its group have: others were deleted from it, missing "
-                "ones added. Sessions without any keyword were left out. Equal sets have one random number and stand "
-                "in its order; users, times, clicks and the order of words were left out."
+                "Every session was turned into the set of its keywords. Similar sessions were put into groups of "
+                f"{self.k:,} to {2 * self.k - 1:,} different users. Each session was published with the keywords that "
+                "more than half of its group's users have: other keywords were deleted from it, and missing ones were "
+                "added. Sessions without any keyword were left out. Equal sets have one random number, and rows are in "
+                "the order of these numbers. Users, times, clicks and the order of words were left out."
             ),
             assessment=self._assessment(),
         )
@@ -92,22 +92,22 @@ class KSession(Crowds):
             ),
             linkability=(
                 NOT_EXCLUDED,
-                "Rows carry no user, session or time, and equal rows cannot be told apart. But someone who knows a "
+                "Rows have no user, session or time, and equal rows cannot be told apart. But someone who knows a "
                 "session of a person from another data set can link it to a set that stands for "
-                f"{self.k:,} users or more, and so to one of its rows with a probability of up to 1 in {self.k:,}, or "
-                "more if they know more.",
+                f"{self.k:,} users or more. The chance to pick the right row is up to 1 in {self.k:,}, or more if they "
+                "know more.",
             ),
             inference=(
                 NOT_EXCLUDED,
-                "Nothing limits it. What most of a group searched for is concluded about all of them, and an attacker "
+                "Nothing limits it. A reader may believe of each member what most of a group searched for. An attacker "
                 f"with {self._fakes} of their own finds out whether somebody else searched for something.",
             ),
-            disclosed=f"No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. How many "
-            "sessions there are, in all and with each set, is disclosed exactly.",
+            disclosed=f"No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. The exact "
+            "number of sessions, in all and with each set, is disclosed.",
             withheld=f"Whose session a row is: at least {self.k:,} users have a session that is published with the "
-            "same set of keywords. That holds as long as nothing else is known about them.",
-            checked=f"that every set of keywords is in at least {self.k:,} rows; that these are of different users "
-            "cannot be seen from a release",
+            "same set of keywords. That holds as long as nothing else is known about these users.",
+            checked=f"that every set of keywords is in at least {self.k:,} rows. Whether these rows come from "
+            "different users cannot be seen from a release",
         )
 
     @property
@@ -119,30 +119,30 @@ class KSession(Crowds):
         return (
             say(
                 "all-alike",
-                "homogeneity: what most members of a group have in common is published, and concluded about each of "
-                "them by whoever knows that they are in it",
+                "homogeneity: what most members of a group have in common is published, and someone who knows the "
+                "members may believe it of each",
             ),
             say(
                 "fake-accounts",
-                f"active attack: someone who searches for what a person is suspected of with {self._fakes} of their "
-                "own (half of k, rounded down) makes it appear in the release if and only if somebody else did, almost "
-                "always",
+                f"active attack: an attacker can search for something with {self._fakes} of their own (half of k, "
+                "rounded down); almost always it then appears in the release if, and only if, somebody else searched "
+                "for it too",
                 accounts=self.k // 2,
             ),
             say(
                 "known-members",
-                "nothing is promised against someone who knows more than the release, such as the other members of a "
-                "group",
+                "the release promises nothing against someone who knows more, such as what the other members of a "
+                "group did",
             ),
             say(
                 "sets-are-a-compromise",
-                "a published set is a compromise: keywords were added that a session did not have, and nobody need "
-                "have had all of them; how often keywords come together is not what it was in the log",
+                "a published set is a compromise: it can have keywords that a session did not have, and perhaps nobody "
+                "had all its keywords; keywords appear together more or less often than in the log",
             ),
             say(
                 "sessions-are-exact",
-                f"the number of sessions is exact, in all and of each set: {self.k:,} accounts of an attacker's own "
-                "fill a group, and see whoever joins them as one row more",
+                f"the number of sessions is exact, in all and for each set: an attacker who fills a group with "
+                f"{self.k:,} accounts sees one more row if somebody else joins it",
                 accounts=self.k,
             ),
         )

@@ -48,13 +48,13 @@ class ProfileHistogram:
 
     epsilon: float = param("privacy loss per user", gt=0, le=1e6, group=PROMISES)
     max_queries: int = param(
-        "phrases that count of each user, the first ones, and queries that each gets",
+        "how many first phrases of each user count, and how many queries each user gets",
         ge=1,
         le=_MOST_QUERIES,
         group=COUNTED,
     )
     domain: str | None = param(
-        "concept that all counted ones are a kind of; abstraction, or the file's root, if left out",
+        "concept above all counted ones; if left out, abstraction or the file's root",
         default=None,
         group=COUNTED,
     )
@@ -100,8 +100,8 @@ class ProfileHistogram:
             caveats=(
                 say(
                     "mostly-noise",
-                    "nearly all of it is noise unless epsilon is large: every concept of the domain gets as much of it "
-                    "as would hide a whole history",
+                    "unless epsilon is large, nearly all of it is noise: every concept of the domain gets enough noise "
+                    "to hide a whole history",
                 ),
             ),
         )
@@ -118,7 +118,7 @@ class ProfileHistogram:
                 words.table(
                     "A made-up query of one user: a concept drawn from that user's noisy histogram.",
                     {
-                        "number": "numbers of the user's made-up queries, from 0",
+                        "number": "number of the made-up query among the user's, from 0",
                         "query": "label of a drawn concept",
                     },
                 ),
@@ -139,10 +139,10 @@ class ProfileHistogram:
             ),
             what="A search log made up from noisy histograms of concepts, one for each user under a random number",
             how=(
-                f"Queries were cut into noun phrases, and each user's first {self.max_queries:,} phrases with a "
-                f"concept at or below {choice.labels[0]} were counted ({choice.taxonomy.identity}). Random noise was "
-                "added to the count of every concept, with and without phrases, and negative counts were set to zero. "
-                f"Each user was given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
+                f"Queries were cut into noun phrases. Each user's first {self.max_queries:,} phrases with a concept at "
+                f"or below {choice.labels[0]} were counted ({choice.taxonomy.identity}). Random noise was added to the "
+                "count of every concept, even without phrases, and negative counts were set to zero. Each user was "
+                f"given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
             ),
             labels={"concepts": "concepts that are counted", "noise_scale": "noise scale"},
             assessment=words.of_equal_rows(self.epsilon, "that one single person searched for"),

@@ -136,7 +136,7 @@ class Tally:
         if without > MOST_UNKNOWN * phrases:
             run.warn(
                 f"{100 * without / phrases:.0f} % of the log's {noun} have no concept in the taxonomy and are left "
-                "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
+                "out, so the release says little about the log; name a taxonomy that knows its words with --taxonomy"
             )
 
     def table(self) -> pa.Table:

@@ -52,7 +52,7 @@ class Semantic:
         default=SQC1,
     )
     domain: str | None = param(
-        "concept that all drawn ones are a kind of, or per-topic; abstraction, or the file's root, if left out",
+        "concept above all drawn ones, or per-topic; if left out, abstraction or the file's root",
         default=None,
         group=COUNTED,
     )
@@ -60,13 +60,13 @@ class Semantic:
         "concepts, none below another", many=True, default=None, group=COUNTED
     )
     epsilon_per: str = param(
-        "spread epsilon over all phrases of a user, or spend it on each of them",
+        "spread epsilon over all phrases of a user, or spend it on each phrase",
         choices=("user", "query"),
         default="user",
         group=PROMISES,
     )
     max_phrases: int | None = param(
-        "phrases that a user may have, later ones are dropped; spread epsilon over so many",
+        "most phrases per user; later ones are dropped, and epsilon is spread over this number",
         ge=1,
         le=_MOST_PHRASES,
         default=None,
@@ -76,17 +76,17 @@ class Semantic:
         "give every user exactly max-phrases queries of one phrase", default=False, group=PROMISES
     )
     tight: bool = param(
-        "draw with the largest exponent that the taxonomy allows, found by search, and state why",
+        "search for the largest exponent that the taxonomy allows, and draw with it",
         default=False,
         group=PROMISES,
     )
     keep_words: str = param(
-        "put back words that were not replaced, which are then not protected: function words, or modifiers too",
+        "put back words that were not replaced, without protection: function words, or modifiers too",
         choices=("none", "function", "modifiers"),
         default="none",
         group=PROMISES,
     )
-    whole_queries: bool = param("take a query as one phrase, not its words", default=False, group=COUNTED)
+    whole_queries: bool = param("treat a query as one phrase, not as words", default=False, group=COUNTED)
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out",
         path=True,
@@ -97,7 +97,7 @@ class Semantic:
     def __post_init__(self) -> None:
         validate(self)
         if self.pad and self.max_phrases is None:
-            raise UsageError("padding needs to know up to how many phrases", "pass --max-phrases N too")
+            raise UsageError("padding needs a number of phrases", "pass --max-phrases N too")
         if self.pad and self.domain == PER_TOPIC:
             raise UsageError(
                 "padding is drawn from one domain, and per-topic has several",
@@ -106,14 +106,14 @@ class Semantic:
 
         if self.tight and (not self.fixed or self.criterion == NSQC):
             raise UsageError(
-                "a search for the largest exponent needs one epsilon for all phrases, and a criterion of similarity",
+                "the search for the largest exponent needs one epsilon for all phrases, and a criterion of similarity",
                 "pass --max-phrases or --epsilon-per query, and sqc1 or sqc2; nsqc is tight already",
             )
         if self.pad and self.keep_words != "none":
             raise UsageError("padding has no words to keep", "drop --pad or --keep-words")
         if self.whole_queries and self.keep_words != "none":
             raise UsageError(
-                "a whole query that is one phrase leaves no words to keep",
+                "whole queries leave no words to keep",
                 "drop --whole-queries or --keep-words",
             )
 
@@ -181,7 +181,7 @@ class Semantic:
         shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
         if any(not sampler.exponent(each) for sampler in choice.samplers):
             raise UsageError(
-                f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too little to draw with",
+                f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too small to draw with",
                 "raise --epsilon or lower --max-phrases",
             )
         if not self.fixed:

@@ -16,41 +16,40 @@ if TYPE_CHECKING:
     from queryveil.mechanisms.semantic.semantic import Semantic
 
 USERS_ARE_PUBLIC = say(
-    "users-are-public", "the number of users is public, and that a person is in the log is not hidden"
+    "users-are-public", "the number of users is public, and it is not hidden who is in the log"
 )
 USERS_INSIDE_ARE_PUBLIC = say(
     "users-inside-are-public",
-    "the number of users with a phrase inside the domain is public, and that somebody is among these people is not "
-    "hidden",
+    "the number of users with a phrase inside the domain is public, and it is not hidden who these users are",
 )
 TAXONOMY_IS_PUBLIC = say(
     "taxonomy-is-public", "taxonomy, domain and topics were chosen without looking at the log"
 )
 _COLUMNS = {
     "user": "a random number that stands for one user",
-    "number": "which of the user's published queries it is, from 0, in the order of their times; queries of the same "
-    "time, or of a log without times, are in random order",
+    "number": "number of the query among the user's published ones, from 0, in the order of their times; queries with "
+    "equal times, or from a log without times, are in random order",
     "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a blank between them",
 }
 FIGURES = {
     "concepts": "concepts to draw from",
-    "max_sim": "largest similarity of two of them",
-    "min_sim": "smallest similarity of two of them",
+    "max_sim": "largest similarity of two concepts",
+    "min_sim": "smallest similarity of two concepts",
     "sensitivity": "sensitivity of the criterion",
     "epsilon_per_phrase": "epsilon per phrase",
     "drawn_true": "share of draws that are the true concept",
     "drawn_within_1_step": "share at most 1 step away from it",
     "drawn_within_2_steps": "share at most 2 steps away from it",
-    "drawn_for_phrases": "these shares are for a user with so many phrases",
+    "drawn_for_phrases": "phrases of a user for which these shares hold",
     "exponent": "largest exponent found (half of epsilon without search)",
     "ratio_of_weights": "largest ratio of two weights",
     "ratio_of_sums": "largest ratio of two concepts' sums of weights",
     "log_ratio": "logarithm of their product, at most epsilon per phrase",
 }
 _CLOSE = {
-    "sqc1": "more probably the more similar it is in meaning",
-    "sqc2": "more probably the more similar it is in meaning, if it is of the same topic",
-    "nsqc": "the phrase's own concept with a higher probability than each of the others, which are all alike",
+    "sqc1": "more probably if it is similar in meaning",
+    "sqc2": "more probably if it is similar in meaning and of the same topic",
+    "nsqc": "the phrase's own concept more probably than any other, and all others equally",
 }
 _KEPT = {
     "function": "function words, such as 'of' and 'near', before and after a replaced phrase",
@@ -64,17 +63,16 @@ _KEPT_EXAMPLE = {
 
 
 _SHAPE = (
-    "how many queries a user has, and how many phrases each of them, is published as it is, counting phrases "
-    "that the domain has a concept for and no others: that someone has a row says for certain that they "
-    "searched for something inside the domain, which tells much if it is narrow. A made-up example: someone "
-    "who asked for 'measles', then for 'measles and fever' and then for 'tennis lessons' has three rows, "
-    "of one, two and one concept"
+    "how many queries a user has, and how many phrases each query has, is published unchanged; only phrases with a "
+    "concept in the domain count. Someone who has a row certainly searched for something inside the domain, which "
+    "tells much if the domain is narrow. A made-up example: someone who searched for 'measles', then for 'measles and "
+    "fever' and then for 'tennis lessons' has three rows, of one, two and one concept"
 )
 _SHAPE_OF_WHOLE = (
-    "how many queries a user has is published as it is, counting queries that are names of concepts of the domain "
-    "and no others: that someone has a row says for certain that they searched for something inside the domain, "
-    "which tells much if it is narrow. A made-up example: someone who asked for 'measles', then for 'fever', then "
-    "for 'smith tennis lessons near here' and then for 'tennis' has three rows, of one concept each"
+    "how many queries a user has is published unchanged; only queries that are names of concepts in the domain count. "
+    "Someone who has a row certainly searched for something inside the domain, which tells much if the domain is "
+    "narrow. A made-up example: someone who searched for 'measles', then for 'fever', then for 'smith tennis lessons "
+    "near here' and then for 'tennis' has three rows, of one concept each"
 )
 
 
@@ -111,11 +109,10 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
         (False, "query"): f"Each phrase has an epsilon of {method.epsilon:g} of its own.",
     }.get(
         (method.max_phrases is not None, method.epsilon_per),
-        f"Each user's first {method.max_phrases or 0:,} phrases count, later ones are dropped, and each has the same "
-        "share of epsilon.",
+        f"Only each user's first {method.max_phrases or 0:,} phrases count. Each has the same share of epsilon.",
     )
     padded = (
-        f" Every user has exactly {method.max_phrases:,} queries of one phrase; what is missing was drawn uniformly."
+        f" Every user has exactly {method.max_phrases:,} queries of one phrase. Missing ones were drawn uniformly."
         if method.pad
         else ""
     )
@@ -126,8 +123,8 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
     )
     cut, left_out = (
         (
-            f"Each query as a whole was one phrase, and was looked up in a taxonomy ({taxonomy}).",
-            "Queries that are no name of a concept were left out.",
+            f"Each whole query was treated as one phrase, and looked up in a taxonomy ({taxonomy}).",
+            "Queries that are not the name of a concept were left out.",
         )
         if method.whole_queries
         else (
@@ -138,7 +135,7 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
     return (
         f"{cut} It was replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} "
         f"{left_out}{padded}{kept} Users are in the order of "
-        "random numbers; times, urls and ranks were left out."
+        "random numbers. Times, urls and ranks were left out."
     )
 
 
@@ -149,9 +146,9 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
         found.append(
             say(
                 "topics-are-published",
-                "the topic of every phrase is published as it is, and only what is inside of a topic is hidden. A "
+                "the topic of every phrase is published unchanged; only which concept of the topic it was is hidden. A "
                 "made-up example with the topics disease and sport: for 'measles' some disease is published, the right "
-                "one or another, and never a sport; so its row says for certain that this person searched for a "
+                "one or another, and never a sport; so the row shows with certainty that this person searched for a "
                 "disease",
             )
         )
@@ -159,20 +156,20 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
         found.append(
             say(
                 "words-are-published",
-                f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as they "
-                "were typed, and a rare one, such as a name, or a rare row of common ones says whose query it is. A "
-                f"made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}",
+                f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as "
+                "they were typed. A rare word, such as a name, or a rare combination of common words tells whose "
+                f"query it is. A made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}",
             )
         )
     if method.epsilon_per == "query":
         found.append(
             say(
                 "epsilon-per-phrase",
-                "epsilon is spent on every phrase: a user with m of them has m times epsilon"
+                "epsilon is spent on every phrase: a user with m phrases has m times epsilon"
                 + (
-                    f", which is stated for the {method.max_phrases:,} that are allowed"
+                    f"; the guarantee states it for the {method.max_phrases:,} phrases that are allowed"
                     if method.max_phrases is not None
-                    else "; with 100 phrases at epsilon 1 this is 100, and promises nothing about the user as a whole"
+                    else "; with 100 phrases at epsilon 1 this is 100, which promises nothing about the user as a whole"
                 ),
             )
         )
@@ -180,13 +177,13 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
         found.append(
             say(
                 "no-sum",
-                "it has no sum with other releases of this log: a ledger lists it as not composable",
+                "it cannot be added up with other releases of this log: a ledger lists it as not composable",
             )
         )
     found.append(
         say(
             "rows-say-little",
-            "single rows say little: with a small epsilon most drawn concepts have nothing to do with what was "
+            "single rows say little: with a small epsilon, most drawn concepts have nothing to do with what the user "
             "searched for",
         )
     )
@@ -195,31 +192,31 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
 
 def _of_shape(method: Semantic) -> str:
     health = "" if method.per_topic else ", none of which needs to be about health or sport"
-    as_it_is = ", but for what is published as it is"
+    as_it_is = ", except for what is published unchanged"
     bounded = (
-        "what each phrase says of that person is then bounded by epsilon, and what all of them say by their number "
-        "times epsilon"
+        "epsilon then bounds what each phrase says about that person, and only their number times epsilon bounds what "
+        "all phrases say"
         if method.per_single_phrase
-        else "what they say of that person is then bounded by epsilon alone"
+        else "what they say about that person is then bounded by epsilon alone"
         + (as_it_is if method.per_topic or method.keep_words != "none" else "")
     )
     shape = _SHAPE_OF_WHOLE if method.whole_queries else _SHAPE
     return (
-        f"{shape}{health}. Whoever knows that this person posed three such queries finds the rows by counting, and "
+        f"{shape}{health}. Someone who knows that this person made three such queries finds the rows by counting; "
         f"{bounded}. Releases made with --max-phrases N --pad do not give these numbers away"
     )
 
 
 _LINKS = (
-    "The rows of a user are linked by a random number that no other release has. Which user it stands for is written "
-    "to the publisher's private folder only, for measurements, and can be deleted there."
+    "A random number that no other release has links the rows of a user. Only the publisher's private folder says "
+    "which user it stands for. That file is for measurements, and can be deleted."
 )
 
 
 def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -> dict[str, Any]:
     """Rows are made for each person apart: that many people share something plays no role."""
     return {
-        "learnt": (f"A concept {what}, however few share it; {sure} is limited by the bound above.",),
+        "learnt": (f"A concept {what}, however few share it. The bound above limits {sure}.",),
         "on_purpose": f"A concept {what} can be published, however few share it.",
     }
 
@@ -230,16 +227,16 @@ def of_equal_rows(epsilon: float, what: str) -> tuple[Statement, ...]:
     return statements.assessment(
         singling_out=(
             LIMITED,
-            "The rows of one number are made from one person; what they say of that person is limited by "
+            "The rows with one number are made from one person. What they say about that person is limited by "
             f"{bound}.",
         ),
         linkability=(
             YES,
-            f"Within the release. {_LINKS} With another data set it is limited: what the rows say of a person, "
+            f"Within the release. {_LINKS} With another data set it is limited: what the rows say about a person, "
             f"whatever else is known, is bounded by {bound}.",
         ),
-        inference=(LIMITED, f"What the rows say of a person is bounded by {bound}."),
-        disclosed="Rows are made for every user, so that the number of users is disclosed exactly.",
+        inference=(LIMITED, f"What the rows say about a person is bounded by {bound}."),
+        disclosed="Rows are made for every user, so the number of users is disclosed exactly.",
         **_of_each_person(what),
     )
 
@@ -249,11 +246,11 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
     near = "near what one single person searched for"
     if method.pad:
         return of_equal_rows(method.total(), near)
-    kept = "By the words that were kept, which stand as typed. " if method.keep_words != "none" else ""
+    kept = "The words that were kept are published as typed. " if method.keep_words != "none" else ""
     counts = (
-        "By the number of queries, which is published as it is."
+        "The number of queries is published unchanged."
         if method.whole_queries
-        else "By the number of queries, and of phrases in each of them, which are published as they are."
+        else "The number of queries, and of phrases in each query, is published unchanged."
     )
     certain = _certain(method, labels)
     single = method.per_single_phrase
@@ -266,7 +263,7 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
         ),
         linkability=(
             YES,
-            f"{_LINKS} Someone who knows how many queries a person posed may find which number it is.",
+            f"{_LINKS} Someone who knows how many queries a person made may find that person's number.",
         ),
         inference=(
             YES if kept or certain else limited,
@@ -289,9 +286,9 @@ def _certain(method: Semantic, labels: Sequence[str]) -> list[str]:
         return []
     inside = f"of a topic ({', '.join(labels)})" if method.per_topic else f"at or below {labels[0]}"
     return [
-        f"That a person searched for something {inside} is learnt with certainty.",
-        "If that is a disease, a belief or the like, it is of the special categories of personal data (Article 9 of "
-        "the GDPR).",
+        f"Readers learn with certainty that a person searched for something {inside}.",
+        "If that is a disease, a belief or the like, it belongs to the special categories of personal data (Article 9 "
+        "of the GDPR).",
     ]
 
 
@@ -299,11 +296,14 @@ def _bounded(method: Semantic, other: str) -> str:
     bound = f"epsilon {rounded_up(method.total(), 6)}"
     if method.per_single_phrase:
         return (
-            f"What a single phrase was is bounded by {bound}. What all phrases of a person say together is "
-            "bounded only by their number times epsilon, which for most people is no bound at all. How many there are, "
-            "and in what form, is not bounded."
+            f"What a reader learns about a single phrase is bounded by {bound}. What all phrases of a person say "
+            "together is bounded only by their number times epsilon, which for most people is no bound at all. Nothing "
+            "bounds what is learnt about their number and form."
         )
-    return f"What {other}a person searched for is bounded by {bound}; how much, and in what form, is not."
+    return (
+        f"What a reader learns about what {other}a person searched for is bounded by {bound}. How much the person "
+        "searched, and in what form, is not bounded."
+    )
 
 
 _SOME_PHRASES = 10
@@ -358,7 +358,7 @@ def _mostly_noise(method: Semantic, choice: Choice) -> list[str]:
             return [
                 f"this is mostly noise: of the concepts drawn{where}{who}, fewer than 1 in {round(1 / NOISE)} are "
                 f"within two steps of the true one; {_fewer(method, phrases)}raise --epsilon or choose {narrower}, or "
-                "rely on nothing in single rows"
+                "do not rely on single rows"
             ]
     return []
 
@@ -374,8 +374,8 @@ def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:
     found = _mostly_noise(method, choice)
     if method.epsilon_per == "user" and method.max_phrases is None:
         found.append(
-            "epsilon is spread over all phrases of a user: with 100 of them at epsilon 1 each draw is nearly uniform; "
-            "--max-phrases spends it on the first ones"
+            "epsilon is spread over all phrases of a user: with 100 phrases at epsilon 1 each draw is nearly uniform; "
+            "--max-phrases spends it on the first ones only"
         )
     if method.total() > 20:
         found.append(f"epsilon {method.total():g} per user is too large to promise anything in practice")

@@ -43,7 +43,7 @@ class Clump(Crowds):
     r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)
     transactions: str = generalised.whose_transactions()
     taxonomy: str | None = generalised.taxonomy_file()
-    whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
+    whole_queries: bool = param("treat a query as one item, not as words", default=False, group=COUNTED)
     algorithm: str = param(
         "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
         choices=("better", "paper"),

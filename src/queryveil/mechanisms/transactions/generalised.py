@@ -31,15 +31,16 @@ SHARED = "transaction"
 WHAT = "Transactions of a search log: concepts that stand for the words of {of}, the same for at least {k:,} users"
 CAVEATS = (
     say(
-        "all-alike", "what all members of a group have in common is published, and learnt about each of them"
+        "all-alike",
+        "what all members of a group have in common is published, and readers learn it about each member",
     ),
     say(
         "known-members",
-        "whoever knows the words of k - 1 members of a group learns what the last one shares with them",
+        "someone who knows the words of k - 1 members of a group learns what the last one shares with them",
     ),
     say(
         "fake-accounts",
-        "whoever adds transactions through accounts of their own can choose what others are grouped with",
+        "someone who adds transactions from accounts of their own can choose what others are grouped with",
     ),
     say(
         "no-sum",
@@ -50,12 +51,12 @@ TAXONOMY_IS_PUBLIC = say("taxonomy-is-public", "the taxonomy was chosen without 
 TABLE = PublishedTable(
     name="transactions",
     noun="transactions",
-    row="The words of one transaction as concepts, the same for a group of enough users.",
+    row="The words of one transaction as concepts, the same for every user of a large enough group.",
     columns=columns(
         ("group", "items"),
         {
             "group": "a random number that stands for a group; its rows are equal",
-            "items": "concepts of the taxonomy, each of them standing for a word of every member",
+            "items": "concepts of the taxonomy; each stands for a word of every member",
         },
     ),
     texts=LABELS,
@@ -139,13 +140,15 @@ def plan(method: Generalising, more: str) -> Plan:
     vocabulary = method.vocabulary()
     of = "each user" if method.transactions == "users" else "each query"
     identity = vocabulary.taxonomy.identity
-    senses = "; a word is its first noun sense, function words are left out" if vocabulary.skipped else ""
+    senses = (
+        "; a word means its first noun sense, and function words are left out" if vocabulary.skipped else ""
+    )
     replaced = (
         f"Whole queries were replaced by the concepts of a taxonomy ({identity}) that have them as names. Other "
         "queries were left out."
         if vocabulary.whole
-        else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}), several words that are "
-        "one name by one concept. Words without a concept were left out."
+        else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}). Several words that are "
+        "one name became one concept. Words without a concept were left out."
     )
     return crowd_plan(
         method,
@@ -156,7 +159,7 @@ def plan(method: Generalising, more: str) -> Plan:
         table=TABLE,
         what=WHAT.format(of=of, k=method.k),
         how=f"{replaced} {more} Every transaction was published as what its group of at least "
-        f"{method.k:,} users has in common, the groups in random order.",
+        f"{method.k:,} users has in common. Groups are in random order.",
         assessment=_assessment(method.k),
     )
 
@@ -165,23 +168,23 @@ def _assessment(k: int) -> tuple[Statement, ...]:
     return assessment(
         singling_out=(
             NO,
-            "Not without further knowledge. Every published transaction is that of at least "
+            "Not without further knowledge. Every published transaction is shared by at least "
             f"{k:,} users, item for item.",
         ),
         linkability=(
             NOT_EXCLUDED,
-            "Rows carry no user, session or time, and rows of a group are equal and cannot be told apart. But someone "
-            f"who knows words of a person from another data set can link that person to a group of {k:,} users or "
-            f"more, and so to one of its rows with a probability of up to 1 in {k:,}, or more if they know more.",
+            "Rows have no user, session or time, and the rows of a group are equal and cannot be told apart. But "
+            f"someone who knows words of a person from another data set can link that person to a group of {k:,} users "
+            f"or more. The chance to pick the right row is up to 1 in {k:,}, or more if they know more.",
         ),
         inference=(
             NOT_EXCLUDED,
-            "Nothing limits it. What a whole group shares is learnt about each of its members.",
+            "Nothing limits it. Readers learn what a whole group shares about each member.",
         ),
-        disclosed=f"No concept is disclosed that fewer than {k:,} users have in common. How many rows a group has is "
-        "disclosed exactly.",
-        checked=f"that every group has at least {k:,} rows; that these are of different users cannot be seen from a "
-        "release",
+        disclosed=f"No concept that fewer than {k:,} users have in common is disclosed. The exact number of rows of "
+        "each group is disclosed.",
+        checked=f"that every group has at least {k:,} rows. Whether these rows come from different users cannot be "
+        "seen from a release",
     )
 
 
@@ -224,7 +227,7 @@ def _warn(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
     if coded.unknown > MOST_UNKNOWN:
         run.warn(
             f"{100 * coded.unknown:.0f} % of the log's {vocabulary.noun} have no concept in the taxonomy and are left "
-            "out: the release says little about the log; give a taxonomy that knows its words with --taxonomy"
+            "out, so the release says little about the log; name a taxonomy that knows its words with --taxonomy"
         )
 
 

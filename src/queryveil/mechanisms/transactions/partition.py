@@ -34,7 +34,7 @@ class Partition(Crowds):
 
     transactions: str = generalised.whose_transactions()
     taxonomy: str | None = generalised.taxonomy_file()
-    whole_queries: bool = param("take a query as one item, not its words", default=False, group=COUNTED)
+    whole_queries: bool = param("treat a query as one item, not as words", default=False, group=COUNTED)
 
     def vocabulary(self) -> generalised.Vocabulary:
         return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)

@@ -16,7 +16,7 @@ _IN_WORDS = {
     "keywords": "words of queries",
     "queries": "search queries",
     "query-pairs": "pairs of queries that followed one another",
-    "clicks": "queries with a url that was clicked for them",
+    "clicks": "queries with a clicked url",
 }
 LABELS = {
     "noise_scale": "noise scale",
@@ -30,25 +30,25 @@ LABELS = {
 }
 OF_COUNTS = say(
     "counts-are-bounded",
-    "counts are of users who kept an item among at most m, with noise; they are not frequencies",
+    "each count is a noisy number of users, and each user counts for at most m items; counts are not frequencies",
 )
 OF_CLICKS = (
     say(
         "click-counts-are-noisy",
-        "click counts carry noise and may be negative; a url with a positive count may have been clicked by nobody",
+        "click counts have noise and may be negative; perhaps nobody clicked a url with a positive count",
     ),
     say(
         "no-ratios",
-        "counts of the two tables must not be divided by one another: queries and clicks of a user are chosen apart, "
-        "and every count has noise of its own",
+        "counts of one table must not be divided by counts of the other: a user's queries and clicks are chosen "
+        "separately, and every count has its own noise",
     ),
 )
 OF_PROCESSING = say(
     "processing-may-lose",
-    "probabilistic differential privacy can be lost by further processing; approximate differential privacy, which "
-    "this release has too, is kept",
+    "further processing can lose probabilistic differential privacy; this release also has approximate differential "
+    "privacy, which no processing can lose",
 )
-RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public: a function of the query alone")
+RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
 
 
 def what(method: Zealous) -> str:
@@ -62,19 +62,19 @@ def how(method: Zealous, first_threshold: int) -> str:
     """What is done, for readers of the release; the largest first threshold of all item kinds."""
     kept = listed([item_kinds.kind(kind).counted(method.max_items) for kind in method.items])
     noise = (
-        "Those of too few users were dropped, random noise was added to the number of users of every other one"
+        "Items of too few users were dropped. Random noise was added to the number of users of every other item"
         if first_threshold > 1
-        else "Random noise was added to the number of users of each of them"
+        else "Random noise was added to the number of users of each item"
     )
     told = (
-        f"Each user contributed at most {kept}. {noise}, and only those whose noisy number was above a threshold were "
-        "published, with that noisy number."
+        f"Each user contributed at most {kept}. {noise}. An item was published, with its noisy number, only if that "
+        "number was above a threshold."
     )
     if method.then_clicks:
         most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
         told += (
             " For every published query, each url of its public result list has a noisy number of users who clicked "
-            f"it; at most {most} of each user counted."
+            f"it. At most {most} per user counted."
         )
     return told
 
@@ -83,8 +83,8 @@ def users_are_public(users: int) -> Statement:
     """The assumption under which a number of users is told."""
     return say(
         "users-are-public",
-        f"the number of users is public (at most {users}: the log's own number, unless the publisher declared a larger "
-        "one), and so is who has no accepted row at all",
+        f"the number of users is public: at most {users}, which is the log's own number unless the publisher declared "
+        "a larger one; it is also public who has no accepted row at all",
         users=users,
     )
 
@@ -96,7 +96,7 @@ def tables(method: Zealous) -> tuple[PublishedTable, ...]:
         noisy_counts(
             "items" if single else name,
             name.replace("-", " "),
-            f"One of the {_IN_WORDS[name]} that enough users have, with the noisy number of these users.",
+            f"One of the {_IN_WORDS[name]} that enough users share, with the noisy number of these users.",
             item_kinds.kind(name).columns,
         )
         for name in method.items
