@@ -56,7 +56,7 @@ def _refuse_large_delta(delta: float, users: int) -> None:
     limit = delta_limit(users, told=False)
     if delta >= limit:
         raise UsageError(
-            f"delta {delta:g} is too large: it would let the searches of some of these {users:,} users be published as "
+            f"delta {delta:g} is too large: the searches of some of these {users:,} users could be published as "
             "they are",
             f"pass a --delta below {limit:.2g}",
         )

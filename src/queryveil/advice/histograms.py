@@ -47,8 +47,8 @@ class HistogramPurpose:
         said = {
             "published": f"{item_kinds.kind(self.kind).name} that would be published",
             "coverage": "share of the most frequent ones that would be published",
-            "kl": "relative entropy of their frequencies, 0 if the release has them in the same proportions; none if "
-            "it has none of them",
+            "kl": "relative entropy of their frequencies: 0 if the release has them in the same proportions, none if "
+            "it has none at all",
         }
         return said | (
             {"hit": "probability that a keyword's posting list is in memory"} if self.caches else {}
@@ -106,16 +106,16 @@ def mean(values: Sequence[float | None]) -> float | None:
 COVERAGE = HistogramPurpose(
     name="coverage",
     question="Which queries are frequent?",
-    rule="one item per user: thresholds grow faster than what more items bring",
+    rule="one item per user: with more items, thresholds grow faster than counts",
     kind="queries",
     score="coverage",
     higher=True,
 )
 PRECISION = HistogramPurpose(
     name="precision",
-    question="How frequent are the most frequent queries, as truly as possible?",
-    rule="about as many items as an average user has, if the log has so many users that the most frequent items stay "
-    "far above the threshold, which plan shows; fewer if not",
+    question="How frequent are the most frequent queries, as precisely as possible?",
+    rule="about as many items as an average user has, if the log has enough users to keep the most frequent items far "
+    "above the threshold (see plan); fewer if not",
     kind="queries",
     score="kl",
     higher=False,

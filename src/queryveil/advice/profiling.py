@@ -62,14 +62,14 @@ class ProfilingPurpose:
                 "pad",
                 {},
                 "max-phrases 20, not padded",
-                "how many queries and phrases every user has is disclosed",
+                "it is disclosed how many queries and phrases every user has",
             ),
             Option(
                 Semantic(epsilon=epsilon, epsilon_per="query"),
                 "epsilon_per",
                 {},
                 "epsilon-per query",
-                "epsilon is for each query: a user with many has many times as much",
+                "epsilon is for each query: a user with many queries has many times epsilon",
             ),
             Option(
                 Semantic(epsilon=epsilon, domain="per-topic", topics=TOPICS),
@@ -95,7 +95,7 @@ class ProfilingPurpose:
             return publish(pilot.log, method, i_understand=True, noise=pilot.noise)
         except CannotBeMet:
             raise CannotBeMet(
-                "WordNet, by which profiles are judged, has concepts for hardly any word of this log",
+                "profiles are judged by WordNet, which knows hardly any word of this log",
                 "use publish semantic with a --taxonomy that knows its words",
             ) from None
 
@@ -104,8 +104,8 @@ class ProfilingPurpose:
         if loss is None or loss < _MUCH:
             return []
         return [
-            f"A loss of {loss:.2g} of 1 leaves little of a profile, and with padding a part of that is chance. If it "
-            "is too little, decide on a larger epsilon, or on a setting that promises less, and say so.",
+            f"A loss of {loss:.2g} of 1 leaves little of a profile, and with padding part of that is chance. If it is "
+            "too little, choose a larger epsilon or a setting that promises less, and say so.",
         ]
 
 

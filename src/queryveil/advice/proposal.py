@@ -53,8 +53,8 @@ class Proposal:
                 f"{LEAST_PUBLISHED}. More users would help, which a longer log may have."
             )
         return (
-            f"It is expected to publish about {much:,.0f} {best.label}. This was chosen by looking at the log, among "
-            f"{len(_EPSILONS) * len(_KINDS)} settings, which no guarantee covers."
+            f"It should publish about {much:,.0f} {best.label}. It was chosen from "
+            f"{len(_EPSILONS) * len(_KINDS)} settings by looking at the log, which no guarantee covers."
         )
 
     @staticmethod

@@ -31,13 +31,13 @@ class Wanted:
     epsilon: float = param("privacy loss that you accept", gt=0, le=1e6)
     delta: float = param("probability that it is exceeded", gt=0, lt=1)
     top: int = param("the most frequent items that matter (j)", ge=1)
-    most_users: int = param("users that the pilot looks at, about", ge=1)
+    most_users: int = param("about how many users the pilot looks at", ge=1)
 
     def __post_init__(self) -> None:
         validate(self)
         if self.most_users < LEAST_USERS:
             raise UsageError(
-                f"a pilot on fewer than {LEAST_USERS} users advises nothing: each of them would be more than "
+                f"a pilot needs at least {LEAST_USERS} users: with fewer, each user would be more than "
                 f"{100 / LEAST_USERS:g} % of every figure",
                 f"pass --most-users {LEAST_USERS} or more",
             )
@@ -111,16 +111,16 @@ def against_rule(advice: Advice, usual: float) -> Iterator[str]:
     name, score = best.varied.replace("_", "-"), advice.purpose.score
     ours, theirs = (_said(advice.score_of(option)) for option in (best, near))
     yield (
-        f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}. A rule does "
-        "not know how many users a log has: with few of them, a threshold that grows with what a user may add is above "
-        "most counts."
+        f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}. The rule does "
+        "not know how many users a log has. The threshold grows with what a user may add, and in a log of few users it "
+        "is then above most counts."
         if near.at > best.at
         else f"The rule leads to {name} {near.at}, where {score} is {theirs}; at {best.at} it is {ours}."
     )
 
 
 def _said(value: float | None) -> str:
-    return "not to be had" if value is None else f"{value:.3g}"
+    return "unknown" if value is None else f"{value:.3g}"
 
 
 class Purpose(Protocol):
@@ -227,16 +227,16 @@ class Advice:
         instead = f", or {self.purpose.instead}" if self.purpose.instead else ""
         return (
             f"Nothing useful can be published from this log at epsilon {wanted.epsilon:g} and delta {wanted.delta:g}: "
-            f"the best setting would publish about {most:.2g} {self.purpose.items}, fewer than {LEAST_PUBLISHED}. What "
-            f"would help: more users, which a longer log may have; a larger epsilon{instead}."
+            f"the best setting would publish about {most:.2g} {self.purpose.items}, fewer than {LEAST_PUBLISHED}. More "
+            f"users would help, which a longer log may have. So would a larger epsilon{instead}."
         )
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one has to know beside what is recommended: what it needs, how little it gives, where a rule differs."""
         few = (
-            f"With {self.users:,} {'user' if self.users == 1 else 'users'} in it, each of them is more than "
-            f"{100 / _FEW_USERS:g} % of every figure: rather take the rule."
+            f"The pilot has only {self.users:,} {'user' if self.users == 1 else 'users'}, so each user makes up more "
+            f"than {100 / _FEW_USERS:g} % of every figure. The rule is safer."
         )
         return (*([few] if self.users < _FEW_USERS else []), *self.purpose.remarks(self))
 
@@ -253,10 +253,11 @@ class Advice:
         """What the pilot costs in privacy."""
         return (
             f"The pilot looked at the rows of {self.users:,} users ({100 * self.share:.3g} % of the log) without "
-            "protection, so its figures are for you alone. Publishing with parameters chosen by them tells which of "
-            f"{len(self.options)} settings did best: at most {math.ceil(10 * self.bits) / 10:.1f} bits each time you "
-            "ask, which no guarantee covers. It costs nothing to take the rule without looking, or to ask about a "
-            "public log; an earlier log costs the people in it as much."
+            "protection, so its figures are for you alone. If you publish with parameters chosen this way, readers can "
+            f"tell which of {len(self.options)} settings did best. That is at most "
+            f"{math.ceil(10 * self.bits) / 10:.1f} bits each time you ask, and no guarantee covers it. The rule costs "
+            "nothing if you take it without looking. Nor does a pilot on a public log. A pilot on an earlier log costs "
+            "the people in it as much."
         )
 
     def save(self, out: str | Path) -> None:

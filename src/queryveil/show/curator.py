@@ -23,8 +23,8 @@ from queryveil.release.documents.page import Section
 Counts = npt.NDArray[np.int64]
 
 WARNING = (
-    "For the curator alone. This page is made from the raw log, and nothing on it is protected: do not publish it, "
-    "do not hand it on, do not quote from it."
+    "For the curator alone. This page is made from the raw log, and nothing on it is protected. Do not publish it, "
+    "pass it on or quote from it."
 )
 
 
@@ -97,7 +97,9 @@ def write(curated: Curated) -> str:
     if curated.without_log:
         head.append(
             page.paragraphs(
-                ["Coverage, released share and the log's counts are not here: they need the log (--log LOG)."]
+                [
+                    "Coverage, released share and the log's counts are missing here. They need the log (--log LOG)."
+                ]
             )
         )
     sections = [
@@ -164,7 +166,7 @@ def _coverage(kind: Kind, name: str) -> str:
         title,
         [svg.Series("coverage", points)],
         svg.Axis(f"j: the most frequent {kind.name} of the log", log=True),
-        svg.Axis("coverage: share of them in the release", top=1.0, percent=True),
+        svg.Axis("coverage: share in the release", top=1.0, percent=True),
         note="The horizontal axis is logarithmic.",
     )
 
@@ -180,7 +182,7 @@ def _share(kind: Kind) -> str:
     )
     if not only:
         return said
-    return f"{said} {only:,} more of the release, with counts that add up to {more:,}, are not in the log."
+    return f"{said} {only:,} others in the release, with counts that add up to {more:,}, are not in the log."
 
 
 def _summed(kind: Kind) -> str:
@@ -202,7 +204,7 @@ def _distributions(kind: Kind, name: str) -> str:
     above = int((kind.original >= least).sum()) if least is not None else 0
     unit = kind.unit if least != 1 else kind.unit.removesuffix("s")
     title = (
-        f"The release begins at {least:,} {unit}; {above:,} of the log's {kind.name} have as many"
+        f"The release begins at {least:,} {unit}; {above:,} of the log's {kind.name} have that many"
         if least is not None
         else f"The release has no {kind.name} with a positive count"
     )
@@ -213,9 +215,9 @@ def _distributions(kind: Kind, name: str) -> str:
         title,
         series,
         svg.Axis(kind.unit, log=True),
-        svg.Axis(f"{kind.name} with at least so many {kind.unit}", log=True),
-        note=f"Both axes are logarithmic. Released counts are of what the method keeps of each user, with noise if it "
-        f"adds any. {_moved(kind)}",
+        svg.Axis(f"{kind.name} with at least this many {kind.unit}", log=True),
+        note=f"Both axes are logarithmic. Released counts cover only what the method keeps of each user, with noise if "
+        f"it adds any. {_moved(kind)}",
     )
 
 

@@ -57,7 +57,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
     checked = verify(source)
     if not checked.passes:
         raise CheckFailed(
-            f"the release fails {len(checked.failed)} of its checks, so that no report on it would be true",
+            f"the release fails {len(checked.failed)} of its checks, so no report on it would be true",
             f"see what is wrong with queryveil release verify {release}",
         )
     text = public.write(_manifest(source), loaded.tables)
@@ -150,7 +150,7 @@ def private_folder(release: Release | str | Path) -> Path:
     """The curator's folder of a release: there, and open to its owner alone, who may write."""
     private = release.private_place if isinstance(release, Release) else folder.private_folder(Path(release))
     if private is None:
-        raise UsageError("the release was not saved, so nothing can be kept beside it", "save it first")
+        raise UsageError("the release was not saved, so nothing can be saved beside it", "save it first")
     with output.disk_errors(private, ""):
         if not private.exists() and not private.is_symlink():
             private.mkdir(mode=0o700)
@@ -159,7 +159,8 @@ def private_folder(release: Release | str | Path) -> Path:
         raise OutputError(f"'{private}' is not a folder", "move it away")
     if os.name == "posix" and (stat.S_IMODE(known.st_mode) & 0o077 or known.st_uid != os.geteuid()):
         raise OutputError(
-            f"the private folder '{private}' is not yours alone, and what needs the raw log must not go there",
+            f"other people can open the private folder '{private}', and what is made from the raw log must not go "
+            "there",
             f"close it with chmod 700 {private}",
         )
     if not os.access(private, os.W_OK | os.X_OK):
@@ -269,7 +270,7 @@ def _remarks(found: Evaluation, counted: bool) -> list[str]:
     said = [*found.warnings, *(f"{name}: {note}" for name, note in found.notes.items())]
     said += [f"{name}: left out, {reason}." for name, reason in found.left_out.items()]
     if not counted:
-        said.append("The release holds nothing that the log could be compared with item by item.")
+        said.append("The release has nothing that could be compared with the log item by item.")
     return said
 
 

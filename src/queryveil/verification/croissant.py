@@ -57,7 +57,7 @@ def _problems(file: Path, manifest: Manifest) -> Iterator[str]:
     if content["@type"] != "sc:Dataset" or _CONFORMS not in content["conformsTo"]:
         yield "it is not a data set of Croissant 1.0"
     if content.get("datePublished") != manifest.content.get("created"):
-        yield "it has another date than the manifest"
+        yield "its date is not the date of the manifest"
     tables = manifest.section("tables")
     yield from _files(content["distribution"], manifest.section("files"), tables)
     described = {one["@id"]: one for one in content["recordSet"]}
@@ -78,9 +78,9 @@ def _files(listed: list[Any], files: Mapping[str, Any], tables: Mapping[str, Any
         yield from _strangers(f"file {quoted(one['@id'])}", one, _FILE)
         stated = files.get(one["@id"], {})
         if one.get("sha256") != stated.get("sha256") or one.get("contentSize") != f"{stated.get('bytes')} B":
-            yield f"file {quoted(one['@id'])} has another digest or size than in the manifest"
+            yield f"file {quoted(one['@id'])} does not have the digest and size that the manifest states"
         if one.get("contentUrl") != one["@id"]:
-            yield f"file {quoted(one['@id'])} is to be fetched from elsewhere"
+            yield f"file {quoted(one['@id'])} would be fetched from elsewhere"
 
 
 def _fields(name: str, fields: list[Any], table: Mapping[str, Any]) -> Iterator[str]:

@@ -44,12 +44,12 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
     return [
         judge(
             "parameters",
-            "the parameters are those of the method, within their limits",
+            "the parameters belong to the method and are within their limits",
             lambda: _parameters(parameters, manifest.section("calibration"), promised),
         ),
         judge(
             "promise",
-            "kind, assumptions and caveats of the guarantee are those of the method",
+            "kind, assumptions and caveats of the guarantee fit the method",
             lambda: _promise(parameters, guarantee, promised),
         ),
     ]
@@ -82,7 +82,7 @@ def _promise(
     if guarantee.get("k") != (parameters.get("k") if promised.kind == "k-anonymity" else None):
         yield "k of the guarantee is not the k of the parameters"
     if guarantee.get("shared", "") != promised.shared:
-        yield "the guarantee does not say what it is that k users share"
+        yield "the guarantee does not say what k users share"
     for where, needed in (("assumptions", promised.assumptions), ("caveats", promised.caveats)):
         said = codes(guarantee.get(where))
         yield from (f"the {where} do not say {what}" for code, what in needed.items() if code not in said)
@@ -93,7 +93,7 @@ def columns_check(
 ) -> Check:
     return judge(
         "columns",
-        "the tables are those of the method, with its columns",
+        "the tables and their columns fit the method",
         lambda: _columns(expected, named, opened),
     )
 

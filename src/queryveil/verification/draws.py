@@ -40,7 +40,7 @@ def checks(manifest: Manifest) -> list[Check]:
     made = [judge("draws", "every draw of noise is declared in full", lambda: _formed(manifest))]
     if not made[0].passes:
         return made
-    nothing = "what is taken from the log as it is has no guarantee, and nothing is promised"
+    nothing = "part of the release comes from the log unchanged, so nothing is promised"
     within = "epsilon and delta, computed anew from noise and thresholds, are within the guarantee"
     uncovered = any(draw["rows"] == "uncovered" for draw in draws)
     good = nothing if uncovered else within
@@ -49,10 +49,10 @@ def checks(manifest: Manifest) -> list[Check]:
         judge("guarantee", good, lambda: _guarantee(draws, guarantee, uncovered=uncovered)),
         judge(
             "implied-guarantee",
-            "what is said to follow from the guarantee follows",
+            "the implied guarantee follows from the guarantee",
             lambda: _implied(draws, guarantee),
         ),
-        judge("users", "the number of users is declared public, or not told", lambda: _users(manifest)),
+        judge("users", "the number of users is declared public, or is not stated", lambda: _users(manifest)),
     ]
 
 
@@ -62,7 +62,7 @@ def checks(manifest: Manifest) -> list[Check]:
 def _formed(manifest: Manifest) -> Iterator[str]:
     draws, tables = manifest.content.get("draws"), manifest.section("tables")
     if not isinstance(draws, list) or not draws:
-        yield "the guarantee is of noise, and no draw of noise is declared"
+        yield "the guarantee rests on noise, but no draw of noise is declared"
         return
     made: set[str] = set()
     for number, draw in enumerate(draws, 1):
@@ -97,7 +97,7 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
     if draw["rows"] != "uncovered" and not (positive(draw.get("epsilon")) and number(draw.get("delta"))):
         yield "does not say what it costs"
     if _NORMS.get(draw["distribution"]) != draw["norm"]:
-        yield "is of no distribution that is known here, or measures sensitivity otherwise"
+        yield "has an unknown distribution, or measures sensitivity in another way"
     elif draw["distribution"] == "discrete-laplace":
         yield from _laplace(draw)
     elif not 0 <= draw["sensitivity"] <= 1 or draw["kind"] != "pure-dp":
@@ -112,7 +112,7 @@ def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
     if most < 1 or draw["copies"] not in (1, most):
         yield "does not bound what one user adds"
     if draw.get("sensitivity") != (2 * most if replaced else most):
-        yield "has another sensitivity than its bound gives"
+        yield "has a sensitivity that does not follow from its bound"
     if draw["rows"] != "log":
         if "above" in draw or "at_least" in draw or draw.get("delta", 0):
             yield "has a threshold or a delta, though its rows do not depend on the log"
@@ -142,7 +142,7 @@ def _guarantee(
     if uncovered:
         # A part that was claimed could be handed on without the rest, and would have been charged to nobody.
         if guarantee.get("kind") != "none" or parts or "epsilon" in guarantee or "delta" in guarantee:
-            yield "something is promised, though what is taken from the log as it is has no guarantee"
+            yield "something is promised, though part of the release comes from the log unchanged"
         return
     several = len(draws) > 1
     if len(parts) != (len(draws) if several else 0):

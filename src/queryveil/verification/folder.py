@@ -23,17 +23,17 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
     return [
         judge(
             "digests",
-            f"{len(files)} files have the size and SHA-256 stated",
+            f"{len(files)} files have the stated size and SHA-256",
             lambda: _digests(release, files),
         ),
         judge(
             "folder",
-            "the folder holds what the manifest names and nothing else",
+            "the folder has what the manifest names and nothing else",
             lambda: _folder(release, files),
         ),
         judge(
             "roles",
-            "every file named is a table or a document of the release",
+            "every named file is a table or a document of the release",
             lambda: _roles(files, manifest.section("tables")),
         ),
         judge(

@@ -161,12 +161,12 @@ def load(release: Path) -> Manifest:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"{folder.MANIFEST} of '{release}' cannot be read ({type(error).__name__})",
-            "fetch the release again from whoever published it",
+            "fetch the release again from its publisher",
         ) from None
     if not isinstance(content, dict):
         raise InputError(
             f"{folder.MANIFEST} of '{release}' is not a JSON object",
-            "fetch the release again from whoever published it",
+            "fetch the release again from its publisher",
         )
     return _in_this_format(Manifest(content, tuple(repeated), content.get("format_version")))
 
@@ -197,7 +197,7 @@ def promises(manifest: Manifest) -> Iterator[str]:
     """What a guarantee of nothing states all the same."""
     for name in ("epsilon", "delta", "k", "implies", "parts"):
         if name in manifest.section("guarantee"):
-            yield f"the guarantee is none, and states '{name}'"
+            yield f"the release promises nothing, but states '{name}'"
 
 
 def checks(manifest: Manifest) -> list[Check]:
@@ -207,7 +207,7 @@ def checks(manifest: Manifest) -> list[Check]:
             f"{folder.FORMAT}, version {manifest.written}",
             lambda: _format(manifest),
         ),
-        judge("keys", "the manifest has every section and no unknown one", lambda: _keys(manifest)),
+        judge("keys", "the manifest has all its sections and no unknown ones", lambda: _keys(manifest)),
         judge(
             "no-leak",
             "the manifest names no salt, path, timing or raw count",
@@ -215,7 +215,7 @@ def checks(manifest: Manifest) -> list[Check]:
         ),
         judge(
             "delta",
-            "delta is small enough for the promise to mean something, or the release says that it is not",
+            "delta is small enough for the promise to mean something, or the release says that it is too large",
             lambda: _delta(manifest.section("parameters"), manifest.section("guarantee")),
         ),
     ]
@@ -227,7 +227,7 @@ def _format(manifest: Manifest) -> Iterator[str]:
     if manifest.problem:
         yield manifest.problem
     if type(manifest.written) is not int or manifest.written not in _VERSIONS:
-        yield f"the format version is not {folder.FORMAT_VERSION}, and none that came before"
+        yield f"the format version is neither {folder.FORMAT_VERSION} nor an earlier one"
 
 
 def _keys(manifest: Manifest) -> Iterator[str]:
@@ -281,7 +281,7 @@ def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Itera
     flag = guarantee.get("delta_too_large", False)
     said = _TOO_LARGE in codes(guarantee.get("caveats"))
     if delta >= (1 / users if users else _MOST_DELTA) and not (flag is True and said):
-        yield f"delta is {delta:.3g}, which is too large, and the guarantee does not say so"
+        yield f"delta is {delta:.3g}, which is too large, but the guarantee does not say so"
     if flag is not said or not isinstance(flag, bool):
         yield "the guarantee says that delta is too large in one place and not in the other"
 
@@ -310,7 +310,7 @@ def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
         for name, inner in value.items():
             never = name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}
             if never and not isinstance(inner, bool):  # yes or no tells nothing of a log
-                yield f"the key {quoted(name)} does not belong into a release"
+                yield f"the key {quoted(name)} does not belong in a release"
             yield from _leaks(inner, (*at, name))
     elif isinstance(value, list):
         for inner in value:

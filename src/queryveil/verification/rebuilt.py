@@ -91,14 +91,14 @@ def checks(
     made = [judge("software", f"written by queryveil {software.stated}", software.problems)]
     if taxonomy is not None:
         made.append(
-            judge("taxonomy", "the taxonomy is the one given", lambda: _taxonomy(manifest.content, taxonomy))
+            judge("taxonomy", "the taxonomy is the given one", lambda: _taxonomy(manifest.content, taxonomy))
         )
     tables_read = set(opened) == set(manifest.section("tables"))
     if tables_read:
         made.append(
             judge(
                 "declared",
-                "every number, code, table and draw is what the parameters give",
+                "every number, code, table and draw follows from the parameters",
                 lambda: _declared(manifest, opened, taxonomy),
             )
         )
@@ -111,12 +111,12 @@ def checks(
         *made,
         judge(
             "sentences",
-            "every sentence and figure of the manifest is what parameters and tables give, letter by letter",
+            "every sentence and figure of the manifest follows from parameters and tables, letter by letter",
             lambda: _sentences(release, manifest, opened, taxonomy),
         ),
         judge(
             "written-again",
-            f"{', '.join(documents.NAMES)} are what manifest and tables give, byte by byte",
+            f"{', '.join(documents.NAMES)} follow from manifest and tables, byte by byte",
             lambda: _documents(release, manifest, opened),
         ),
     ]

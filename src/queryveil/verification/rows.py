@@ -22,11 +22,17 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     above = _thresholds(manifest.content.get("draws"))
     return [
         judge("thresholds", _good(above), lambda: _low(tables, declared, above)),
-        judge("distinct", "what a table has once stands in it once", lambda: _twice(tables, declared)),
         judge(
-            "order", "rows are ordered by what they show and nothing else", lambda: _orders(tables, declared)
+            "distinct",
+            "nothing that a table should have once is in it twice",
+            lambda: _twice(tables, declared),
         ),
-        judge("published", "what is said to be published elsewhere is", lambda: _outside(tables, declared)),
+        judge("order", "only what rows show decides their order", lambda: _orders(tables, declared)),
+        judge(
+            "published",
+            "queries that refer to another table are in that table",
+            lambda: _outside(tables, declared),
+        ),
     ]
 
 

@@ -52,18 +52,18 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str
     return [
         judge(
             "tables",
-            f"{len(opened)} tables with {rows} rows have the columns, types and row counts stated",
+            f"{len(opened)} tables with {rows} rows have the stated columns, types and numbers of rows",
             lambda: _shapes(manifest, opened, broken),
         ),
         judge("cells", "no cell is empty", lambda: _nulls(opened)),
         judge(
             "parquet-metadata",
-            "the tables carry no metadata beyond their schema",
+            "the tables have no metadata beyond their schema",
             lambda: _metadata(opened),
         ),
         judge(
             "parquet-bytes",
-            "every byte of the table files is accounted for by the rows: written again, they are the same",
+            "no byte of the table files hides anything: written again from their rows, they are the same",
             lambda: _bytes(opened),
         ),
     ]

@@ -32,21 +32,20 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     if not software.same:
         yield (
             f"{folder.DATASHEET}, {folder.REPORT}, {folder.CROISSANT}, and in {folder.MANIFEST} {_WORDS}: their "
-            f"sentences are {software.whose}; do not rely on what they say beyond the figures"
+            f"sentences are {software.whose}; rely only on their figures"
         )
-    yield "created: the day is the publisher's word"
+    yield "created: nobody can check the day"
     yield (
-        "parameters: that the release was made with them is the publisher's word; what follows from them was computed "
-        "anew" + _traceless(str(method), content.get("parameters"), in_words=not software.same)
+        "parameters: the publisher says that the release was made with them; what follows from them was computed anew"
+        + _traceless(str(method), content.get("parameters"), in_words=not software.same)
     )
-    yield "tables: that their rows come from a log, and from which one, cannot be seen"
+    yield "tables: nobody can see whether their rows come from a log, or from which one"
     if content.get("draws"):
-        yield "noise: that it was drawn as stated cannot be seen from one release"
+        yield "noise: nobody can see from one release whether it was drawn as stated"
     if planned.foreign(content) is not None and not taxonomy_given:
         figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
         yield (
-            f"taxonomy: {figures}whether labels belong to it; it is a file that is not here, to be named with "
-            "--taxonomy FILE"
+            f"taxonomy: {figures}whether labels belong to it; its file is not here, so name it with --taxonomy FILE"
         )
 
 

@@ -101,7 +101,7 @@ def _of_steps(steps: Sequence[str], parameters: Mapping[str, Any], log: pa.Table
     if {"hash-users", "split-personality"} & set(steps) and "delete-users" not in steps:
         yield judge(
             "pseudonyms",
-            "hashes stand in place of users",
+            "there are hashes in place of users",
             lambda: _formed(log["user"], _PSEUDONYM, "pseudonyms"),
         )
     if "shorten-sessions" in steps:
@@ -111,7 +111,7 @@ def _of_steps(steps: Sequence[str], parameters: Mapping[str, Any], log: pa.Table
         least = parameters["min_users"]
         yield judge(
             "frequent",
-            f"every query is in at least {least} sessions; whose they are cannot be seen",
+            f"every query is in at least {least} sessions; nobody can see whose they are",
             lambda: _frequent(log, text, least),
         )
     if "scrub" in steps and text == "query":

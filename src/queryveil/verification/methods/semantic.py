@@ -68,7 +68,7 @@ def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     given = manifest.section("parameters")
     made = [
         judge("parameters", _WITHIN, lambda: _semantic_parameters(given)),
-        judge("calibration", "the figures are those of the parameters", lambda: _semantic_figures(manifest)),
+        judge("calibration", "the figures follow from the parameters", lambda: _semantic_figures(manifest)),
         judge("promise", _PROMISED, lambda: _semantic_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
     ]
@@ -80,15 +80,15 @@ def profile_histogram(manifest: Manifest, opened: Mapping[str, Opened]) -> list[
     given = manifest.section("parameters")
     made = [
         judge("parameters", _WITHIN, lambda: _parameters(given, _HISTOGRAM)),
-        judge("calibration", "the noise is that of the parameters", lambda: _histogram_figures(manifest)),
+        judge("calibration", "the noise follows from the parameters", lambda: _histogram_figures(manifest)),
         judge("promise", _PROMISED, lambda: _histogram_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
     ]
     return made + _row_checks(manifest, opened, made, given.get("max_queries"), padded=True)
 
 
-_WITHIN = "the parameters are those of the method, within their limits"
-_PROMISED = "kind, numbers, neighbours and caveats of the guarantee are those of the parameters"
+_WITHIN = "the parameters belong to the method and are within their limits"
+_PROMISED = "kind, numbers, neighbours and caveats of the guarantee follow from the parameters"
 
 
 # -- parameters and figures ----------------------------------------------------------------------------------
@@ -274,10 +274,10 @@ def _numbered(table: pa.Table) -> Iterator[str]:
 
 def _labels_words(manifest: Manifest) -> str:
     if manifest.section("parameters").get("keep_words", "none") != "none":
-        return "no text is empty; words of the log stand in them by choice, so that nothing else can be looked up"
+        return "no text is empty; the publisher kept words of the log, so texts cannot be looked up"
     if _of_wordnet(manifest):
-        return "every text is made of labels of concepts of the domain, and of nothing else"
-    return "no label is empty; the taxonomy is a file that is not here, so that labels cannot be looked up"
+        return "texts consist of labels of concepts of the domain, and of nothing else"
+    return "no label is empty; the file of the taxonomy is not here, so labels cannot be looked up"
 
 
 def _of_wordnet(manifest: Manifest) -> bool:

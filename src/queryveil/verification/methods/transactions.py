@@ -22,8 +22,8 @@ from queryveil.verification.outcome import Check, judge
 from queryveil.verification.tables import Opened
 
 COLUMNS = {"group": pa.int64(), "items": pa.list_(pa.string())}
-ONE_ROW_PER_USER = "one of each user"
-USERS_NOT_SEEN = "that they are of different users cannot be seen here, since rows carry none"
+ONE_ROW_PER_USER = "each user has one row"
+USERS_NOT_SEEN = "rows have no users, so nobody can see whether they come from different users"
 
 _OF_ALL: dict[str, Callable[[Any], bool]] = {
     "k": whole(2, MOST_USERS),
@@ -211,4 +211,4 @@ def _sorted(rows: _Rows) -> Iterator[str]:
 def _once(rows: _Rows) -> Iterator[str]:
     twice = int((rows.steps() == 0).sum())
     if twice:
-        yield f"{twice} items stand twice in a transaction"
+        yield f"{twice} items are twice in a transaction"
