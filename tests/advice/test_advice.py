@@ -162,7 +162,7 @@ def test_where_a_rule_leads_elsewhere_it_is_said(log: qv.SearchLog) -> None:
     assert "where kl is 0.75; at 1 it is 0.5" in said and "how many users" in said
     assert recommending(advice, at_6=0.1).remarks == () or recommending(advice, at_8=0.1).remarks == ()
     (said,) = recommending(advice, at_1=0.5).remarks
-    assert "not to be had" in said
+    assert "unknown" in said
     advice = qv.advise(log, "coverage", **EASY)
     (said,) = recommending(advice, at_1=0.25, at_4=0.5).remarks
     assert "leads to max-items 1, where coverage is 0.25; at 4 it is 0.5." in said and "how many" not in said

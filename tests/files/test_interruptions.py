@@ -173,7 +173,7 @@ def test_what_a_killed_run_had_completed_is_there_after_the_next(here: Path) -> 
         done = command(*PUBLISH)
         if finished:
             assert done.code == 2, done
-            assert "exists already: a run before this one had completed it when it was killed" in done.err
+            assert "exists already: an earlier run completed it before it was killed" in done.err
         else:
             assert done.code == 0, done
         assert names(here) == {"log.tsv", "out", "out.private"}

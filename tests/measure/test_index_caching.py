@@ -190,7 +190,7 @@ def test_bad_lines_are_rejected_with_their_reason(tmp_path: Path) -> None:
         (b"\x00\x01\x02", "are not text"),
         (b"\xff\xfe\xfa\n", "are not text in UTF-8"),
         (b"just words\nand more\n", "has no document frequencies that can be used (2 without a whole number"),
-        (b"{", "looks like JSON and is not"),
+        (b"{", "looks like JSON but is not"),
         (b"[1, 2]", "is JSON, but no term export that is known"),
         (b'{"error": "index not found"}', "is JSON, but no term export that is known"),
         (b"[" * 100_000, "text in UTF-8"),

@@ -177,7 +177,7 @@ def test_a_release_without_the_table_is_refused_if_asked_by_name_and_left_out_ot
     assert found.left_out.pop("profile-divergence").startswith("it has no users with concepts")
     assert found.left_out.pop("transaction-quality").startswith("it has no transactions")
     assert found.left_out == {
-        "inaccuracy": "the release states no threshold in users; say from how many users on with --frequent",
+        "inaccuracy": "the release states no threshold in users; name a number of users with --frequent",
         "index-caching": "the release has no table of keywords",
         "query-substitution": "the release has no table of reformulations",
         "keyword-generation": "needs --seeds",

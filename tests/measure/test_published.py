@@ -210,7 +210,7 @@ def test_options_that_no_measure_takes_are_refused(original: qv.SearchLog) -> No
     made = release(queries=queries({"red shoes": 6}))
     with pytest.raises(qv.UsageError, match="no measure takes an option 'memroy'; did you mean memory"):
         qv.evaluate(original, made, memroy="1GB")
-    with pytest.raises(qv.UsageError, match="no measure that was chosen takes the option 'memory'"):
+    with pytest.raises(qv.UsageError, match="none of the chosen measures takes the option 'memory'"):
         qv.evaluate(original, made, "coverage", memory="1GB")
     with pytest.raises(qv.UsageError, match="parameter 'frequent' must be an int >= 1; got 0"):
         qv.evaluate(original, made, frequent=0)

@@ -70,11 +70,11 @@ def test_python_says_the_same(here: Path) -> None:
 @pytest.mark.parametrize(
     ("private", "words"),
     [
-        ("public/release", "must lie apart"),
-        ("public/release/mine", "must lie apart"),
-        ("public", "must lie apart"),
+        ("public/release", "must be in different places"),
+        ("public/release/mine", "must be in different places"),
+        ("public", "must be in different places"),
         ("log.tsv", "exists already"),
-        ("s3://bucket/mine", "not on this machine"),
+        ("s3://bucket/mine", "outside this machine"),
     ],
 )
 def test_a_place_that_would_give_it_away_is_refused(private: str, words: str, here: Path) -> None:

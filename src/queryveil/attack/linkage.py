@@ -68,7 +68,7 @@ class LinkageAttack:
         "numbers of known queries, with commas", ge=1, le=20, many=True, default=(1, 2, 3)
     )
     trials: int = param("sampled people, for more than one known query", ge=1, le=10**6, default=2000)
-    seed: int = param("of the samples", ge=0, le=2**32, default=1)
+    seed: int = param("seed of the samples", ge=0, le=2**32, default=1)
 
     def __post_init__(self) -> None:
         validate(self)

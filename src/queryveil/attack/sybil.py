@@ -51,7 +51,7 @@ class SybilAttack:
         ),
     )
 
-    epsilon: float | None = param("privacy loss per user of the selection", gt=0, default=None)
+    epsilon: float | None = param("privacy loss per user for choosing queries", gt=0, default=None)
     delta: float | None = param("probability that the loss is exceeded", gt=0, lt=1, default=None)
     noise_scale: float | None = param(
         "scale of the noise (b), instead of epsilon", gt=0, le=MAX_SCALE, default=None

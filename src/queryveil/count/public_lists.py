@@ -55,7 +55,7 @@ def _parquet_pairs(file: Path, second: str) -> Iterator[tuple[str, str]]:
         if not found or "query" not in content.schema_arrow.names:
             raise InputError(
                 f"the public lists in '{file.name}' have no columns 'query' and '{_word(second)}'",
-                "name the columns so",
+                "give the columns these names",
             )
         for batch in content.iter_batches(columns=["query", found[0]]):
             texts = (batch.column(name).cast(pa.string()).to_pylist() for name in ("query", found[0]))

@@ -38,7 +38,7 @@ def new_release(out: Path, private: Path | None = None) -> None:
     one, other = Path(os.path.realpath(out)), Path(os.path.realpath(private))
     if one == other or one in other.parents or other in one.parents:
         raise UsageError(
-            "the release and its private folder must lie apart, or one would be handed over with the other",
+            "the release and its private folder must be in different places, or you would hand over both together",
             "name a place elsewhere with --private",
         )
     new_folder(private, "--private")
@@ -73,7 +73,7 @@ def outside_releases(out: Path, option: str = "--out") -> None:
     for one in (place, *place.parents):
         if folder.is_release(one):
             raise UsageError(
-                f"a published folder is never changed, and '{out}' would be inside the release '{one.name}'",
+                f"a published folder is never changed, but '{out}' would be inside the release '{one.name}'",
                 f"name a place elsewhere with {option}" if option else "name a place elsewhere",
             )
 
@@ -82,7 +82,7 @@ def on_this_machine(out: Path, option: str = "--out", noun: str = "file") -> Non
     """Refuse the address of a bucket, a server or a drive: it would become the name of a folder here."""
     if _ELSEWHERE.match(str(out)):
         raise UsageError(
-            f"output '{out}' looks like the address of something that is not on this machine",
+            f"output '{out}' looks like an address outside this machine",
             f"name a {noun} here" + (f" with {option}" if option else "") + ", and copy it there afterwards",
         )
 
@@ -106,8 +106,8 @@ def _refuse(out: Path, option: str, noun: str) -> None:
     with disk_errors(out, option):
         if appearing.finish(out):
             raise UsageError(
-                f"output '{out}' exists already: a run before this one had completed it when it was killed",
-                f"look at it, and choose another {option or 'name'} for another one",
+                f"output '{out}' exists already: an earlier run completed it before it was killed",
+                f"look at it, or choose another {option or 'name'}",
             )
         if out.exists() or out.is_symlink():
             raise UsageError(

@@ -56,7 +56,7 @@ def make(folder: Path) -> None:
         remove(folder)
         raise OutputError(
             f"no working folder can be made in '{folder.parent}' ({error.strerror or type(error).__name__})",
-            "name a folder with room where you may write in TMPDIR",
+            "set TMPDIR to a folder with room where you may write",
         ) from None
 
 

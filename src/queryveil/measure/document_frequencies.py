@@ -151,7 +151,7 @@ def _entries(lines: IO[str], file: Path) -> tuple[str, Iterator[Entry]]:
         try:
             document = json.loads(lines.read().lstrip("\ufeff"))
         except ValueError:
-            raise InputError(f"'{file}' looks like JSON and is not", _HINT) from None
+            raise InputError(f"'{file}' looks like JSON but is not", _HINT) from None
         return _of_json(document, file)
     if _CHECK_INDEX.search(start):
         raise InputError(
@@ -204,7 +204,7 @@ def _of_json(document: Any, file: Path) -> tuple[str, Iterator[Entry]]:
             return "Solr Luke", (one for top in tops for one in _named_list(top))
         if document and all(_number(value) is not None for value in document.values()):
             return "JSON", iter(document.items())
-    raise InputError(f"'{file}' is JSON, but no term export that is known", _HINT)
+    raise InputError(f"'{file}' is JSON, but not a known term export", _HINT)
 
 
 def _term_vectors(document: dict[str, Any]) -> list[Entry]:

@@ -146,7 +146,7 @@ def measures(
     for name, value in options.items():
         if value is not None and name not in used:
             raise UsageError(
-                f"no measure that was chosen takes the option '{name}'",
+                f"none of the chosen measures takes the option '{name}'",
                 "leave it out, or name its measure too",
             )
     return chosen
@@ -175,7 +175,9 @@ def _refuse(chosen: list[Measure], original: Original, releases: list[Released])
                 raise missing_table(lacking, f"in '{release.name}'", measure.name)
             unmet = measure.unmet(original, release)
             if unmet is not None:
-                raise InputError(f"{measure.name} cannot be had of '{release.name}': {unmet[0]}", unmet[1])
+                raise InputError(
+                    f"{measure.name} cannot be measured on '{release.name}': {unmet[0]}", unmet[1]
+                )
             if measure.uninstalled:
                 raise UsageError(f"measure '{measure.name}' needs the package {measure.package}", _INSTALL)
 

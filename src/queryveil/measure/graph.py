@@ -76,7 +76,7 @@ class Graph:
         found = {name: by_kind[kind] for name, kind in TABLES.items() if kind in by_kind}
         if not found:
             raise InputError(
-                "the release has no table of queries, clicks or reformulations, so it is no graph",
+                "the release has no table of queries, clicks or reformulations, so it is not a graph",
                 "use a release of click-graph, or of zealous with --items queries, clicks or query-pairs",
             )
         return cls(**found)

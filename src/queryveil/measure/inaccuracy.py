@@ -51,21 +51,21 @@ class Inaccuracy(OfItems):
     parts: ClassVar[dict[str, Stated]] = {
         "lost": Stated("items", LOWER, "items of more users than threshold + xi that are not published"),
         "published": Stated("items", LOWER, "published items of fewer users than threshold - xi"),
-        "threshold": Stated("users", NEITHER, "from how many users on items should be published"),
+        "threshold": Stated("users", NEITHER, "how many users an item needs to be published"),
     }
     defaults: ClassVar[tuple[float, ...]] = (10,)
     least: ClassVar[int] = 0
     topped: ClassVar[bool] = False
 
     frequent: int | None = param(
-        "users from which on an item should be published; the release's own threshold if left out",
+        "how many users an item needs to be published; the release's own threshold if left out",
         ge=1,
         default=None,
     )
 
     def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
         if all(self._threshold(release, kind) is None for kind in release.kinds):
-            return "the release states no threshold in users", "say from how many users on with --frequent"
+            return "the release states no threshold in users", "name a number of users with --frequent"
         return None
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ from queryveil.errors import InputError
 from queryveil.measure.measure import Original, Released
 from queryveil.release.publish import facts_of, noted_facts
 
-_WAY_OUT = "name the log that it was made from, read with the same options"
+_WAY_OUT = "name the log that it was made from, and read it with the same options"
 
 
 def check(original: Original, release: Released) -> tuple[str, ...]:
@@ -26,13 +26,13 @@ def _as_noted(original: Original, release: Released) -> None:
     for name in ("rows", "users"):
         if name in noted and noted[name] != found[name]:
             raise InputError(
-                f"'{release.name}' is a release of another log: this one has another number of {name}",
+                f"'{release.name}' is a release of another log: this log has another number of {name}",
                 _WAY_OUT,
             )
     ours, theirs = found["fingerprint"], noted.get("fingerprint")
     if isinstance(theirs, dict) and theirs.get("engine") == ours["engine"] and theirs != ours:
         raise InputError(
-            f"'{release.name}' is a release of another log: in this one other users have other queries",
+            f"'{release.name}' is a release of another log: in this log, users have other queries",
             _WAY_OUT,
         )
 

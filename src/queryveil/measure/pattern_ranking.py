@@ -19,7 +19,7 @@ from queryveil.reading.text import normalise
 def rank_pattern(graph: Graph, pattern: str, n: int = 20) -> pa.Table:
     """What stands at the * of a pattern such as 'fear of *': match, count; frequent first, ties by match."""
     if n < 1:
-        raise UsageError("'n' must be a whole number from 1", "choose another one")
+        raise UsageError("'n' must be a whole number of at least 1", "choose another n")
     return _matches(graph, ends(pattern)).slice(0, n)
 
 

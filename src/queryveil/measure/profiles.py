@@ -49,7 +49,7 @@ def profile_counts(owners: npt.ArrayLike, topics: npt.ArrayLike, *, users: int, 
         )
     if len(whose) and (whose.min() < 0 or whose.max() >= users or what.max() >= number):
         raise UsageError(
-            "an owner or a topic has a number that is too large, or an owner has one below 0",
+            "a number of an owner or a topic is too large, or the number of an owner is below 0",
             "number users and topics from 0",
         )
     counted = what >= 0

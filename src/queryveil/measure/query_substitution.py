@@ -66,7 +66,9 @@ class QuerySubstitution(Measure):
     """query-substitution@j: the first j substitutes of a query by the release, compared with those by the log."""
 
     name: ClassVar[str] = "query-substitution"
-    help: ClassVar[str] = "how well a query's first j substitutes by the release agree with those by the log"
+    help: ClassVar[str] = (
+        "how well a query's first j substitutes from the release agree with those from the log"
+    )
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER
     parts: ClassVar[dict[str, Stated]] = {
@@ -74,7 +76,9 @@ class QuerySubstitution(Measure):
         "recall": Stated("share", HIGHER, "of the log's substitutes, those that the release gives too"),
         "ap": Stated("0 to 1", HIGHER, "mean average precision"),
         "ndcg": Stated("0 to 1", HIGHER, "normalised discounted cumulative gain"),
-        "coverage": Stated("share", HIGHER, "substitutes by the release, of as many as the log gives"),
+        "coverage": Stated(
+            "share", HIGHER, "how many substitutes the release gives for each that the log gives"
+        ),
         "original": Stated("queries", NEITHER, "queries for which the log gives any"),
         "released": Stated("queries", HIGHER, "queries for which the release gives any"),
     }
@@ -82,13 +86,9 @@ class QuerySubstitution(Measure):
     table: ClassVar[str | None] = "reformulations"
 
     most_queries: int = param("queries to replace: the log's most frequent ones", ge=1, default=MOST_QUERIES)
-    min_information: float = param(
-        "mutual information (nats) from which on words belong together", default=3.0
-    )
-    min_together: int = param("times from which on words belong together", ge=1, default=5)
-    min_ratio: float = param(
-        "log-likelihood ratio from which on phrases replace each other", ge=0, default=100.0
-    )
+    min_information: float = param("mutual information (nats) that makes words belong together", default=3.0)
+    min_together: int = param("how often words must appear together to belong together", ge=1, default=5)
+    min_ratio: float = param("log-likelihood ratio that lets phrases replace each other", ge=0, default=100.0)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         depth = max(_DEPTH, self.most)

@@ -18,7 +18,7 @@ from queryveil.reading.text import normalise
 def suggestions(graph: Graph, query: str, n: int = 10) -> pa.Table:
     """What most often followed `query`: suggestion, count, share of all that followed; frequent first."""
     if n < 1:
-        raise UsageError("'n' must be a whole number from 1", "choose another one")
+        raise UsageError("'n' must be a whole number of at least 1", "choose another n")
     table = graph.positive("reformulations")
     next_ones = table.filter(pc.equal(table["query"], normalise(query)))
     total = pc.sum(next_ones["count"]).as_py() or 1
@@ -37,7 +37,7 @@ class Suggestions(Measure):
     """suggestions@n: the n most frequent next queries by the release, looked up among those of the original."""
 
     name: ClassVar[str] = "suggestions"
-    help: ClassVar[str] = "share of a query's n suggestions by the release that the log gives too"
+    help: ClassVar[str] = "share of a query's n suggestions from the release that the log gives too"
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER
     parts: ClassVar[dict[str, Stated]] = LIST_PARTS

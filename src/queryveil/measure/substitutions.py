@@ -237,7 +237,7 @@ def query_substitutions(
 ) -> pa.Table:
     """What `query` can be replaced by: substitution, replaced ('query', 'phrase' or 'two phrases'), ratio."""
     if n < 1:
-        raise UsageError("'n' must be a whole number from 1", "choose another one")
+        raise UsageError("'n' must be a whole number of at least 1", "choose another n")
     learnt = Substitutions.learnt(graph.table("reformulations"), graph.queries, thresholds)
     (found,) = learnt.of(pa.array([normalise(query)], pa.string()), n)
     words = {WHOLE: "query", ONE: "phrase", TWO: "two phrases"}

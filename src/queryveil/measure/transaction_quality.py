@@ -40,7 +40,7 @@ class TransactionQuality(Measure):
     }
 
     taxonomy: str | None = param(
-        "file of child and parent that transactions were published with; WordNet's nouns if left out",
+        "file of child and parent that the release was made with; WordNet's nouns if left out",
         path=True,
         default=None,
     )
@@ -81,8 +81,8 @@ def _shown(table: pa.Table, coded: Coded, name: str) -> np.ndarray:
     nodes = [coded.taxonomy.named(label) for label in labels.dictionary.to_pylist()]
     if None in nodes:
         raise InputError(
-            f"'{name}' has concepts that no word of this log has under this taxonomy",
-            "name the log that it was made from, and with --taxonomy the file if it was not WordNet",
+            f"'{name}' has concepts that no word of this log has in this taxonomy",
+            "name the log that it was made from, and its taxonomy with --taxonomy if it was not WordNet",
         )
     return np.array(nodes, dtype=np.int64)[labels.indices.to_numpy()] if nodes else np.empty(0, np.int64)
 

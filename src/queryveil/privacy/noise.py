@@ -169,7 +169,7 @@ def checked_scale(scale: float | Fraction) -> Fraction:
 def _checked_rarity(rarity: int) -> int:
     if isinstance(rarity, bool) or not isinstance(rarity, int) or not 1 <= rarity <= _MOST_RARITY:
         raise UsageError(
-            f"the rarity of marks must be an integer from 1 to 16; got {rarity!r}", "pass such a one"
+            f"the rarity of marks must be an integer from 1 to 16; got {rarity!r}", "choose another one"
         )
     return rarity
 

@@ -124,7 +124,7 @@ def publish(
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
     if private is not None and out is None:
-        raise UsageError("a private folder needs a release to belong to", "pass --out too")
+        raise UsageError("a private folder needs a release", "pass --out too")
     apart = Path(private) if private is not None else None
     with contextlib.ExitStack() as stack:
         charge = stack.enter_context(_charging(ledger, source))
@@ -148,8 +148,8 @@ def publish(
         tables = _as_declared(plan, mechanism.protect(log, run))
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
-                "nothing is frequent enough to be published under these parameters",
-                f"{_less_strict(mechanism, plan)}, use a log of more users, or pass --allow-empty",
+                "nothing is frequent enough to be published with these parameters",
+                f"{_less_strict(mechanism, plan)}, use a log with more users, or pass --allow-empty",
             )
         release = Release(
             plan=plan,
@@ -260,8 +260,8 @@ def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> in
     """The public number of users: the bound that was given, or the log's own number."""
     if bound is not None and log.users > bound:
         raise CannotBeMet(
-            f"the log has more than the {bound:,} users that were declared",
-            "declare a public upper bound that holds with --users, or leave it out",
+            f"the log has more than the {bound:,} users that you declared",
+            "declare a larger public upper bound with --users, or leave it out",
         )
     if log.users == 0:
         raise CannotBeMet("the log has no accepted row", "check the file and --columns")

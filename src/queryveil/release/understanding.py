@@ -67,8 +67,8 @@ def agree(plan: Plan, users: int | None, said: bool) -> None:
         )
     if promise.kind == NONE:
         raise UsageError(
-            "this release has no guarantee: people in the log can be recognised in it",
-            "pass --i-understand if it is meant for a study or an attack, or choose a method that promises something",
+            "this release has no guarantee: readers can recognise people in it",
+            "choose a method that promises something, or pass --i-understand for a study or an attack",
         )
     if promise.delta_too_large:
         limit = strength.delta_limit(users, told="users" in plan.parameters)

@@ -69,5 +69,5 @@ def _write(release: Path, file: Path, text: str, *, replace: bool) -> None:
 def _exists(release: Path) -> UsageError:
     return UsageError(
         f"the release '{release}' is signed already",
-        "pass --replace to put your signature in the place of that one",
+        "pass --replace to replace that signature with yours",
     )

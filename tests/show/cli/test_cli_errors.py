@@ -117,7 +117,7 @@ PARAMETERS = [
     ("attack linkage good.tsv out --trials many", 2, "--trials must be an int; got 'many'"),
     ("evaluate good.tsv out --top 0", 2, "--top must be >= 1; got '0'"),
     (f"{PLAN} --users 99999999999999999999", 2, "'users' must be an int"),
-    (f"{PUBLISH} --users 299", 5, "more than the 299 users that were declared"),
+    (f"{PUBLISH} --users 299", 5, "more than the 299 users that you declared"),
     (f"{PUBLISH} --items nothing", 2, "keywords, queries, query-pairs, clicks; got 'nothing'"),
     (f"{PUBLISH} --items queries,queries", 2, "named twice"),
     (f"{PUBLISH} --keep last", 2, "random, first, frequent; got 'last'"),

@@ -184,11 +184,11 @@ def test_the_list_of_measures() -> None:
         (["full", "--metric", "coverage", "--top", f"{10**20}"], 2, "from 1 to 1e+12"),
         (["full", "--metric", f"coverage@{10**20}"], 2, "from 1 to 1e+12"),
         (["plain", "--metric", "index-caching"], 3, "there is no table of keywords in"),
-        (["plain", "--metric", "inaccuracy"], 3, "say from how many users on with --frequent"),
+        (["plain", "--metric", "inaccuracy"], 3, "name a number of users with --frequent"),
         (
             ["plain", "--metric", "coverage", "--df", "none"],
             2,
-            "no measure that was chosen takes the option 'df'",
+            "none of the chosen measures takes the option 'df'",
         ),
         (["plain", "--df", "no-such-file"], 3, "cannot be read (FileNotFoundError)"),
         (["plain", "--memory", "much"], 2, "the memory is not a size"),

@@ -75,16 +75,16 @@ class ExposureAttack:
         ),
     )
 
-    star: int = param("occurrences that make a name a star's", ge=1, le=10**9, default=STAR)
+    star: int = param("a name that occurs this often or more is a star's", ge=1, le=10**9, default=STAR)
     rare_names: str = param(
-        "whether two English words are a name because one of them is a rare one",
+        "whether two English words count as a name because one is rare",
         choices=("keep", "drop"),
         default="keep",
     )
-    show_examples: int = param("texts to show of each category; none if left out", ge=0, le=1000, default=0)
-    seed: int = param(
-        "which shuffle the control is, where words have no order", ge=0, le=2**63 - 1, default=0
+    show_examples: int = param(
+        "how many texts of each category to show; none if left out", ge=0, le=1000, default=0
     )
+    seed: int = param("how the control shuffles words that have no order", ge=0, le=2**63 - 1, default=0)
 
     def __post_init__(self) -> None:
         validate(self)

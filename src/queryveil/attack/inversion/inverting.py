@@ -85,33 +85,38 @@ class Inversion:
     """How hashes are turned back into words."""
 
     n: int | None = param(
-        "hashes and words to match, the most frequent of both; 1,000 or all there are if left out",
+        "how many of the most frequent hashes and words to match; 1,000, or all, if left out",
         ge=2,
         le=10**6,
         short="-n",
         default=None,
     )
-    start: str = param("mapping to begin with", choices=STARTS, default=NODESTART)
+    start: str = param("mapping to start with", choices=STARTS, default=NODESTART)
     update: str = param("how pairs are chosen from distances", choices=UPDATES, default=GREEDY)
-    distance: str = param("how far apart two rows of company are", choices=DISTANCES, default=L1)
-    features: str = param(
-        "features of nodestart as they are, or as logarithms", choices=FEATURES, default=PLAIN
+    distance: str = param(
+        "how the distance of two rows of company is measured", choices=DISTANCES, default=L1
     )
-    iterations: int = param("updates at most", ge=0, le=1000, default=10)
+    features: str = param(
+        "features of nodestart unchanged, or as logarithms", choices=FEATURES, default=PLAIN
+    )
+    iterations: int = param("largest number of updates", ge=0, le=1000, default=10)
     alpha: float = param(
-        "share of the words, nearest by features, that a hash may be matched with", gt=0, le=1, default=1.0
+        "share of the words, the nearest by features, that a hash may be matched with",
+        gt=0,
+        le=1,
+        default=1.0,
     )
     beta: float = param("share of a word's company that is looked at", gt=0, le=1, default=1.0)
     expand_to: int | None = param(
         "go on to this many hashes, twice as many at a time", ge=2, le=10**6, default=None
     )
     bootstrap: int = param(
-        "most frequent hashes whose words the attacker knows beforehand, for update heap",
+        "how many of the most frequent hashes the attacker knows beforehand, for update heap",
         ge=0,
         le=10**6,
         default=0,
     )
-    seed: int = param("of the random start", ge=0, le=2**63 - 1, default=0)
+    seed: int = param("seed of the random start", ge=0, le=2**63 - 1, default=0)
 
     def __post_init__(self) -> None:
         validate(self)

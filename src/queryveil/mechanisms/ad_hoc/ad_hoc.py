@@ -93,13 +93,13 @@ class AdHoc:
 
     steps: tuple[str, ...] = param("what to do, in this order", choices=STEPS, many=True)
     max_session: int | None = param(
-        "queries that a session may have, for shorten-sessions", ge=1, le=10**9, default=None
+        "most queries of a session, for shorten-sessions", ge=1, le=10**9, default=None
     )
     min_users: int | None = param(
-        "users that a query must have, for drop-infrequent", ge=2, le=MOST_USERS, default=None
+        "fewest users of a query, for drop-infrequent", ge=2, le=MOST_USERS, default=None
     )
     k: int | None = param(
-        "users whose shares open a query, for secret-sharing", ge=2, le=10_000, default=None
+        "how many users' shares open a query, for secret-sharing", ge=2, le=10_000, default=None
     )
     regions: tuple[str, ...] | None = param(
         "where phone numbers without a country code are from, for scrub; US if left out",

@@ -45,7 +45,7 @@ class Clump(Crowds):
     taxonomy: str | None = generalised.taxonomy_file()
     whole_queries: bool = param("treat a query as one item, not as words", default=False, group=COUNTED)
     algorithm: str = param(
-        "equal transactions of k users first, then the better of two groupings; or the paper's clusters alone",
+        "equal transactions of k users first, then the better of two groupings; or only the paper's clusters",
         choices=("better", "paper"),
         default="better",
     )
@@ -55,7 +55,7 @@ class Clump(Crowds):
         default="increase",
     )
     order: str = param(
-        "equally long transactions by taxonomy, or by user and time",
+        "order of equally long transactions: by taxonomy, or by user and time",
         choices=("signature", "input"),
         default="signature",
     )

@@ -75,7 +75,7 @@ class Engine:
         for column in columns:
             if self.is_loose(table, column):
                 raise InputError(
-                    f"column '{column}' takes texts that differ for the same (its collation ignores case, accents or "
+                    f"column '{column}' treats different texts as equal (its collation ignores case, accents or "
                     "blanks)",
                     "give it a binary collation, or export the log to files",
                 )
@@ -152,7 +152,7 @@ class Engine:
 
 def loose_default() -> UsageError:
     return UsageError(
-        "the engine takes texts that differ for the same (its collation ignores case, accents or blanks)",
+        "the engine treats different texts as equal (its collation ignores case, accents or blanks)",
         "use a binary collation on this connection, or export the log to files",
     )
 

@@ -104,12 +104,13 @@ class DuckDB(Engine):
         said = str(error).lower()
         if "no space left" in said or "max_temp_directory_size" in said:
             return OutputError(
-                "the disk is full that the engine spills to", "free some space, or name another TMPDIR"
+                "the disk that the engine uses for temporary data is full",
+                "free some space, or name another TMPDIR",
             )
         if isinstance(error, duckdb.OutOfMemoryException) or any(one in said for one in _NO_MEMORY):
             return CannotBeMet(
                 f"the work does not fit into the engine's memory limit of {self.memory}",
-                "raise QUERYVEIL_MEMORY, or free some memory and the disk that it spills to",
+                "raise QUERYVEIL_MEMORY, or free some memory and disk space",
             )
         return InputError(
             f"the engine could not read or process the log ({type(error).__name__})",

@@ -328,7 +328,7 @@ def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Amount | None]:
     cost = Amount(epsilon=_number("epsilon", held.epsilon), delta=_number("delta", held.delta))
     # A negative number would be a refund.
     if cost.epsilon < 0 or not 0 <= cost.delta <= 1 or (held.kind == PURE and cost.delta > 0):
-        raise UsageError("the guarantee has an epsilon or a delta that cannot be", "check the method")
+        raise UsageError("the guarantee has an impossible epsilon or delta", "check the method")
     return held.kind, cost
 
 
@@ -358,7 +358,7 @@ def _number(name: str, given: float | None) -> float:
 def _check_name(what: str, given: str) -> None:
     if not given or given != given.strip() or not given.isprintable() or len(given) > _LONGEST_NAME:
         raise UsageError(
-            f"{what} must be 1 to {_LONGEST_NAME} printable characters without space at its ends",
+            f"{what} must be 1 to {_LONGEST_NAME} printable characters without spaces at its ends",
             "choose a short name such as web-2006",
         )
 

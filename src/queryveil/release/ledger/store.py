@@ -234,7 +234,7 @@ class Store:
                     return
                 # Taken for a new ledger it would give its sources a fresh budget.
                 raise InputError(
-                    f"{self.name} is empty: it was never a ledger, or has lost what it held",
+                    f"{self.name} is empty: it was never a ledger, or it has lost its content",
                     "restore it from its backup; remove the file only if it never held a budget",
                 )
             what = "is not a file" if self._path.exists() else "does not exist"
@@ -296,7 +296,7 @@ class Store:
             if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise OutputError(
                     f"{self.name} has been locked by another process for {self._wait:g} s",
-                    "nothing was charged: try again when the other release has been charged",
+                    "nothing was charged; try again when the other process is done",
                 ) from None
             if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 raise InputError(
@@ -305,7 +305,7 @@ class Store:
                 ) from None
             raise OutputError(
                 f"{self.name} cannot be used ({code or type(cause).__name__})",
-                "check that you may write to it, its folder has room and the database answers",
+                "check that you may write to it, that its folder has room and that the database answers",
             ) from None
 
     @property

@@ -23,7 +23,7 @@ PurposeName = Annotated[
     ),
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy loss that you accept.")]
-Delta = Annotated[float, typer.Option("--delta", help="Probability that it is exceeded.")]
+Delta = Annotated[float, typer.Option("--delta", help="Probability that the loss is larger.")]
 Top = Annotated[
     int | None,
     typer.Option(
@@ -34,7 +34,7 @@ Top = Annotated[
     ),
 ]
 MostUsers = Annotated[
-    int, typer.Option("--most-users", help="Users that the pilot looks at, about: 100 or more.")
+    int, typer.Option("--most-users", help="About how many users the pilot looks at: 100 or more.")
 ]
 Out = Annotated[
     Path | None,

@@ -22,7 +22,7 @@ Save = Annotated[
     typer.Option(
         "--save",
         rich_help_panel=OUTPUT,
-        help="save the result in the private folder of each release that is named",
+        help="save the result in the private folder of each release that you name",
     ),
 ]
 
@@ -108,7 +108,7 @@ def _beside(inputs: list[Any]) -> list[qv.Release]:
     """The releases that were named, beside which a result can be kept."""
     named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
     if not named:
-        raise qv.UsageError("there is no release to keep the result beside", "name one, or leave --save away")
+        raise qv.UsageError("there is no release to save the result beside", "name one, or leave out --save")
     return named
 
 

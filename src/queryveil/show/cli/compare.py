@@ -42,7 +42,7 @@ Repeats = Annotated[
 ]
 Vary = Annotated[
     list[str] | None,
-    typer.Option("--vary", metavar="NAME=V,V,...", help="Other values for what varies; repeatable."),
+    typer.Option("--vary", metavar="NAME=V,V,...", help="Other values for what a study varies; repeatable."),
 ]
 Results = Annotated[
     Path | None,
@@ -53,7 +53,7 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes that share the work; all cores for large logs if left out.",
+        help="Number of processes; if left out, all cores for large logs.",
         show_default=False,
     ),
 ]
@@ -125,10 +125,10 @@ def compare(**given: Any) -> None:
 def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]]:
     """What can be refused is refused before a long log is read."""
     if given["study"] is None:
-        raise qv.UsageError("which study is to be run is not said", "pass --study NAME; --list names them")
+        raise qv.UsageError("no study is named", "pass --study NAME; --list names them")
     study = qv.find_study(given["study"])
     if given["out"] is None:
-        raise qv.UsageError("where the results go is not said", "pass --out DIR")
+        raise qv.UsageError("no folder for the results is named", "pass --out DIR")
     study.check_out(given["out"])
     if study.needs_log and given["log"] is None:
         raise qv.UsageError(

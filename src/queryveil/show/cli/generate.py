@@ -40,7 +40,7 @@ def generate(
     days: Annotated[int | None, typer.Option(help="Length of the log in days.")] = None,
     zipf: Annotated[float | None, typer.Option(help="Exponent of the queries' popularity.")] = None,
     one_off: Annotated[
-        float | None, typer.Option(help="Share of new queries that nobody else poses.")
+        float | None, typer.Option(help="Share of new queries that nobody else makes.")
     ] = None,
     drift: Annotated[float | None, typer.Option(help="How much popularity drifts from day to day.")] = None,
     drifted: Annotated[

@@ -25,10 +25,10 @@ def open_budget(
     ledger: File,
     source: Annotated[str, typer.Option(help="Name of the source log.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss that all its releases may add up to.")],
-    delta: Annotated[float, typer.Option(help="Failure probability that they may add up to.")],
+    delta: Annotated[float, typer.Option(help="Delta that all its releases may add up to.")],
     neighbours: Annotated[str, typer.Option(help="replace or add-remove.")] = "replace",
     only_composable: Annotated[
-        bool, typer.Option("--only-composable", help="Refuse releases that no budget limits.")
+        bool, typer.Option("--only-composable", help="Refuse releases that no budget can limit.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -31,7 +31,7 @@ LedgerFile = Annotated[
         "--ledger",
         metavar="LEDGER",
         rich_help_panel=PROMISES,
-        help="ledger to charge before anything is drawn",
+        help="ledger to charge before noise is drawn",
     ),
 ]
 Source = Annotated[
@@ -44,7 +44,7 @@ IUnderstand = Annotated[
     typer.Option(
         "--i-understand",
         rich_help_panel=PROMISES,
-        help="publish although nothing is promised, or delta is too large",
+        help="publish even if nothing is promised, or delta is too large",
     ),
 ]
 OrderKey = Annotated[

@@ -33,7 +33,7 @@ def verify(
         typer.Option(metavar="FILE", help="The publisher's public key: the release must be signed by it."),
     ] = None,
     taxonomy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Taxonomy that it was made with, if not WordNet.")
+        Path | None, typer.Option(metavar="FILE", help="The taxonomy it was made with, if not WordNet.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -76,17 +76,17 @@ def sign(
     key: Annotated[
         Path, typer.Option(metavar="FILE", help="Your private key, as ssh-keygen -t ed25519 makes it.")
     ],
-    replace: Annotated[bool, typer.Option("--replace", help="Take the place of another signature.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace another signature.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Sign a release that passes its checks, so that readers can tell it from one that was relabelled."""
+    """Sign a release that passes its checks, so that readers can tell it from a relabelled one."""
     made = qv.sign(release, key, replace=replace)
     file = release / "manifest.json.sig"
     if as_json:
         console.as_json({"release": str(release), "signature": str(file), "key": made.fingerprint})
         return
     console.labelled("signed", f"{file} by {made.fingerprint}")
-    console.labelled("", "hand your public key to readers by another way than the release")
+    console.labelled("", "give readers your public key in another way than with the release")
     console.labelled("Next", f"queryveil release verify {release} --key {key}.pub")
 
 

@@ -34,7 +34,7 @@ def paired(paths: list[Path], private: list[Path] | None) -> list[tuple[Path, Pa
     if private and len(private) != len(paths):
         raise qv.UsageError(
             f"{len(private)} private folders are named for {len(paths)} releases",
-            "name --private as many as there are releases, in their order, or leave it away",
+            "pass --private once for each release, in their order, or leave it out",
         )
     apart: list[Path | None] = list(private) if private else [None] * len(paths)
     return list(zip(paths, apart, strict=True))

@@ -88,11 +88,11 @@ def report(**given: Any) -> None:
 def _refuse(given: dict[str, Any]) -> None:
     if given["curator"] and given["out"] is not None:
         raise qv.UsageError(
-            "the curator's report goes to the private folder of the release", "leave --out away"
+            "the curator's report goes to the private folder of the release", "leave out --out"
         )
     if not given["curator"] and (given["log"] is not None or given["metrics"] or given["private"]):
         raise qv.UsageError(
-            "the public report holds nothing of the log", "pass --curator for the report that does"
+            "the public report shows nothing of the log", "pass --curator for the report that shows it"
         )
     if given["metrics"] and given["log"] is None:
         raise qv.UsageError("measures need the log that the release was made from", "pass --log LOG")
