@@ -365,7 +365,7 @@ def test_wrong_requests(file: Path, options: list[str], code: int, said: str) ->
         (["--epsilon", "nan"], "'epsilon' must be a number > 0"),
         (["--epsilon", "1e9"], "'epsilon' must be a number > 0 and <= 1e+06"),
         (["--delta", "1"], "'delta' must be a number > 0 and < 1"),
-        (["--most-users", "1"], "each of them would be more than 1 % of every figure; pass --most-users 100"),
+        (["--most-users", "1"], "each user would be more than 1 % of every figure; pass --most-users 100"),
         (["--most-users", "0"], "'most_users' must be an int >= 1"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_log_is_generated_if_none_is_given() -> None:
 def test_a_large_interval_leaves_the_bound_open(small: qv.SearchLog) -> None:
     made = qv.ActiveAttack(methods=("zealous",), trials=2, epsilon=0.5, delta=1e-2, max_items=1).run(small)
     assert made.figures["methods"][0]["verdict"] == "open"
-    assert "pass more --trials" in dict(made.words)["Open"]
+    assert "Pass more --trials" in dict(made.words)["Open"]
 
 
 def test_a_log_with_sessions_and_no_times() -> None:

@@ -197,7 +197,7 @@ def test_sessions_can_single_out_what_each_query_does_not() -> None:
         (qv.ClickGraph(epsilon=20, delta=0.1, max_queries=1), "nothing links one row to another"),
         (qv.KKeyword(k=3), "nothing links one row to another"),
         (qv.TokenHash(sessions="drop"), "nothing links one row to another"),
-        (qv.KSession(k=3), "equal to those of at least k - 1 others"),
+        (qv.KSession(k=3), "equal to the rows of at least k - 1 other users"),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

@@ -217,7 +217,7 @@ def test_a_release_says_all_that_an_attacker_needs(folder: Path, name: str, more
 
 
 def test_the_attack_on_a_release_of_another_method_is_refused(folder: Path) -> None:
-    with pytest.raises(qv.InputError, match="on click-graph, and this release was made by zealous"):
+    with pytest.raises(qv.InputError, match="needs a click-graph release, and this one was made by zealous"):
         qv.SybilAttack().run(qv.load(folder / "zealous"))
     with pytest.raises(qv.InputError, match="does not say how its queries were chosen"):
         qv.SybilAttack().run(qv.load(folder / "bare"))
@@ -246,8 +246,8 @@ def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
     ("arguments", "code", "words"),
     [
         ("", 2, "needs a release, or the parameters of one"),
-        ("graph --epsilon 1", 2, "says its own parameters, and --epsilon was given too"),
-        ("graph --count users", 2, "and --count was given too"),
+        ("graph --epsilon 1", 2, "has its own parameters, but --epsilon was given too"),
+        ("graph --count users", 2, "but --count was given too"),
         ("--epsilon 1", 2, "needs epsilon and delta, or a noise scale and a threshold"),
         ("--epsilon 1 --delta 1e-3 --threshold 9", 2, "needs epsilon and delta, or"),
         ("--epsilon 1 --delta 1e-3 --accounts 0", 2, "'accounts' must be an int >= 1"),
@@ -255,7 +255,7 @@ def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
         ("--epsilon 1 --delta 1e-3 --probability 1", 2, "'probability' must be a number"),
         ("--epsilon 1 --delta 1e-3 --accounts 9999999", 2, "pass --trials 0 for exact figures only"),
         ("--noise-scale 3 --threshold 5", 2, "threshold below 20"),
-        ("zealous", 3, "this release was made by zealous"),
+        ("zealous", 3, "this one was made by zealous"),
         ("missing", 3, "'missing' is not a release"),
         ("bare", 3, "does not say how its queries were chosen"),
     ],

@@ -90,7 +90,7 @@ def test_it_is_left_out_with_a_reason(log: qv.SearchLog, food_file: Path, tmp_pa
     shutil.rmtree(tmp_path / "out.private")
     for release, of, reason in (
         (tmp_path / "out", log, "private folder"),
-        (own, food, "not those of WordNet"),
+        (own, food, "not from WordNet"),
         (hashed, log, "no users with concepts"),
     ):
         found = qv.evaluate(of, release)

@@ -189,7 +189,7 @@ def test_the_guarantee_says_what_is_compared(
     promise = plan.guarantee
     assert (promise.kind, promise.epsilon, promise.delta) == ("pure-dp", epsilon, 0)
     assert (promise.unit, promise.neighbours, promise.composable) == (unit, neighbours, composable)
-    said = " ".join(promise.caveats)
+    said = " ".join(map(str, promise.caveats))
     assert ("how many queries a user has" in said) == ("pad" not in given)
     assert ("searched for something inside the domain" in said) == ("pad" not in given)
     assert ("topic of every phrase" in said) == ("topics" in given)
@@ -209,8 +209,8 @@ def test_words_about_a_single_phrase_promise_nothing_about_a_person() -> None:
     said = " ".join(
         [
             promise.plain_words(),
-            *promise.caveats,
-            *plan.assessment,
+            *map(str, promise.caveats),
+            *map(str, plan.assessment),
             shown.says,
             shown.note,
             *withheld(plan.as_dict()),
@@ -430,13 +430,13 @@ def test_clicks_do_not_multiply_queries_and_a_log_without_times_will_do(food_fil
         ({"topics": ("disease",)}, "topics have no effect"),
         ({"criterion": "sqc2", "topics": ("disease", "skin disease")}, "topics overlap"),
         ({"criterion": "sqc2", "topics": ("dog",)}, "outside the domain"),
-        ({"pad": True}, "padding needs to know"),
+        ({"pad": True}, "padding needs a number of phrases"),
         ({"pad": True, "max_phrases": 3, "domain": "per-topic", "topics": ("disease",)}, "one domain"),
         ({"pad": True, "max_phrases": 3, "keep_words": "function"}, "no words to keep"),
         ({"tight": True}, "one epsilon for all phrases"),
         ({"tight": True, "max_phrases": 3, "criterion": "nsqc"}, "one epsilon for all phrases"),
         ({"max_phrases": 10**7}, "max_phrases"),
-        ({"epsilon": 1e-9, "max_phrases": 10**6}, "too little to draw with"),
+        ({"epsilon": 1e-9, "max_phrases": 10**6}, "too small to draw with"),
         ({"criterion": "best"}, "criterion"),
     ],
 )

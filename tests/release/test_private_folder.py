@@ -53,7 +53,7 @@ def test_another_log_is_noticed_by_what_it_holds(here: Path) -> None:
     done = run(f"{evaluate} --private vault")
     assert done.code == 3 and "is a release of another log" in done.err
     done = run(f"{evaluate} --private vault --private vault")
-    assert done.code == 2 and "as many as there are releases" in done.err
+    assert done.code == 2 and "once for each release" in done.err
 
 
 def test_python_says_the_same(here: Path) -> None:

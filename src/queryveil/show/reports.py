@@ -159,8 +159,7 @@ def private_folder(release: Release | str | Path) -> Path:
         raise OutputError(f"'{private}' is not a folder", "move it away")
     if os.name == "posix" and (stat.S_IMODE(known.st_mode) & 0o077 or known.st_uid != os.geteuid()):
         raise OutputError(
-            f"other people can open the private folder '{private}', and what is made from the raw log must not go "
-            "there",
+            f"the private folder '{private}' is not yours alone, and what is made from the raw log must not go there",
             f"close it with chmod 700 {private}",
         )
     if not os.access(private, os.W_OK | os.X_OK):

@@ -80,7 +80,7 @@ def test_list_names_every_study() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["log.tsv", "--out", "out"], "which study"),
+        (["log.tsv", "--out", "out"], "no study is named"),
         (["log.tsv", "--study", "release-e", "--out", "out"], "there is no study 'release-e'"),
         (["log.tsv", "--study", "release-d"], "--out DIR"),
         (["--study", "release-d", "--out", "out"], "needs a log"),

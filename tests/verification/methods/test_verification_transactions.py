@@ -141,8 +141,8 @@ def test_what_cannot_be_seen_is_said(tmp_path: Path) -> None:
     for make in (clump, clump_queries):
         checks = verify(make().write(tmp_path / make.__name__)).checks
         sentences[make] = next(check.detail for check in checks if check.name == "crowd")
-    assert sentences[clump] == "every group has at least 2 rows; one of each user"
-    assert "different users cannot be seen here" in sentences[clump_queries]
+    assert sentences[clump] == "every group has at least 2 rows; each user has one row"
+    assert "nobody can see whether they come from different users" in sentences[clump_queries]
 
 
 def test_no_item_is_quoted(tmp_path: Path) -> None:
