@@ -155,7 +155,7 @@ class HashInversionAttack(Inversion):
             "control_is": {
                 **control.as_dict(),
                 "n": self._control_size(len(inverted.stages[0])),
-                "words": "the same attack with a reference whose words stand in random company",
+                "words": "the same attack with a reference whose words are shuffled between queries",
             },
             "logs": {side: {"queries": one.queries, "vocabulary": len(one)} for side, one in logs.items()},
         }

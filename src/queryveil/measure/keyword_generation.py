@@ -108,7 +108,7 @@ def domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(host.strip(".") for host in hosts if host.strip(".")))
     if not found:
         raise UsageError(
-            "there is no seed domain", "name some, like --seeds shoes.com,boots.com, or a file of them"
+            "there is no seed domain", "name some, like --seeds shoes.com,boots.com, or a file of domains"
         )
     return found
 

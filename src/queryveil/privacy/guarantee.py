@@ -154,7 +154,7 @@ class Guarantee:
             raise CannotCompose(
                 f"'{self.headline}' compares logs by '{self.neighbours}', and '{other.headline}' by "
                 f"'{other.neighbours}' per {other.unit}",
-                "convert one of them first, with Guarantee.against()",
+                "convert one first, with Guarantee.against()",
             )
         kinds = {self.kind, other.kind}
         kind = APPROXIMATE if APPROXIMATE in kinds else PROBABILISTIC if PROBABILISTIC in kinds else PURE

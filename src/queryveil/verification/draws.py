@@ -174,7 +174,7 @@ def _paid(
         yield f"{where} does not say what it is for"
     for name in ("kind", "epsilon", "delta", "neighbours"):
         if part.get(name) != draw.get(name):
-            yield f"{name} of {where} is not that of its draw"
+            yield f"{name} of {where} is not the one of its draw"
             return
     yield from _too_strong(where, part, [worth], is_sum=False)
 

@@ -122,7 +122,7 @@ def _root(parent_of: dict[str, _Row]) -> str:
         raise InputError(
             f"the taxonomy has {2 + len(more)} roots: {_shown(one)} (line {line}), {_shown(other)} (line"
             f" {other_line}){', ...' if more else ''}",
-            "give all but one of them a parent",
+            "give all but one a parent",
         )
     if not lines:
         raise _cycle({child: row.parent for child, row in parent_of.items()}, set())
@@ -158,7 +158,7 @@ def _cycle(parent_of: Mapping[str, str], reached: set[str]) -> InputError:
     shown = [_shown(one) for one in cycle[:10]] + (["..."] if len(cycle) > 10 else [])
     return InputError(
         f"the taxonomy has a cycle of {len(cycle)}: {' -> '.join([*shown, _shown(cycle[0])])}",
-        "break it; the root stands in no line as a child, or in one with an empty parent",
+        "break it; the root is the child of no line, or of one with an empty parent",
     )
 
 

@@ -102,8 +102,8 @@ def open_query(sealed: str, shares: Iterable[Point], k: int) -> str:
     points = dict(shares)
     if len(points) < k:
         raise CannotBeMet(
-            f"{len(points)} different shares do not open what was shared among {k}",
-            "wait until more users have posed the query",
+            f"{len(points)} different shares do not open a query that needs {k}",
+            "wait until more users have made the query",
         )
     return unseal(bytes.fromhex(sealed), recover(list(points.items())[:k]))
 

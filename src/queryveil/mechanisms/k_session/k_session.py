@@ -157,7 +157,7 @@ class KSession(Crowds):
 
         with run.stage("count") as say:
             sets, names = keyword_sets(log)
-            say(f"{len(sets):,} sessions with {len(sets.items):,} keywords, {len(names):,} of them different")
+            say(f"{len(sets):,} sessions with {len(sets.items):,} keywords, {len(names):,} different")
         with run.stage("protect") as say:
             found = group(sets, self.k)
             table, by_number = _transactions(found, names, run)

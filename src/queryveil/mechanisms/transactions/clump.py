@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOW = {
     "better": "Equal transactions of enough users are a group. The others were clustered where their common "
-    "generalisation loses least, all together or inside of groups that were split from the root of the taxonomy down, "
+    "generalisation loses least: all together, or inside groups that were split from the root of the taxonomy down, "
     "whichever loses less.",
     "paper": "Transactions were clustered, longest first, where their common generalisation loses least.",
 }

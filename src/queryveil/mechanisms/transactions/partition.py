@@ -43,7 +43,7 @@ class Partition(Crowds):
         """What is promised; it does not depend on the number of users."""
         return generalised.plan(
             self,
-            "Groups were split from the root of the taxonomy down as long as all of them stayed large enough.",
+            "Groups were split from the root of the taxonomy down, as long as all groups stayed large enough.",
         )
 
     def check(self, log: SearchLog) -> None:

@@ -156,7 +156,7 @@ def learnt(manifest: Mapping[str, Any]) -> list[str]:
     if guarantee.kind == K_ANONYMITY:
         return [
             *(said or [_of_all_alike(guarantee)]),
-            "What the last member of a group did. For that, a reader must know what the others did, or pose as them "
+            "What the last member of a group did. For that, a reader must know what the others did, or act as them "
             "with made-up accounts.",
             "What two releases say together. That can be more than either says.",
         ]

@@ -28,7 +28,9 @@ Metrics = Annotated[
 ]
 Seeds = Annotated[
     str | None,
-    typer.Option("--seeds", metavar="DOMAINS", help="Domains of a concept, with commas, or a file of them."),
+    typer.Option(
+        "--seeds", metavar="DOMAINS", help="Domains of a concept, with commas, or a file of domains."
+    ),
 ]
 Pattern = Annotated[str | None, typer.Option("--pattern", help="A pattern with one *, like 'fear of *'.")]
 Top = Annotated[

@@ -119,7 +119,7 @@ def _mark(origin: Mapping[str, Any], size: Size) -> str:
     return json.dumps(
         {
             "synthetic": True,
-            "note": "Drawn from a released click graph; no row was posed by a person.",
+            "note": "Drawn from a released click graph; no person made any row.",
             "drawn_from": origin,
             "rows": size.rows,
             "users": size.users,

@@ -163,7 +163,7 @@ def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator
     if parameters["token_order"] == "shuffle":  # noqa: S105 (an order, no secret)
         ordered = sum(1 for query in different if (parts := query.split(" ")) != sorted(parts))
         if ordered:
-            yield f"{ordered} queries have their hashes in another order than that of the hashes"
+            yield f"{ordered} queries do not have their hashes in order"
 
 
 # -- common --------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
             yield "a domain has no concepts"
         spread = one["max_sim"] - one["min_sim"] if given["criterion"] == "sqc1" else 1.0
         if abs(one["sensitivity"] - spread) > 1e-12 or not 0 <= spread <= 1:
-            yield "the sensitivity is not that of the criterion"
+            yield "the sensitivity does not follow from the criterion"
     each = figures.get("epsilon_per_phrase")
     for one in domains:
         yield from _nearness(one, given["epsilon"] if each is None else each)
@@ -163,7 +163,7 @@ def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
     if not (0 <= loss <= stated["log_ratio"] * (1 + 1e-9) <= epsilon * (1 + 2e-9)):
         yield "the certificate does not show that epsilon holds"
     if not math.log(stated["ratio_of_weights"]) <= stated["exponent"] * (1 + 1e-6) + 1e-9:
-        yield "the exponent is not that of the weights"
+        yield "the exponent does not follow from the weights"
 
 
 def _histogram_figures(manifest: Manifest) -> Iterator[str]:

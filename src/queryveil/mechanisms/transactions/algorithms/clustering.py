@@ -48,7 +48,7 @@ def clump(
     ):
         if given not in known:
             raise UsageError(
-                f"parameter '{name}' must be {' or '.join(known)}; got {given}", "choose one of them"
+                f"parameter '{name}' must be {' or '.join(known)}; got {given}", "choose another one"
             )
     if r < 1:
         raise UsageError(f"parameter 'r' must be an int >= 1; got {r}", "10 does well")
