@@ -257,7 +257,7 @@ def test_clicks_beside_queries_are_in_the_title(generated: Path) -> None:
     several = qv.Zealous(
         epsilon=6, delta=0.1, items=("queries", "keywords", "clicks"), promise="probabilistic"
     ).plan(users=100)
-    assert "search queries, words of queries and queries with a url" in several.what
+    assert "search queries, words of queries and queries with a clicked url" in several.what
     assert "1 query, 1 keyword and 1 click" in several.how
 
 
@@ -291,7 +291,7 @@ def test_texts_that_begin_alike_are_told_apart(users: int, tmp_path: Path) -> No
     method = qv.AdHoc(steps=("delete-users",))
     qv.publish(qv.read(log_of(*rows)), method, out=tmp_path / "out", i_understand=True)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert ("Each of the 4 values of column query is in one row alone." in page) is (users == 1)
+    assert ("Each of the 4 values of column query is in only one row." in page) is (users == 1)
     assert ("The 4 most frequent of 4 values of column query" in page) is (users == 3)
 
 
