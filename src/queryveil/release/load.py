@@ -28,6 +28,7 @@ _DEEPEST = 4
 _LARGEST = 10**18
 
 _VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
+_NOT_INSIDE = "a table is missing, or is not a file of its own folder"
 _NO_SUCH = "a table counts, holds or links something that there is not"
 _DRAWN: dict[str, type] = {
     **dict.fromkeys(
@@ -204,7 +205,8 @@ def _draw(given: Any) -> None:
 
 def _declared(name: str, given: Any) -> None:
     """What a table is declared to be. Commands rely on it, so that it must be one of what there is."""
-    _need(folder.plain(name) and isinstance(given, dict), "a table is not described")
+    _need(folder.plain(name), _NOT_INSIDE)
+    _need(isinstance(given, dict), "a table is not described")
     for key in ("noun", "row", "counts", "texts", "links"):
         _need(_text(given.get(key)), f"'{key}' of a table is not a text")
     _need(given["counts"] in COUNTS and given["texts"] in TEXTS and given["links"] in LINKS, _NO_SUCH)
@@ -229,7 +231,7 @@ def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -
     name = declared.name
     file = folder.file_inside(release, folder.table_file(name))
     if file is None:
-        raise Malformed("a table is missing, or is not a file of its own folder")
+        raise Malformed(_NOT_INSIDE)
     try:
         found, _ = tables.read(file)
     except tables.TooMuch as error:
