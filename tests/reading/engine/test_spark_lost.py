@@ -56,6 +56,65 @@ def test_a_java_process_that_is_killed_is_one_sentence(tmp_path: Path) -> None:
     assert [one.name for one in (tmp_path / "scratch").iterdir() if one.name.startswith("queryveil-")] == []
 
 
+EXECUTORS_KILLED = """
+import os, signal, threading, time
+from pathlib import Path
+from queryveil.files import interruptions
+from queryveil.reading.engine import Spark
+from queryveil.show import cli
+
+def kill_forever():
+    while True:
+        for one in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (one / "cmdline").read_bytes().split(b"\\0")
+                executor = b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words
+                if executor and os.environ["MARK"].encode() in (one / "environ").read_bytes():
+                    os.kill(int(one.name), signal.SIGKILL)
+            except OSError:
+                pass
+        time.sleep(0.1)
+
+real, started = Spark.arrow, []
+
+def killed(self, table):
+    if interruptions._STANDING.get().charged and not started:
+        started.append(threading.Thread(target=kill_forever, daemon=True))
+        started[0].start()
+    return real(self, table)
+
+Spark.arrow = killed
+cli.run()
+"""
+
+
+def test_executors_that_are_killed_are_one_sentence_and_the_charge_is_said(tmp_path: Path) -> None:
+    """Real processes of a cluster: killed again and again after the charge, until Spark gives up."""
+    pq.write_table(many(60, ["apples", "pears"]), tmp_path / "log.parquet")
+    (tmp_path / "scratch").mkdir()
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    ledger.open("web", epsilon=100, delta=0.01)
+    publish = (
+        "publish log.parquet --method zealous --epsilon 4 --delta 1e-6 --guarantee approximate --out out "
+        "--ledger ledger.db --source web --engine local-cluster[2,1,1024]"
+    )
+    soon = "--conf spark.task.maxFailures=1 --conf spark.deploy.maxExecutorRetries=0 pyspark-shell"
+    own = {"TMPDIR": str(tmp_path / "scratch"), "SPARK_WORKER_DIR": str(tmp_path / "scratch" / "workers")}
+    done = subprocess.run(
+        [sys.executable, "-c", EXECUTORS_KILLED, *publish.split()],
+        cwd=tmp_path,
+        env=os.environ | own | {"PYSPARK_SUBMIT_ARGS": soon, "MARK": f"killed by {tmp_path}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5, done
+    assert done.stderr.startswith("Error: Spark was lost while it worked"), done.stderr
+    assert "the charge to the ledger stands" in done.stderr and done.stderr.count("\n") == 1
+    assert len(ledger.budget("web").events) == 1
+    assert {one.name for one in tmp_path.iterdir()} == {"ledger.db", "log.parquet", "scratch"}
+
+
 def test_a_spark_that_has_given_up_is_lost_whatever_it_says() -> None:
     con = mock.MagicMock()
     con._session.sparkContext._jsc.sc().isStopped.return_value = True
