@@ -47,7 +47,7 @@ def engines() -> dict[str, Any]:
                 items = zip(*(table[column].to_pylist() for column in kind.columns), strict=True)
                 histograms[name] = dict(zip(items, table["count"].to_pylist(), strict=True))
                 method = qv.Zealous(
-                    epsilon=4, delta=1e-3, max_items=5, items=(kind.name,), promise="probabilistic"
+                    epsilon=4, delta=1e-3, max_items=5, items=(kind.name,), guarantee="probabilistic"
                 )
                 out = Path(folder) / f"{name}-{kind.name}"
                 released = qv.publish(
@@ -87,7 +87,7 @@ def zealous() -> dict[str, Any]:
             for kind in qv.KINDS:
                 for m in (1, 4, 8, 20, 40):
                     method = qv.Zealous(
-                        epsilon=2, delta=1e-3, max_items=m, items=(kind,), promise="probabilistic"
+                        epsilon=2, delta=1e-3, max_items=m, items=(kind,), guarantee="probabilistic"
                     )
                     released = qv.publish(log, method, allow_empty=True, i_understand=True)
                     found.setdefault(name, {}).setdefault(kind, {})[str(m)] = released.released["items"]

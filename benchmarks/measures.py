@@ -31,7 +31,7 @@ def releases(log: qv.SearchLog) -> dict[str, qv.Release]:
         delta=1e-3,
         max_items=1,
         items=("keywords", "queries", "query-pairs"),
-        promise="probabilistic",
+        guarantee="probabilistic",
     )
     methods = {"zealous": private, "k-query": qv.KQuery(k=10), "k-session": qv.KSession(k=5)}
     return {name: qv.publish(log, method, i_understand=True) for name, method in methods.items()}

@@ -45,7 +45,7 @@ def publish(log: Path, max_items: int) -> dict[str, float]:
     _ = (qv.publish, qv.read, qv.Zealous, qv.Noise)
     out = Path(tempfile.mkdtemp())
     start = time.perf_counter()
-    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=max_items, promise="probabilistic")
+    method = qv.Zealous(epsilon=2, delta=1e-3, max_items=max_items, guarantee="probabilistic")
     release = qv.publish(qv.read(log), method, items="queries", out=out / "release", i_understand=True)
     seconds = time.perf_counter() - start
     shutil.rmtree(out)

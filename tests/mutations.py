@@ -18,9 +18,9 @@ from queryveil.release.documents import writing as documents
 from tests.conftest import at
 
 METHODS: dict[str, qv.Mechanism] = {
-    "zealous": qv.Zealous(epsilon=2, delta=1e-4, max_items=2, promise="probabilistic"),
+    "zealous": qv.Zealous(epsilon=2, delta=1e-4, max_items=2, guarantee="probabilistic"),
     "zealous-approximate": qv.Zealous(
-        epsilon=3, delta=1e-4, max_items=2, items=("keywords", "queries"), promise="approximate"
+        epsilon=3, delta=1e-4, max_items=2, items=("keywords", "queries"), guarantee="approximate"
     ),
     "click-graph": qv.ClickGraph(
         epsilon=4,

@@ -9,17 +9,20 @@ parameter, what it must be and what it got.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import operator
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from queryveil.errors import UsageError, instead
 
 _MISSING = dataclasses.MISSING
 _KEY = "queryveil"
+_T = TypeVar("_T")
 
 PROMISES = "What it promises"
 COUNTED = "What is counted"
@@ -110,6 +113,32 @@ def parameters(cls: type) -> Iterator[Parameter]:
         yield Parameter(
             name=field.name, type=scalar, optional=optional, default=field.default, declaration=declaration
         )
+
+
+def present(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters by their names of today; a former name beside today's is refused."""
+    names = {one.declaration.was: one.name for one in parameters(cls) if one.declaration.was}
+    for old, new in names.items():
+        if old in given and new in given:
+            raise UsageError(
+                f"parameter '{new}' is given twice: '{old}' is its former name", f"give '{new}' alone"
+            )
+    return {names.get(name, name): value for name, value in given.items()}
+
+
+def former_names(cls: type[_T]) -> type[_T]:
+    """Let a dataclass take, and answer to, the former names of its parameters."""
+    made: Any = cls.__init__
+
+    @functools.wraps(made)
+    def init(self: Any, **given: Any) -> None:
+        made(self, **present(cls, given))
+
+    cls.__init__ = init  # type: ignore[method-assign]
+    for one in parameters(cls):
+        if one.declaration.was:
+            setattr(cls, one.declaration.was, property(operator.attrgetter(one.name)))
+    return cls
 
 
 def validate(instance: Any) -> None:

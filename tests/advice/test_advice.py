@@ -209,7 +209,7 @@ def test_a_release_of_nothing_has_no_divergence(file: Path) -> None:
 def test_a_command_keeps_every_digit() -> None:
     taken(
         Option(
-            qv.Zealous(epsilon=math.log(10), delta=1 / 300, max_items=3, promise="probabilistic"),
+            qv.Zealous(epsilon=math.log(10), delta=1 / 300, max_items=3, guarantee="probabilistic"),
             "max_items",
             {},
         )

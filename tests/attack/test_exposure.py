@@ -327,7 +327,7 @@ def test_releases_that_cannot_be_told_apart_are_named_together() -> None:
 def test_private_releases_hold_nobody(log: qv.SearchLog) -> None:
     releases = [
         qv.publish(
-            log, qv.Zealous(epsilon=1, delta=1e-9, max_items=5, promise="probabilistic"), allow_empty=True
+            log, qv.Zealous(epsilon=1, delta=1e-9, max_items=5, guarantee="probabilistic"), allow_empty=True
         ),
         qv.publish(log, qv.ClickGraph(epsilon=1, delta=1e-9, max_queries=5), allow_empty=True),
     ]
@@ -393,7 +393,7 @@ def test_the_beginning_of_words_is_no_word() -> None:
 
 def test_query_pairs_are_linked(crowd: qv.SearchLog) -> None:
     method = qv.Zealous(
-        epsilon=20, delta=1e-3, max_items=3, items=("queries", "query-pairs"), promise="probabilistic"
+        epsilon=20, delta=1e-3, max_items=3, items=("queries", "query-pairs"), guarantee="probabilistic"
     )
     (one,) = found([qv.publish(crowd, method)], qv.read(SMALL))["subjects"]
     assert one["linked_by"] == "pairs of queries" and one["units"] == 2
@@ -473,7 +473,7 @@ def test_labels_of_concepts_lose_their_sense() -> None:
 def test_an_empty_release_gives_nothing_away() -> None:
     log = qv.read(SMALL)
     release = qv.publish(
-        log, qv.Zealous(epsilon=0.1, delta=1e-9, max_items=1, promise="probabilistic"), allow_empty=True
+        log, qv.Zealous(epsilon=0.1, delta=1e-9, max_items=1, guarantee="probabilistic"), allow_empty=True
     )
     assert release.released == {"items": 0}  # fails with probability 1e-9 at most
     result = qv.ExposureAttack().run([log, release])

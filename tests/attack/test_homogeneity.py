@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     qv.publish(log, qv.Clump(k=3), out=out / "concepts")
     qv.publish(
         log,
-        qv.Zealous(epsilon=20, delta=0.1, max_items=1, promise="probabilistic"),
+        qv.Zealous(epsilon=20, delta=0.1, max_items=1, guarantee="probabilistic"),
         out=out / "zealous",
         i_understand=True,
     )

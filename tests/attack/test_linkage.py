@@ -191,7 +191,7 @@ def test_sessions_can_single_out_what_each_query_does_not() -> None:
     ("method", "why"),
     [
         (
-            qv.Zealous(epsilon=20, delta=0.1, max_items=1, promise="probabilistic"),
+            qv.Zealous(epsilon=20, delta=0.1, max_items=1, guarantee="probabilistic"),
             "nothing links one row to another",
         ),
         (qv.ClickGraph(epsilon=20, delta=0.1, max_queries=1), "nothing links one row to another"),

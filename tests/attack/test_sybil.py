@@ -28,11 +28,11 @@ def seeded(seed: int) -> qv.Noise:
 PAPER: dict[str, Any] = {"threshold": 140.0, "noise_scale": 20 / math.log(10), "max_queries": 20}
 SETTINGS: list[dict[str, Any]] = [
     PAPER,
-    PAPER | {"count": "users"},
+    PAPER | {"count_by": "users"},
     {"epsilon": math.log(10), "delta": 1e-5, "max_queries": 1},
     {"epsilon": 1.0, "delta": 1e-3, "max_queries": 5},
     {"epsilon": 3.0, "delta": 0.3, "max_queries": 3, "target_copies": 3},
-    {"epsilon": 0.5, "delta": 1e-6, "max_queries": 7, "count": "users", "target_copies": 4},
+    {"epsilon": 0.5, "delta": 1e-6, "max_queries": 7, "count_by": "users", "target_copies": 4},
     {"threshold": 4.9, "noise_scale": 0.7, "max_queries": 4, "target_copies": 0},
     {"threshold": 6, "noise_scale": 3, "max_queries": 2, "target_copies": 99},
 ]
@@ -53,7 +53,7 @@ def summed(count: int, setting: dict[str, Any]) -> float:
 
 def count_of(accounts: int, setting: dict[str, Any]) -> int:
     """What a query's count is, if so many accounts and the target pose it: kept events or users."""
-    if setting["count"] == "users":
+    if setting["count_by"] == "users":
         return accounts + min(1, setting["target_copies"])
     return accounts * setting["max_queries"] + min(setting["max_queries"], setting["target_copies"])
 
@@ -86,7 +86,7 @@ def test_the_figures_of_the_paper() -> None:
     assert found["accounts_needed"] == 9
     # K + 5b leaves the lower tail e^-5/2, nearly: ten accounts are the first that reach it.
     assert exact(**PAPER, target_copies=0, probability=1 - math.exp(-5) / 2)["accounts_needed"] == 10
-    users = exact(**PAPER, target_copies=0, count="users", probability=1 - math.exp(-5) / 2)
+    users = exact(**PAPER, target_copies=0, count_by="users", probability=1 - math.exp(-5) / 2)
     assert users["accounts_by_rule"] == 184
     assert abs(users["accounts_needed"] - 184) <= 1
 
@@ -125,10 +125,10 @@ def test_counting_users_is_what_helps_and_more_queries_are_not() -> None:
     found = exact(epsilon=2, delta=1e-6, max_queries=20)
     after = {one["change"]: one["accounts_needed"] for one in found["what_helps"]}
     now = found["accounts_needed"]
-    assert after["--count users"] > 15 * now
+    assert after["--count-by users"] > 15 * now
     assert 1.8 * now < after["half the epsilon"] <= 2 * now + 1
     assert now <= after["twice the max-queries"] <= now + 1
-    assert after["--count users"] == exact(epsilon=2, delta=1e-6, count="users")["accounts_needed"]
+    assert after["--count-by users"] == exact(epsilon=2, delta=1e-6, count_by="users")["accounts_needed"]
 
 
 # -- the real mechanism --------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def agrees(simulated: list[dict[str, Any]], chances: list[dict[str, Any]], trial
     "given",
     [
         {"epsilon": math.log(10), "delta": 1e-5, "max_queries": 20},
-        {"epsilon": 2.0, "delta": 1e-3, "max_queries": 4, "count": "users"},
+        {"epsilon": 2.0, "delta": 1e-3, "max_queries": 4, "count_by": "users"},
         {"epsilon": 2.0, "delta": 0.1, "max_queries": 2, "target_copies": 2},
     ],
 )
@@ -159,8 +159,8 @@ def test_the_mechanism_publishes_as_often_as_computed(given: dict[str, Any]) -> 
     assert agrees(found["simulated"], found["curve"], trials)
     setting = found["parameters"]
     for off in (-setting["noise_scale"], setting["noise_scale"]):
-        twin = {name: setting[name] for name in ("noise_scale", "max_queries", "count", "target_copies")}
-        least = setting["max_queries"] if setting["count"] == "occurrences" else 1
+        twin = {name: setting[name] for name in ("noise_scale", "max_queries", "count_by", "target_copies")}
+        least = setting["max_queries"] if setting["count_by"] == "occurrences" else 1
         threshold = max(least, setting["threshold"] + off)
         last = found["curve"][-1]["accounts"]
         broken = exact(**twin, threshold=threshold, accounts=last)
@@ -191,10 +191,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     log = qv.read(many(400, ["weather"]))
     qv.publish(log, qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4), out=out / "graph")
     qv.publish(log, qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4, analysis="paper"), out=out / "paper")
-    users = qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4, count="users")
+    users = qv.ClickGraph(epsilon=2, delta=5e-4, max_queries=4, count_by="users")
     qv.publish(log, users, out=out / "users")
     qv.publish(
-        log, qv.Zealous(epsilon=2, delta=1e-3, max_items=1, promise="probabilistic"), out=out / "zealous"
+        log, qv.Zealous(epsilon=2, delta=1e-3, max_items=1, guarantee="probabilistic"), out=out / "zealous"
     )
     qv.publish(log, qv.ClickGraph(epsilon=2, delta=5e-4), out=out / "bare")
     manifest = json.loads((out / "bare" / "manifest.json").read_text())
@@ -204,7 +204,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "more"), [("graph", {}), ("users", {"count": "users"}), ("paper", {"threshold": None})]
+    ("name", "more"), [("graph", {}), ("users", {"count_by": "users"}), ("paper", {"threshold": None})]
 )
 def test_a_release_says_all_that_an_attacker_needs(folder: Path, name: str, more: dict[str, Any]) -> None:
     release = qv.load(folder / name)
@@ -234,7 +234,7 @@ def test_the_attack_on_a_release_of_another_method_is_refused(folder: Path) -> N
         *(("target_copies", wrong) for wrong in (-1, math.nan)),
         *(("trials", wrong) for wrong in (-1, 10**7)),
         *(("epsilon", wrong) for wrong in (0, math.nan, math.inf)),
-        ("count", "people"),
+        ("count_by", "people"),
     ],
 )
 def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
@@ -247,7 +247,7 @@ def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
     [
         ("", 2, "needs a release, or the parameters of one"),
         ("graph --epsilon 1", 2, "has its own parameters, but --epsilon was given too"),
-        ("graph --count users", 2, "but --count was given too"),
+        ("graph --count-by users", 2, "but --count-by was given too"),
         ("--epsilon 1", 2, "needs epsilon and delta, or a noise scale and a threshold"),
         ("--epsilon 1 --delta 1e-3 --threshold 9", 2, "needs epsilon and delta, or"),
         ("--epsilon 1 --delta 1e-3 --accounts 0", 2, "'accounts' must be an int >= 1"),
@@ -286,13 +286,13 @@ def test_the_command_prints_one_document(folder: Path) -> None:
 def test_the_command_says_what_it_means(folder: Path) -> None:
     done = command("attack", "sybil", str(folder / "graph"), "--trials", "100")
     words = " ".join(done.out.split())
-    for part in ("measured, 100 trials", "It is not broken", "--count users", "95 % interval"):
+    for part in ("measured, 100 trials", "It is not broken", "--count-by users", "95 % interval"):
         assert part in words
     assert "weather" not in done.out, "nothing of the release is printed"
 
 
 def test_huge_noise_gives_exact_figures_and_a_short_curve() -> None:
-    found = exact(epsilon=1e-6, delta=1e-9, count="users")
+    found = exact(epsilon=1e-6, delta=1e-9, count_by="users")
     assert len(found["curve"]) <= 202 and found["accounts_needed"] > 10**8
 
 

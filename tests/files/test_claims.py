@@ -15,7 +15,7 @@ from queryveil.files import appearing, folder, output
 from tests.command import command
 from tests.conftest import many
 
-METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2, promise="probabilistic")
+METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2, guarantee="probabilistic")
 
 
 @pytest.fixture

@@ -286,7 +286,7 @@ def test_a_thread_publishes_while_the_main_thread_is_interrupted(here: Path) -> 
     log = qv.read(many(300, ["apples", "pears"]))
     thread = threading.Thread(
         target=lambda: qv.publish(
-            log, qv.Zealous(epsilon=2, delta=1e-3, max_items=2, promise="probabilistic"), out="out"
+            log, qv.Zealous(epsilon=2, delta=1e-3, max_items=2, guarantee="probabilistic"), out="out"
         )
     )
     thread.start()

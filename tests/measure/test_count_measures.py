@@ -96,7 +96,7 @@ def test_the_unit_of_differences_is_said() -> None:
         "numbers of occurrences" in qv.evaluate(original, made, "count-difference").notes["count-difference"]
     )
     users = qv.publish(
-        original, qv.Zealous(epsilon=20, delta=1e-3, max_items=1, promise="probabilistic"), allow_empty=True
+        original, qv.Zealous(epsilon=20, delta=1e-3, max_items=1, guarantee="probabilistic"), allow_empty=True
     )
     assert "numbers of users" in qv.evaluate(original, users, "count-difference").notes["count-difference"]
 
@@ -185,7 +185,7 @@ def test_inaccuracy_counts_users_and_takes_the_releases_own_threshold() -> None:
     with pytest.raises(qv.InputError, match="states no threshold in users; say from how many users on"):
         qv.evaluate(original, of_occurrences, "inaccuracy")
     assert "--frequent" in qv.evaluate(original, of_occurrences).left_out["inaccuracy"]
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate").plan()
+    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
     of_users = qv.Release(plan=plan, tables={"items": queries({"y": 3})})
     found = qv.evaluate(original, of_users, "inaccuracy@0").measures
     assert found["inaccuracy@0/threshold"] == plan.calibration["second_threshold"]

@@ -85,7 +85,7 @@ def test_a_table_without_a_count_is_refused() -> None:
 
 
 def release(**tables: pa.Table) -> qv.Release:
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate").plan()
+    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
     return qv.Release(plan=plan, tables=tables)
 
 

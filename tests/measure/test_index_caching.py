@@ -268,7 +268,7 @@ EVENTS = [
 
 
 def keyword_release(counts: dict[str, int]) -> qv.Release:
-    method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate", items=("keywords",))
+    method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate", items=("keywords",))
     return qv.Release(plan=method.plan(), tables={"items": words(counts)})
 
 

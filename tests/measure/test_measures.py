@@ -58,7 +58,7 @@ def test_frequency_is_in_the_unit_of_the_release() -> None:
     )
     both = qv.read(rows)
     of_occurrences = release(queries=queries({"x": 3}))
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate").plan()
+    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
     of_users = qv.Release(plan=plan, tables={"items": queries({"x": 3})})
     names = ["coverage@1", "released-share"]
     assert qv.evaluate(both, of_occurrences, names).measures == {
@@ -74,7 +74,7 @@ def test_frequency_is_in_the_unit_of_the_release() -> None:
 
 
 def test_keywords_are_covered_too() -> None:
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate", items=("keywords",)).plan()
+    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate", items=("keywords",)).plan()
     made = qv.Release(plan=plan, tables={"items": pa.table({"keyword": ["red"], "count": [2]})})
     found = qv.evaluate(log([("red shoes", None, 2), ("red hat", None, 1)]), made)
     assert found.measures["coverage@100"] == pytest.approx(1 / 3) and found.measures["missing@100"] == 2

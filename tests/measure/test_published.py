@@ -165,7 +165,7 @@ def test_hashes_are_no_items(original: qv.SearchLog) -> None:
 
 def test_histograms_of_every_kind_compare(original: qv.SearchLog) -> None:
     for kind in ("keywords", "queries", "query-pairs"):
-        method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, promise="approximate", items=(kind,))
+        method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate", items=(kind,))
         columns = {name: pa.array([], pa.string()) for name in KINDS[kind].columns}
         empty = pa.table(columns | {"count": pa.array([], pa.int64())})
         found = qv.evaluate(original, qv.Release(plan=method.plan(), tables={"items": empty}))

@@ -79,7 +79,7 @@ def test_the_first_queries_and_clicks_by_time_count(generated: Path, tmp_path: P
 def test_several_click_rows_of_one_query_are_one_event_and_repeats_count() -> None:
     table = crowd(30, (0, "a", "u1"), (0, "a", "u2"), (1, "a", None), (2, "b", None))
     assert counts(publish(table, max_queries=2).tables["queries"]) == {"a": 60}
-    assert counts(publish(table, max_queries=2, count="users").tables["queries"]) == {"a": 30, "b": 30}
+    assert counts(publish(table, max_queries=2, count_by="users").tables["queries"]) == {"a": 30, "b": 30}
 
 
 def test_ties_in_time_are_broken_by_text_and_a_line_twice_counts_once() -> None:

@@ -164,9 +164,9 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(
 
 
 def test_counting_users_needs_the_spread_only() -> None:
-    users = plan(epsilon=LN10, delta=1e-5, max_queries=20, count="users")
+    users = plan(epsilon=LN10, delta=1e-5, max_queries=20, count_by="users")
     assert users["threshold"] == 121
-    few = plan(epsilon=20.0, delta=1e-5, max_queries=20, count="users")["threshold"]
+    few = plan(epsilon=20.0, delta=1e-5, max_queries=20, count_by="users")["threshold"]
     assert few < plan(epsilon=20.0, delta=1e-5, max_queries=20)["threshold"]
 
 

@@ -30,7 +30,7 @@ USERS = 500_000
 )
 def test_table_1_of_the_paper(scale: float, second: float, delta: str, approximate: str) -> None:
     method = qv.Zealous(
-        noise_scale=scale, second_threshold=second, max_items=5, tau=1, promise="probabilistic"
+        noise_scale=scale, second_threshold=second, max_items=5, tau=1, guarantee="probabilistic"
     )
     paper = method.plan(users=USERS).calibration["paper"]
     assert f"{paper['delta']:.1e}" == delta
@@ -42,19 +42,21 @@ def test_table_1_of_the_paper(scale: float, second: float, delta: str, approxima
     ("tau", "second"), [(1, 81.1205), (3, 78.7260), (5, 78.6827), (7, 79.3368), (9, 80.3316)]
 )
 def test_table_2_of_the_paper(tau: int, second: float) -> None:
-    plan = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, tau=tau, promise="probabilistic").plan(users=USERS)
+    plan = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, tau=tau, guarantee="probabilistic").plan(
+        users=USERS
+    )
     assert round(plan.calibration["paper"]["second_threshold"], 4) == second
 
 
 def test_the_papers_threshold_is_least_at_four() -> None:
     least = min(range(1, 20), key=lambda tau: theory.paper_threshold(2, 4, USERS, 1e-3, tau))
-    plan = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, promise="probabilistic").plan(users=USERS)
+    plan = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, guarantee="probabilistic").plan(users=USERS)
     assert least == plan.calibration["paper"]["threshold"] == 4
 
 
 @pytest.mark.parametrize(("m", "epsilon", "tau", "top"), [(5, 2, 1, 106), (5, 2, 5, 102), (2, 1, 4, 79)])
 def test_discrete_thresholds(m: int, epsilon: float, tau: int, top: int) -> None:
-    plan = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m, tau=tau, promise="probabilistic").plan(
+    plan = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m, tau=tau, guarantee="probabilistic").plan(
         users=USERS
     )
     assert plan.calibration["second_threshold"] == top
@@ -64,7 +66,7 @@ def test_corollary_1() -> None:
     assert f"{theory.impossibility(10**6, 10, 50, 1)['domain_bound']:.2e}" == "1.04e+29"
     assert f"{(900_000**3) ** 2:.1e}" == "5.3e+35"
     with pytest.raises(qv.UsageError, match=r"1\.04e\+29 possible items"):
-        qv.Zealous(epsilon=1, delta=0, max_items=10, tau=50, promise="probabilistic")
+        qv.Zealous(epsilon=1, delta=0, max_items=10, tau=50, guarantee="probabilistic")
 
 
 PARAMETERS = {

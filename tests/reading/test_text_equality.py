@@ -33,7 +33,10 @@ PRIVATE_URLS = qv.ClickGraph(
 METHODS: dict[str, qv.Mechanism] = {
     "click-graph": PRIVATE_URLS,
     "zealous": qv.Zealous(
-        **EXACT, max_items=9, items=("keywords", "queries", "query-pairs", "clicks"), promise="probabilistic"
+        **EXACT,
+        max_items=9,
+        items=("keywords", "queries", "query-pairs", "clicks"),
+        guarantee="probabilistic",
     ),
     "k-session": qv.KSession(k=5),
 }
@@ -152,7 +155,7 @@ def releases_with_the_link(log: Any, link: str, runs: int, method: Any) -> int:
             delta_clicks=1e-6,
             max_clicks=1,
         ),
-        qv.Zealous(epsilon=1, delta=2e-6, max_items=1, items=("clicks",), promise="probabilistic"),
+        qv.Zealous(epsilon=1, delta=2e-6, max_items=1, items=("clicks",), guarantee="probabilistic"),
     ],
     ids=["click-graph", "zealous"],
 )

@@ -16,7 +16,7 @@ import queryveil as qv
 from tests.conftest import many
 
 # What one user alone has is below the first threshold, so that no noise can publish it.
-METHOD = qv.Zealous(epsilon=4, delta=9e-4, max_items=3, tau=2, promise="probabilistic")
+METHOD = qv.Zealous(epsilon=4, delta=9e-4, max_items=3, tau=2, guarantee="probabilistic")
 
 
 def no_noise(self: qv.Noise, scale: float, size: int) -> object:
@@ -70,7 +70,7 @@ def _keys(tree: object) -> list[str]:
 
 
 def test_the_number_of_users_is_told_only_where_it_is_declared(log: qv.SearchLog, tmp_path: Path) -> None:
-    method = qv.Zealous(epsilon=4, delta=9e-4, max_items=3, promise="approximate", neighbours="add-remove")
+    method = qv.Zealous(epsilon=4, delta=9e-4, max_items=3, guarantee="approximate", neighbours="add-remove")
     qv.publish(log, method, items="queries", out=tmp_path / "out")
     for name in ("manifest.json", "DATASHEET.md"):
         assert not re.search(r"\b301\b", (tmp_path / "out" / name).read_text()), name
@@ -102,7 +102,7 @@ def test_an_output_that_cannot_be_written_is_not_charged(log: qv.SearchLog, tmp_
 
 
 def test_an_empty_release_is_refused_unless_asked_for(log: qv.SearchLog, tmp_path: Path) -> None:
-    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3, promise="probabilistic")
+    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3, guarantee="probabilistic")
     with pytest.raises(qv.CannotBeMet, match="nothing is frequent enough"):
         qv.publish(log, strict, out=tmp_path / "out")
     assert not list(tmp_path.iterdir())
@@ -137,7 +137,7 @@ def test_every_kind_on_every_engine(
     """
     runs_on = request.getfixturevalue("spark") if engine == "spark" else engine
     log = qv.read(generated, engine=runs_on)
-    method = qv.Zealous(epsilon=8, delta=0.5, max_items=5, items=(kind,), tau=2, promise="probabilistic")
+    method = qv.Zealous(epsilon=8, delta=0.5, max_items=5, items=(kind,), tau=2, guarantee="probabilistic")
     columns = qv.KINDS[kind].columns
     pairs = qv.KINDS[kind].occurrences(log).select("user", *columns).distinct()
     users = log.engine.arrow(pairs.group_by(list(columns)).aggregate(users=pairs.count()))
@@ -156,7 +156,7 @@ def test_every_kind_on_every_engine(
 def test_several_kinds_share_the_budget(generated: Path, tmp_path: Path) -> None:
     log = qv.read(generated)
     method = qv.Zealous(
-        epsilon=8, delta=0.1, items=("keywords", "queries"), epsilon_split=(1, 3), promise="probabilistic"
+        epsilon=8, delta=0.1, items=("keywords", "queries"), epsilon_split=(1, 3), guarantee="probabilistic"
     )
     release = qv.publish(log, method, out=tmp_path / "out", i_understand=True)
     assert set(release.tables) == {"keywords", "queries"}
@@ -170,7 +170,7 @@ def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Pa
     log = qv.read(generated)
     lists = str(generated.with_name("results.tsv"))
     method = qv.Zealous(
-        epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists, promise="probabilistic"
+        epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists, guarantee="probabilistic"
     )
     release = qv.publish(log, method, out=tmp_path / "out", i_understand=True)
     queries = set(release.tables["items"]["query"].to_pylist())
@@ -213,7 +213,7 @@ def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(
     [
         {"epsilon": 1e-300, "delta": 1e-3},
         {"epsilon": 1, "delta": 5e-324},
-        {"epsilon": 1, "delta": 5e-324, "promise": "approximate", "analysis": "paper"},
+        {"epsilon": 1, "delta": 5e-324, "guarantee": "approximate", "analysis": "paper"},
         {"epsilon": 1e300, "delta": 1e-3},
         {"epsilon": 1, "delta": 1e-3, "max_items": 10**9},
         {"noise_scale": 1e-9, "second_threshold": 1e300},
@@ -223,7 +223,7 @@ def test_what_a_log_cannot_give_is_refused_before_anything_is_charged(
 )
 def test_extreme_parameters_give_a_plan_or_a_sentence(extreme: dict[str, Any]) -> None:
     try:
-        plan = qv.Zealous(**{"promise": "probabilistic"} | extreme).plan(users=10**12)
+        plan = qv.Zealous(**{"guarantee": "probabilistic"} | extreme).plan(users=10**12)
     except qv.UsageError as error:
         assert error.hint
     else:

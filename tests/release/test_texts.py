@@ -78,7 +78,7 @@ def test_what_the_texts_of_each_method_are() -> None:
             assert release.plan.texts == form, method.name
             labelled = [text for text in published(release) if ".n." in text]
             assert bool(labelled) == (form == LABELS), method.name
-    counted = qv.Zealous(epsilon=1, delta=1e-3, max_items=1, promise="probabilistic")
+    counted = qv.Zealous(epsilon=1, delta=1e-3, max_items=1, guarantee="probabilistic")
     assert counted.plan(users=10).texts == TYPED
 
 

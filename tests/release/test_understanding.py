@@ -58,7 +58,7 @@ def test_the_bands_are_those_of_the_guess_between_two_histories() -> None:
 def test_verdicts_do_not_limit_what_a_large_delta_allows() -> None:
     promise = made(delta=0.95)
     assert chances.is_weak(promise) and not chances.is_weak(made())
-    plan = qv.Zealous(epsilon=0.1, delta=0.95, promise="approximate").plan(users=1000)
+    plan = qv.Zealous(epsilon=0.1, delta=0.95, guarantee="approximate").plan(users=1000)
     manifest = {
         **plan.as_dict(),
         "tables": {},
@@ -76,7 +76,7 @@ def test_verdicts_do_not_limit_what_a_large_delta_allows() -> None:
 
 def test_at_a_delta_that_lets_secrets_through_nothing_is_called_harmless(tmp_path: Path) -> None:
     log = qv.read(SECRETS)
-    method = qv.Zealous(epsilon=0.1, delta=0.95, max_items=1, promise="approximate")
+    method = qv.Zealous(epsilon=0.1, delta=0.95, max_items=1, guarantee="approximate")
     with pytest.raises(qv.UsageError, match=r"delta 0.95 is too large.*about 38 of 40 users.*--i-understand"):
         qv.publish(log, method, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -90,12 +90,12 @@ def test_at_a_delta_that_lets_secrets_through_nothing_is_called_harmless(tmp_pat
 @pytest.mark.parametrize(
     ("method", "users", "fine"),
     [
-        (qv.Zealous(epsilon=9, delta=1 / 240, max_items=1, promise="probabilistic"), None, False),
-        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, promise="probabilistic"), None, True),
-        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, promise="probabilistic"), 241, False),
-        (qv.Zealous(epsilon=9, delta=1e-3, max_items=1, promise="approximate"), None, False),
-        (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, promise="approximate"), None, True),
-        (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, promise="approximate"), 2_000, False),
+        (qv.Zealous(epsilon=9, delta=1 / 240, max_items=1, guarantee="probabilistic"), None, False),
+        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, guarantee="probabilistic"), None, True),
+        (qv.Zealous(epsilon=9, delta=1 / 241, max_items=1, guarantee="probabilistic"), 241, False),
+        (qv.Zealous(epsilon=9, delta=1e-3, max_items=1, guarantee="approximate"), None, False),
+        (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, guarantee="approximate"), None, True),
+        (qv.Zealous(epsilon=9, delta=9e-4, max_items=1, guarantee="approximate"), 2_000, False),
         (qv.ClickGraph(epsilon=2, delta=1e-3, max_queries=1), None, False),
         (qv.ClickGraph(epsilon=2, delta=9e-4, max_queries=1), None, True),
         (qv.ClickGraph(epsilon=2, delta=9e-4, max_queries=1), 2_000, False),
@@ -126,7 +126,7 @@ def test_the_limit_is_one_in_the_number_of_users_or_a_thousandth(
 
 def test_a_private_number_of_users_decides_nothing_in_public(tmp_path: Path) -> None:
     """Neighbours by adding a user differ in that number: whatever depends on it would tell."""
-    method = qv.Zealous(epsilon=9, delta=9e-4, max_items=1, promise="approximate", neighbours="add-remove")
+    method = qv.Zealous(epsilon=9, delta=9e-4, max_items=1, guarantee="approximate", neighbours="add-remove")
     found = [qv.publish(qv.read(many(users, ["apples"])), method) for users in (1_000, 1_200)]
     assert found[0].guarantee == found[1].guarantee
     assert any("1/users" in one for one in found[1].plan.warnings), "the curator is warned"
@@ -158,7 +158,7 @@ def test_plan_warns_and_does_not_refuse() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        qv.Zealous(epsilon=9, delta=1e-6, max_items=1, promise="probabilistic"),
+        qv.Zealous(epsilon=9, delta=1e-6, max_items=1, guarantee="probabilistic"),
         qv.ClickGraph(epsilon=9, delta=1e-6, max_queries=1),
         qv.Semantic(epsilon=9, domain="entity"),
         qv.KQuery(k=5),
@@ -196,7 +196,7 @@ def test_every_headline_says_what_is_compared() -> None:
     assert "if one phrase of one user is replaced" in made(unit="phrase").headline
     assert "if one user's history is replaced" in made("probabilistic-dp").after_processing()
     for method in (
-        qv.Zealous(epsilon=1, delta=1e-6, promise="probabilistic"),
+        qv.Zealous(epsilon=1, delta=1e-6, guarantee="probabilistic"),
         qv.ClickGraph(epsilon=1, delta=1e-6),
         qv.Semantic(epsilon=1),
     ):
@@ -231,7 +231,7 @@ def test_parts_say_what_they_are_for() -> None:
 
 def test_the_way_out_names_only_what_can_be_lowered() -> None:
     for most, named in ((1, False), (3, True)):
-        method = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=most, promise="probabilistic")
+        method = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=most, guarantee="probabilistic")
         with pytest.raises(qv.CannotBeMet) as refused:
             qv.publish(qv.read(SHARED), method)
         assert ("lower max-items" in str(refused.value)) is named

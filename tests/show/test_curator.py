@@ -19,7 +19,7 @@ from tests.release.documents import pages
 
 LOG = pa.concat_tables([many(300, ["apples", "pears"]), many(2, ["her secret", "figs"], prefix="x")])
 # What two users share is below the first threshold, so that no noise can publish it.
-METHOD = qv.Zealous(epsilon=9, delta=1e-3, max_items=3, tau=3, promise="probabilistic")
+METHOD = qv.Zealous(epsilon=9, delta=1e-3, max_items=3, tau=3, guarantee="probabilistic")
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_d_new_queries_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
     def hits() -> int:
-        found = published(log, epsilon=1.0, delta=delta, max_queries=d, count="users")["queries"]
+        found = published(log, epsilon=1.0, delta=delta, max_queries=d, count_by="users")["queries"]
         return len({query.split()[1] for query in found["query"].to_pylist()})
 
     assert at_most(delta, hits(), TRIALS)

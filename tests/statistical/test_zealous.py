@@ -73,7 +73,7 @@ def noise_is(scale: float, noisy: np.ndarray, count: int) -> bool:
 
 @pytest.mark.parametrize(("m", "epsilon"), [(1, 1.0), (5, 2.0), (10, 1.0)])
 def test_published_counts_carry_the_planned_noise(m: int, epsilon: float) -> None:
-    method = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m, promise="probabilistic")
+    method = qv.Zealous(epsilon=epsilon, delta=1e-3, max_items=m, guarantee="probabilistic")
     setting = theory.probabilistic(m, epsilon, 1e-3, 10_000, tau=None, paper=False)
     count = 10_000
     noisy, published = threshold(method, np.full(100_000, count), setting, run())
@@ -97,7 +97,7 @@ def at_most(chance: float, hits: int, trials: int) -> bool:
 def test_a_users_new_items_are_published_with_probability_delta_at_most(m: int, neighbours: str) -> None:
     """Any of the m items that one user alone has; delta is large so that it can be seen."""
     delta, trials = 0.1, 100_000
-    method = qv.Zealous(epsilon=1, delta=delta, max_items=m, promise="approximate", neighbours=neighbours)
+    method = qv.Zealous(epsilon=1, delta=delta, max_items=m, guarantee="approximate", neighbours=neighbours)
     setting = theory.approximate(m, 1, delta, tau=None, replace=neighbours == "replace", paper=False)
 
     def hits(used: theory.Setting) -> int:
@@ -113,7 +113,7 @@ def test_a_users_new_items_are_published_with_probability_delta_at_most(m: int, 
 
 
 def test_an_item_below_the_first_threshold_is_never_published() -> None:
-    method = qv.Zealous(epsilon=1, delta=0.5, max_items=1, promise="probabilistic")
+    method = qv.Zealous(epsilon=1, delta=0.5, max_items=1, guarantee="probabilistic")
     setting = theory.Setting(m=1, scale=2.0, tau=4, top=4, replace=True)
     _, published = threshold(method, np.full(100_000, 3), setting, run())
     assert not published.any()
@@ -126,7 +126,7 @@ def test_a_one_user_query_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     trials, delta = 40_000, 0.04
     names = [f"only of {number}" for number in range(trials)]
     log = qv.read(pa.table({"user": names, "query": names}))
-    method = qv.Zealous(epsilon=1, delta=delta, max_items=1, promise="approximate")
+    method = qv.Zealous(epsilon=1, delta=delta, max_items=1, guarantee="approximate")
 
     def hits() -> int:
         noise = qv.Noise(SeededBits(3))

@@ -63,7 +63,7 @@ def test_a_release_says_its_threshold(generated: Any) -> None:
     )
     one = made.findings.where(metric="threshold")
     users = qv.read(generated).users
-    method = qv.Zealous(epsilon=5.0, delta=1e-3, max_items=1, items=("queries",), promise="probabilistic")
+    method = qv.Zealous(epsilon=5.0, delta=1e-3, max_items=1, items=("queries",), guarantee="probabilistic")
     assert one.value == method.plan(users=users).calibration["second_threshold"] > 1
 
 
@@ -288,7 +288,7 @@ def test_a_reference_that_does_not_grow_old_is_told() -> None:
 def test_an_expectation_of_what_is_not_measured_is_refused(generated: Any, tmp_path: Any) -> None:
     file = tmp_path / "study.yaml"
     file.write_text(
-        "methods: [{method: zealous, epsilon: 20, delta: 1e-2, items: queries, promise: probabilistic}]\n"
+        "methods: [{method: zealous, epsilon: 20, delta: 1e-2, items: queries, guarantee: probabilistic}]\n"
         "vary: {max_items: [1, 2]}\nmeasures: [distinct]\n"
         "expect: [{measure: coverage@100, along: max_items, shape: rising}]\n"
     )

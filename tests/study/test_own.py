@@ -15,7 +15,7 @@ from tests.conftest import many
 OWN = """
 question: How many queries per user?
 methods:
-  - {method: zealous, epsilon: 1, delta: 1e-3, items: queries, promise: probabilistic}
+  - {method: zealous, epsilon: 1, delta: 1e-3, items: queries, guarantee: probabilistic}
   - {method: k-query, k: 10, label: crowds of 10}
 vary:
   max_items: [1, 2]
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said_in_a_sentence(own: Path, text: str, said: str) ->
 
 
 ONE = "methods: [{method: k-query, k: 5}]\n"
-VARIED = "methods: [{method: zealous, delta: 1e-3, promise: probabilistic}]\n"
+VARIED = "methods: [{method: zealous, delta: 1e-3, guarantee: probabilistic}]\n"
 COVERAGE = "measures: [coverage]\n"
 
 

@@ -93,7 +93,7 @@ def test_histograms_then_clicks(neighbours: str, log: qv.SearchLog, tmp_path: Pa
     lists = tmp_path / "results.tsv"
     lists.write_text("query\turl\ntennis\thttp://tennis.example\ntennis\thttp://other.example\n")
     given: dict[str, Any] = {"then_clicks": True, "results": str(lists), "max_clicks": 2}
-    method = qv.Zealous(epsilon=50.0, delta=5e-4, promise="approximate", neighbours=neighbours, **given)
+    method = qv.Zealous(epsilon=50.0, delta=5e-4, guarantee="approximate", neighbours=neighbours, **given)
     assert accepted(log, method, tmp_path / "out")
 
 

@@ -214,7 +214,7 @@ def test_any_click_graph_has_draws_that_verify(
         epsilon=epsilon,
         delta=10**-exponent,
         max_queries=d,
-        count="users" if once else "occurrences",
+        count_by="users" if once else "occurrences",
         analysis="paper" if paper else "tight",
         urls="private",
         max_clicks=clicks,
@@ -241,7 +241,7 @@ def test_any_histogram_has_draws_that_verify(
         epsilon=epsilon,
         delta=10**-exponent,
         max_items=m,
-        promise=promise,
+        guarantee=promise,
         analysis=analysis,
         items=kinds,
     )

@@ -35,18 +35,18 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     bought: dict[str, Any] = {"epsilon_clicks": 4.0, "epsilon_reformulations": 4.0}
     private: dict[str, Any] = {"urls": "private", "delta_clicks": 1e-4, "delta_reformulations": 1e-4}
     methods: dict[str, qv.Mechanism] = {
-        "histogram": qv.Zealous(epsilon=8.0, delta=1e-4, max_items=2, promise="approximate"),
+        "histogram": qv.Zealous(epsilon=8.0, delta=1e-4, max_items=2, guarantee="approximate"),
         "histogram-clicks": qv.Zealous(
             epsilon=8.0,
             delta=1e-4,
             max_items=2,
-            promise="approximate",
+            guarantee="approximate",
             then_clicks=True,
             max_clicks=2,
             results=lists["results"],
         ),
         "pairs": qv.Zealous(
-            epsilon=16.0, delta=1e-4, max_items=2, items=("keywords", "query-pairs"), promise="approximate"
+            epsilon=16.0, delta=1e-4, max_items=2, items=("keywords", "query-pairs"), guarantee="approximate"
         ),
         "private": qv.ClickGraph(**asked, **bought, **private),
         "public": qv.ClickGraph(**asked, **bought, **lists, counts="fresh", epsilon_counts=4.0),

@@ -24,7 +24,7 @@ from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
-from queryveil.parameters import param, validate
+from queryveil.parameters import former_names, param, validate
 from queryveil.privacy.noise import MAX_SCALE, Noise
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ _MOST_ROWS = 10_000_000
 _MOST_POINTS = 200
 _SHOWN = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 """Chances whose numbers of accounts are simulated: where the curve rises."""
-_METHOD = ("epsilon", "delta", "noise_scale", "threshold", "max_queries", "count")
+_METHOD = ("epsilon", "delta", "noise_scale", "threshold", "max_queries", "count_by")
 
 
+@former_names
 @dataclass(frozen=True, kw_only=True)
 class SybilAttack:
     """Fake accounts pose a private query until a click-graph release publishes it."""
@@ -60,10 +61,11 @@ class SybilAttack:
         "publish queries above this noisy count (K), instead of delta", ge=1, default=None
     )
     max_queries: int | None = param("queries that one user may add (d)", ge=1, le=10**9, default=None)
-    count: str | None = param(
+    count_by: str | None = param(
         "count every time a query is made, or every user once",
         choices=("occurrences", "users"),
         default=None,
+        was="count",
     )
     accounts: int | None = param(
         "fake accounts; if left out, as many as --probability needs", ge=1, le=10**12, default=None
@@ -169,7 +171,7 @@ class Chances:
     @property
     def per_account(self) -> int:
         """How much one account adds to a query's count at most."""
-        return 1 if self.method.count == "users" else self.method.max_queries
+        return 1 if self.method.count_by == "users" else self.method.max_queries
 
     @property
     def own(self) -> int:
@@ -229,7 +231,7 @@ class Chances:
             "noise_scale": setting.scale,
             "threshold": setting.top,
             "max_queries": setting.d,
-            "count": self.method.count,
+            "count_by": self.method.count_by,
             "epsilon": setting.epsilon,
             "delta": setting.delta,
             "target_copies": self.target_copies,
@@ -249,7 +251,7 @@ def published_method(release: Release) -> ClickGraph:
             noise_scale=plan.calibration["noise_scale"],
             threshold=plan.calibration["threshold"],
             max_queries=plan.parameters["max_queries"],
-            count=plan.parameters["count"],
+            count_by=plan.parameters["count_by"],
         )
     except (KeyError, TypeError, UsageError):
         raise InputError(
@@ -309,7 +311,7 @@ def _what_helps(chances: Chances, probability: float) -> list[dict[str, Any]]:
         "epsilon": epsilon or setting.epsilon,
         "delta": delta or setting.delta,
         "max_queries": setting.d,
-        "count": chances.method.count,
+        "count_by": chances.method.count_by,
     }
     changes: dict[str, dict[str, Any]] = {
         "half the epsilon": {"epsilon": now["epsilon"] / 2},
@@ -317,7 +319,7 @@ def _what_helps(chances: Chances, probability: float) -> list[dict[str, Any]]:
         "twice the max-queries": {"max_queries": setting.d * 2},
     }
     if chances.per_account > 1:
-        changes = {"--count users": {"count": "users"}, **changes}
+        changes = {"--count-by users": {"count_by": "users"}, **changes}
     found = []
     for change, values in changes.items():
         try:
@@ -338,7 +340,7 @@ def _table(chances: Chances, points: Iterable[int], hits: Mapping[int, int], tri
 
 
 def _in_words(result: AttackResult, chances: Chances) -> AttackResult:
-    figures, d, once = result.figures, chances.method.max_queries, chances.method.count == "users"
+    figures, d, once = result.figures, chances.method.max_queries, chances.method.count_by == "users"
     learned, low, high = figures["learned"], *result.interval
     measured = f", with a 95 % interval of {100 * low:.2f} to {100 * high:.2f}" if result.trials else ""
     posing = "once" if once or d == 1 else f"{d:,} times"

@@ -13,7 +13,8 @@ from typing import Any
 
 from queryveil.errors import InputError
 from queryveil.files import folder
-from queryveil.mechanisms import Plan
+from queryveil.mechanisms import MECHANISMS, Plan
+from queryveil.parameters import present
 from queryveil.privacy.statements import QUESTIONS, VERDICTS, Statement
 from queryveil.release import planned
 
@@ -22,7 +23,8 @@ _ANSWER = re.compile(rf"({'|'.join(VERDICTS.values())})(?:[.] |, )(.*)", re.DOTA
 
 def upgraded(content: Mapping[str, Any], taxonomy: Path | None = None) -> dict[str, Any]:
     """A manifest of format 1 as one of format 2; its numbers and its sentences stay."""
-    given = content["parameters"]
+    given = present(MECHANISMS[content["method"]], content["parameters"])
+    content = dict(content) | {"parameters": given}
     plans = list(planned.plans(content, taxonomy))
     if not plans:
         raise InputError("the method does not take these parameters", "fetch the release again")

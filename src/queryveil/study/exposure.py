@@ -39,7 +39,7 @@ _LONG = 500_000
 
 _METHODS: Mapping[str, Callable[[Cell], Mechanism]] = {
     "zealous": lambda cell: Zealous(
-        epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["d"], promise="probabilistic"
+        epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["d"], guarantee="probabilistic"
     ),
     "click-graph": lambda cell: ClickGraph(
         epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"]

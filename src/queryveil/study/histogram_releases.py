@@ -72,7 +72,7 @@ def mechanism(cell: Cell) -> Mechanism:
         delta=cell["delta"],
         max_items=cell["m"],
         items=(cell["items"],),
-        promise="probabilistic",  # the paper's guarantee
+        guarantee="probabilistic",  # the paper's guarantee
     )
 
 

@@ -27,7 +27,7 @@ from queryveil.errors import InputError, UsageError, instead
 from queryveil.measure.evaluation import measures
 from queryveil.measure.measure import Measure
 from queryveil.mechanisms import MECHANISMS
-from queryveil.parameters import Parameter, parameters
+from queryveil.parameters import Parameter, parameters, present
 from queryveil.study import grid
 from queryveil.study.declaration import MOST_CELLS, MOST_REPEATS, Axis, Study
 from queryveil.study.grid import Entry, Expected, Grid
@@ -173,8 +173,9 @@ def _entry(about: _Reading, said: Any) -> Entry:
     method, label = given.pop("method", None), given.pop("label", None)
     label = about.text(label, "label") if label is not None else None
     about.known([method], MECHANISMS, "the package")
-    declared = {one.name: one for one in parameters(MECHANISMS[str(method)])}
-    given = {str(name).replace("-", "_"): value for name, value in given.items()}
+    cls = MECHANISMS[str(method)]
+    declared = {one.name: one for one in parameters(cls)}
+    given = present(cls, {str(name).replace("-", "_"): value for name, value in given.items()})
     about.known(given, declared, str(method))
     fixed = {name: _value(about, declared[name], value) for name, value in given.items()}
     return Entry(str(label or method), str(method), fixed)
@@ -182,6 +183,8 @@ def _entry(about: _Reading, said: Any) -> Entry:
 
 def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -> Axis:
     name = name.replace("-", "_")
+    today = (new for entry in entries for new in present(MECHANISMS[entry.method], {name: values}))
+    name = next((new for new in today if new != name), name)
     takers = [entry for entry in entries if entry.takes(name)]
     if not takers:
         raise about.wrong(

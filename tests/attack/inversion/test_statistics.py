@@ -94,7 +94,7 @@ def test_a_log_a_release_and_a_column_are_counted_alike() -> None:
 def test_a_release_without_a_log_is_refused() -> None:
     log = qv.read(pa.table({"user": ["a"] * 3, "time": [at(0)] * 3, "query": ["x", "y", "z"]}))
     release = qv.publish(
-        log, qv.Zealous(epsilon=50, delta=0.5, max_items=3, promise="probabilistic"), allow_empty=True
+        log, qv.Zealous(epsilon=50, delta=0.5, max_items=3, guarantee="probabilistic"), allow_empty=True
     )
     with pytest.raises(qv.InputError, match="made by zealous, and holds no log"):
         TokenCounts.of(release)

@@ -19,7 +19,7 @@ from queryveil.reading.formats import ReadOptions, stage
 from tests.conftest import many
 from tests.reading.formats.logs import write
 
-METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2, promise="probabilistic")
+METHOD = qv.Zealous(epsilon=4, delta=1e-3, max_items=3, tau=2, guarantee="probabilistic")
 
 
 def people(count: int, query: str = "apples") -> pa.Table:

@@ -47,7 +47,7 @@ def hostile_log() -> pa.Table:
 
 
 METHODS: dict[str, qv.Mechanism] = {
-    "probabilistic": qv.Zealous(epsilon=20, delta=1e-3, max_items=20, promise="probabilistic"),
+    "probabilistic": qv.Zealous(epsilon=20, delta=1e-3, max_items=20, guarantee="probabilistic"),
     "approximate": qv.ClickGraph(
         epsilon=20, delta=4e-4, max_queries=20, epsilon_clicks=20, delta_clicks=4e-4, urls="private"
     ),

@@ -109,11 +109,11 @@ def test_documents_follow_from_manifest_and_tables_alone(name: str, releases: di
 
 def test_an_empty_release_and_one_of_a_single_item(tmp_path: Path) -> None:
     log = qv.read(many(300, ["apples"]))
-    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3, promise="probabilistic")
+    strict = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=3, guarantee="probabilistic")
     qv.publish(log, strict, out=tmp_path / "empty", allow_empty=True)
     assert "Nothing was frequent enough" in (tmp_path / "empty" / "report.html").read_text()
     qv.publish(
-        log, qv.Zealous(epsilon=4, delta=1e-3, max_items=1, promise="probabilistic"), out=tmp_path / "one"
+        log, qv.Zealous(epsilon=4, delta=1e-3, max_items=1, guarantee="probabilistic"), out=tmp_path / "one"
     )
     page = (tmp_path / "one" / "report.html").read_text()
     assert "apples" in page and "<svg" not in page, "one count is no distribution"
@@ -122,7 +122,7 @@ def test_an_empty_release_and_one_of_a_single_item(tmp_path: Path) -> None:
 def test_negative_counts_are_told_and_not_drawn(generated: Path, tmp_path: Path) -> None:
     lists = str(generated.with_name("results.tsv"))
     method = qv.Zealous(
-        epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists, promise="probabilistic"
+        epsilon=6, delta=0.1, max_items=2, then_clicks=True, results=lists, guarantee="probabilistic"
     )
     release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
     left = sum(count <= 0 for count in release.tables["clicks"]["count"].to_pylist())
@@ -204,7 +204,7 @@ def test_a_description_that_differs_from_the_manifest_is_found(case: str, tmp_pa
     release = tmp_path / "out"
     qv.publish(
         qv.read(many(300, ["apples", "pears"])),
-        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, promise="probabilistic"),
+        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, guarantee="probabilistic"),
         out=release,
     )
     assert qv.verify(release).passed
@@ -217,7 +217,7 @@ def test_a_release_without_a_description_still_verifies(tmp_path: Path) -> None:
     release = tmp_path / "out"
     qv.publish(
         qv.read(many(300, ["apples"])),
-        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, promise="probabilistic"),
+        qv.Zealous(epsilon=9, delta=1e-3, max_items=2, guarantee="probabilistic"),
         out=release,
     )
     (release / "croissant.json").unlink()

@@ -20,8 +20,8 @@ from tests.conftest import at, many
 VERDICT = re.compile(r"(Yes|No|Limited|Not excluded)[., ]")
 DISEASES: dict[str, Any] = {"epsilon": 8, "domain": "disease"}
 EVERY: dict[str, qv.Mechanism] = {
-    "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, promise="probabilistic"),
-    "approximate": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, promise="approximate"),
+    "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, guarantee="probabilistic"),
+    "approximate": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, guarantee="approximate"),
     "click-graph": qv.ClickGraph(epsilon=1, delta=1e-5),
     "clicked": qv.ClickGraph(epsilon=1, delta=1e-5, epsilon_clicks=1, urls="clicked"),
     "k-query": qv.KQuery(k=5),
@@ -208,7 +208,7 @@ def test_clicked_urls_keep_no_caveat_of_a_guarantee() -> None:
 
 def test_counts_of_users_are_called_so() -> None:
     one = qv.ClickGraph(
-        epsilon=1, delta=1e-5, epsilon_clicks=1, urls="clicked", count="users", max_queries=1, max_clicks=1
+        epsilon=1, delta=1e-5, epsilon_clicks=1, urls="clicked", count_by="users", max_queries=1, max_clicks=1
     ).plan()
     assert "noisy number of users who clicked it" in one.how and "noisy number of clicks" not in one.how
     assert "first query was counted" in one.how and "first click was counted" in one.how
@@ -250,12 +250,12 @@ def test_every_delta_of_a_probabilistic_guarantee_is_named() -> None:
 def test_clicks_beside_queries_are_in_the_title(generated: Path) -> None:
     lists = str(generated.with_name("results.tsv"))
     plan = qv.Zealous(
-        epsilon=6, delta=0.1, max_items=1, then_clicks=True, results=lists, promise="probabilistic"
+        epsilon=6, delta=0.1, max_items=1, then_clicks=True, results=lists, guarantee="probabilistic"
     ).plan(users=100)
     assert "clicks on their results" in plan.what and "at most 1 query." in plan.how
     assert any("must not be divided" in one.sentence for one in plan.guarantee.caveats)
     several = qv.Zealous(
-        epsilon=6, delta=0.1, items=("queries", "keywords", "clicks"), promise="probabilistic"
+        epsilon=6, delta=0.1, items=("queries", "keywords", "clicks"), guarantee="probabilistic"
     ).plan(users=100)
     assert "search queries, words of queries and queries with a clicked url" in several.what
     assert "1 query, 1 keyword and 1 click" in several.how
@@ -263,7 +263,7 @@ def test_clicks_beside_queries_are_in_the_title(generated: Path) -> None:
 
 def test_too_few_users_are_dropped_only_where_a_threshold_says_so() -> None:
     for tau in (1, 4):
-        how = qv.Zealous(noise_scale=2, second_threshold=40, tau=tau, promise="approximate").plan().how
+        how = qv.Zealous(noise_scale=2, second_threshold=40, tau=tau, guarantee="approximate").plan().how
         assert ("too few users were dropped" in how) is (tau > 1)
 
 
@@ -272,7 +272,7 @@ def test_noise_is_not_told_as_users_and_single_rows_are_not_listed(tmp_path: Pat
     log = qv.read(log_of(*rows))
     qv.publish(
         log,
-        qv.Zealous(epsilon=20, delta=0.1, max_items=60, promise="probabilistic"),
+        qv.Zealous(epsilon=20, delta=0.1, max_items=60, guarantee="probabilistic"),
         out=tmp_path / "noisy",
         i_understand=True,
     )

@@ -177,7 +177,7 @@ def test_the_command_refuses_with_the_exit_code_of_the_cause(release: Path, tmp_
     log = many(400, ["new york"])
     qv.publish(
         qv.read(log),
-        qv.Zealous(epsilon=2, delta=1e-3, max_items=1, promise="probabilistic"),
+        qv.Zealous(epsilon=2, delta=1e-3, max_items=1, guarantee="probabilistic"),
         out=tmp_path / "zealous",
     )
     (tmp_path / "there.tsv").write_text("")

@@ -199,7 +199,7 @@ def _known_words(known: Any) -> Iterator[tuple[str, str]]:
 
 def zealous(at: Setting) -> Scheme:
     """As many accounts as make the target's one the most telling: up to the threshold without her, above it with."""
-    method = Zealous(epsilon=at.epsilon, delta=at.delta, max_items=at.max_items, promise="probabilistic")
+    method = Zealous(epsilon=at.epsilon, delta=at.delta, max_items=at.max_items, guarantee="probabilistic")
     users = at.users
     while True:
         shown = method.plan(users=users).calibration

@@ -27,15 +27,19 @@ from queryveil.mechanisms.base import (
 )
 from queryveil.mechanisms.click_graph import declared, parts, theory, words
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
-from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.parameters import COUNTED, PROMISES, former_names, param, validate
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
 from queryveil.reading.log import SearchLog
 
 _MOST = 10**9
+_BOUND = {"ge": 1, "le": _MOST, "group": COUNTED}
+_PRICE = {"gt": 0, "default": None, "group": PROMISES}
+_CHANCE = {"gt": 0, "lt": 1, "default": None, "group": PROMISES}
 _SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
 
 
+@former_names
 @dataclass(frozen=True, kw_only=True)
 class ClickGraph:
     """Frequent queries, clicks and reformulations, with noise."""
@@ -44,17 +48,16 @@ class ClickGraph:
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_queries": 3}
 
-    epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
-    delta: float | None = param(
-        "probability that the loss is exceeded", gt=0, lt=1, default=None, group=PROMISES
-    )
+    epsilon: float | None = param("privacy loss per user", **_PRICE)
+    delta: float | None = param("probability that the loss is exceeded", **_CHANCE)
     max_queries: int = param(
-        "queries that one user may add, the first ones by time (d)", ge=1, le=_MOST, default=20, group=COUNTED
+        "queries that one user may add, the first ones by time (d)", default=20, **_BOUND
     )
-    count: str = param(
+    count_by: str = param(
         "count every time a query is posed, or every user once",
         choices=("occurrences", "users"),
         default="occurrences",
+        was="count",
         group=COUNTED,
     )
     counts: str = param(
@@ -63,7 +66,7 @@ class ClickGraph:
         default="reuse",
         group=COUNTED,
     )
-    epsilon_counts: float | None = param("privacy loss of fresh counts", gt=0, default=None, group=PROMISES)
+    epsilon_counts: float | None = param("privacy loss of fresh counts", **_PRICE)
     urls: str = param(
         "urls from public result lists, from the log behind a threshold, or the most clicked (not covered)",
         choices=("public", "private", "clicked"),
@@ -75,13 +78,11 @@ class ClickGraph:
     )
     max_clicks: int | None = param(
         "clicks that one user may add, the first ones by time (d_c); max-queries if left out",
-        ge=1,
-        le=_MOST,
         default=None,
-        group=COUNTED,
+        **_BOUND,
     )
-    epsilon_clicks: float | None = param("privacy loss of click counts", gt=0, default=None, group=PROMISES)
-    delta_clicks: float | None = param("delta of private urls", gt=0, lt=1, default=None, group=PROMISES)
+    epsilon_clicks: float | None = param("privacy loss of click counts", **_PRICE)
+    delta_clicks: float | None = param("delta of private urls", **_CHANCE)
     suggestions: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
         "file of public suggestion lists (query, suggestion); query pairs of the log if left out",
         path=True,
@@ -91,22 +92,13 @@ class ClickGraph:
     )
     max_reformulations: int | None = param(
         "reformulations that one user may add, the first ones by time (d_r); max-queries if left out",
-        ge=1,
-        le=_MOST,
         default=None,
-        group=COUNTED,
+        **_BOUND,
     )
-    epsilon_reformulations: float | None = param(
-        "privacy loss of reformulation counts", gt=0, default=None, group=PROMISES
-    )
-    delta_reformulations: float | None = param(
-        "delta of reformulations", gt=0, lt=1, default=None, group=PROMISES
-    )
+    epsilon_reformulations: float | None = param("privacy loss of reformulation counts", **_PRICE)
+    delta_reformulations: float | None = param("delta of reformulations", **_CHANCE)
     analysis: str = param(
-        "thresholds by the paper or by the tight proof",
-        choices=("paper", "tight"),
-        default="tight",
-        group=PROMISES,
+        "thresholds by the paper or by our proof", choices=("paper", "tight"), default="tight", group=PROMISES
     )
     noise_scale: float | None = param("scale of the noise (b), instead of epsilon", **_SCALE)
     threshold: float | None = param(
@@ -187,7 +179,7 @@ class ClickGraph:
     @property
     def once(self) -> bool:
         """Whether a user counts once per item."""
-        return self.count == "users"
+        return self.count_by == "users"
 
     def selection(self) -> theory.Setting:
         """Noise and threshold that decide which queries are published."""

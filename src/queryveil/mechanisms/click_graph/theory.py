@@ -102,7 +102,7 @@ def given(d: int, scale: float, threshold: float, *, once: bool, by_paper: bool)
         raise UsageError(
             f"the paper's theorem needs a threshold of at least d = {d}; got {threshold:g}: below it, a query that "
             "one user alone poses d times is published more often than not",
-            "raise --threshold, lower --max-queries, or use --analysis tight with --count users",
+            "raise --threshold, lower --max-queries, or use --analysis tight with --count-by users",
         )
     setting = Setting(d=d, scale=scale, top=calibration.floor(threshold), once=once)
     least = 1 if once else d

@@ -29,7 +29,7 @@ from queryveil.mechanisms.base import (
     warnings_of,
 )
 from queryveil.mechanisms.zealous import theory, words
-from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.parameters import COUNTED, PROMISES, former_names, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import LOG, PUBLIC, Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
@@ -38,6 +38,7 @@ from queryveil.privacy.statements import Statement
 from queryveil.reading.log import SearchLog
 
 
+@former_names
 @dataclass(frozen=True, kw_only=True)
 class Zealous:
     """Items that enough users share, with noisy user counts."""
@@ -68,18 +69,15 @@ class Zealous:
     keep: str = param(
         "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
     )
-    promise: str = param(
+    guarantee: str = param(
         "kind of guarantee",
         choices=("probabilistic", "approximate"),
         default="approximate",
-        flag="--guarantee",
+        was="promise",
         group=PROMISES,
     )
     analysis: str = param(
-        "thresholds by the paper or by the tight proof",
-        choices=("paper", "tight"),
-        default="tight",
-        group=PROMISES,
+        "thresholds by the paper or by our proof", choices=("paper", "tight"), default="tight", group=PROMISES
     )
     neighbours: str = param(
         "what is hidden: one user's history replaced, or one user added or removed (approximate only)",
@@ -127,7 +125,7 @@ class Zealous:
                 "zealous needs epsilon and delta, or a noise scale and a second threshold",
                 "pass --epsilon and --delta, or --noise-scale and --second-threshold",
             )
-        if self.promise == "probabilistic" and self.neighbours == "add-remove":
+        if self.guarantee == "probabilistic" and self.neighbours == "add-remove":
             raise UsageError(
                 "probabilistic differential privacy is proven here for a replaced history only",
                 "use --neighbours replace, or --guarantee approximate",
@@ -154,7 +152,7 @@ class Zealous:
                 f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
                 "pass --users N, a public upper bound on the number of users",
             )
-        if self.promise == "probabilistic" and users is None:
+        if self.guarantee == "probabilistic" and users is None:
             raise UsageError(
                 "a probabilistic guarantee depends on the number of users",
                 "pass --users N, a public upper bound on it, or use --guarantee approximate",
@@ -228,7 +226,7 @@ class Zealous:
 
     @property
     def _users_matter(self) -> bool:
-        return self.promise == "probabilistic"
+        return self.guarantee == "probabilistic"
 
     def _parts(self) -> list[Zealous]:
         """One single-kind mechanism for each item kind, with its share of the budget."""
@@ -252,7 +250,7 @@ class Zealous:
             return theory.Setting(m=m, scale=self.noise_scale, tau=self.tau or 1, top=top, replace=replace)
         if self.epsilon is None or self.delta is None:
             raise AssertionError("checked when the mechanism was made")
-        if self.promise == "approximate":
+        if self.guarantee == "approximate":
             return theory.approximate(
                 m, self.epsilon, self.delta, tau=self.tau, replace=replace, paper=self.analysis == "paper"
             )
@@ -273,11 +271,11 @@ class Zealous:
         approximate = Guarantee(
             kind=APPROXIMATE,
             epsilon=self.epsilon if asked else setting.epsilon_approximate,
-            delta=self.delta if asked and self.promise == "approximate" else setting.delta_approximate,
+            delta=self.delta if asked and self.guarantee == "approximate" else setting.delta_approximate,
             caveats=caveats,
             **common,
         )
-        if self.promise == "approximate":
+        if self.guarantee == "approximate":
             return approximate
         if users is None:
             raise AssertionError("checked by plan")
@@ -330,7 +328,7 @@ class Zealous:
             delta=None if len(self.items) > 1 else self.delta,
             tau=self.tau,
             second_threshold=self.second_threshold,
-            approximate=self.promise == "approximate",
+            approximate=self.guarantee == "approximate",
         )
         if self.then_clicks:
             shown["clicks_noise_scale"] = self._clicks_scale()
