@@ -100,6 +100,15 @@ def test_plan_computes_delta_from_noise_and_threshold(scale: str, second: str, d
     assert 0 < made["guarantee"]["delta"] <= made["calibration"]["paper"]["delta"]
 
 
+def test_a_public_number_of_users_asks_for_the_guarantee_that_needs_it() -> None:
+    asked = ["plan", "zealous", "--epsilon", "2", "--delta", "1e-3", "--max-items", "5", "--users", "500000"]
+    made = document(*asked)
+    assert made["guarantee"]["kind"] == "probabilistic-dp"
+    assert made == document(*asked, "--guarantee", "probabilistic")
+    assert document(*asked, "--guarantee", "approximate")["guarantee"]["kind"] == "approximate-dp"
+    assert document(*asked, "--neighbours", "add-remove")["guarantee"]["kind"] == "approximate-dp"
+
+
 def test_the_shortest_plan_works_as_it_is() -> None:
     """The approximate guarantee is the default: it asks for no number of users, and tells none."""
     made = document("plan", "zealous", "--epsilon", "1", "--delta", "1e-6")

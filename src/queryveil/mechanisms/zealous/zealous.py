@@ -111,6 +111,13 @@ class Zealous:
         "privacy loss of click counts, epsilon if left out", gt=0, default=None, group=PROMISES
     )
 
+    @staticmethod
+    def with_users(given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A public number of users asks for the guarantee that depends on it, unless another was asked for."""
+        if "guarantee" in given or given.get("neighbours") == "add-remove":
+            return given
+        return {**given, "guarantee": "probabilistic"}
+
     def __post_init__(self) -> None:
         kinds: object = self.items
         if isinstance(kinds, str):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+import queryveil as qv
 from queryveil.errors import UsageError, shown_address
 from queryveil.files import output
 from queryveil.parameters import OUTPUT, READING, Parameter, parameters
@@ -256,6 +257,13 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
             output.new_file(Path(str(value)), one.flag)  # before a long log is read
         chosen[one.name] = value
     return chosen
+
+
+def method(cls: type[qv.Mechanism], options: dict[str, Any], users: int | None) -> qv.Mechanism:
+    """A mechanism with the options that were given; a public number of users may stand for some that were not."""
+    chosen: Mapping[str, Any] = given(cls, options)
+    with_users = getattr(cls, "with_users", None)
+    return cls(**(with_users(chosen) if with_users is not None and users is not None else chosen))
 
 
 def with_signature(function: Callable[..., None], made: list[inspect.Parameter]) -> Callable[..., None]:

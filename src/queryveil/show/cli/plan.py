@@ -52,7 +52,7 @@ def add_to(app: typer.Typer) -> None:
 def _planner(cls: type[qv.Mechanism]) -> Any:
     def plan(**given: Any) -> None:
         users, as_json = given.pop("users"), given.pop("as_json")
-        made = cls(**options.given(cls, given)).plan(users=users)
+        made = options.method(cls, given, users).plan(users=users)
         if as_json:
             console.as_json(made.as_dict())
         else:

@@ -151,7 +151,7 @@ def _publisher(cls: type[qv.Mechanism]) -> Any:
 def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
     own = {name: given.pop(name) for name in ("out", *(name for name, _, _ in _OWN))}
-    method = cls(**options.given(cls, given))
+    method = options.method(cls, given, own["users"])
     how = options.reading(given)
     _refuse_early(own, method)
     with console.progress("reading") as progress:
