@@ -20,6 +20,9 @@ from queryveil.release import planned
 
 _ANSWER = re.compile(rf"({'|'.join(VERDICTS.values())})(?:[.] |, )(.*)", re.DOTALL)
 
+_ADDED = ("whole_queries",)
+"""Parameters that some releases of format 1 do not state: they have the value from before there was a choice."""
+
 
 def upgraded(content: Mapping[str, Any], taxonomy: Path | None = None) -> dict[str, Any]:
     """A manifest of format 1 as one of format 2; its numbers and its sentences stay."""
@@ -32,8 +35,11 @@ def upgraded(content: Mapping[str, Any], taxonomy: Path | None = None) -> dict[s
     in_order = (one for one in plans if [name for name in one.parameters if name in given] == list(given))
     plan = next(in_order, plans[0])
     made = dict(content) | {"format_version": folder.FORMAT_VERSION}
-    # A parameter that was added since has the value that releases had before there was a choice.
-    made["parameters"] = {**plan.parameters, **given}
+    made["parameters"] = {
+        name: given.get(name, value)
+        for name, value in plan.parameters.items()
+        if name in given or name in _ADDED
+    } | given
     made["guarantee"] = _guarantee(content["guarantee"], plan)
     made["draws"] = [one.as_dict() for one in plan.draws]
     declared = {one.name: one.as_dict() for one in plan.tables}
