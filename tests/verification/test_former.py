@@ -119,6 +119,6 @@ def test_what_is_malformed_is_a_failed_check(name: str, tmp_path: Path) -> None:
         for junk in others:
             mutations.write_again(release, content | {section: junk}, with_documents=False)
             assert not qv.verify(release).passed, (section, junk)
-            if (section, junk) != ("tables", {}):
+            if junk != {}:  # load reads what can be read; parameters may all have defaults
                 with pytest.raises(qv.InputError):
                     qv.load(release)
