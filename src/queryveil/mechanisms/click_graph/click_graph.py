@@ -54,7 +54,7 @@ class ClickGraph:
         "queries that one user may add, the first ones by time (d)", default=20, **_BOUND
     )
     count_by: str = param(
-        "count every time a query is posed, or every user once",
+        "count every time a query is made, or every user once",
         choices=("occurrences", "users"),
         default="occurrences",
         was="count",
@@ -115,8 +115,8 @@ class ClickGraph:
     def __post_init__(self) -> None:
         if self.delta == 0:
             raise UsageError(
-                "delta 0 asks for pure differential privacy, under which no query of a log can be published: that a "
-                "query nobody else posed appears must have a probability above 0",
+                "delta 0 asks for pure differential privacy, which lets no query of a log be published: a query that "
+                "only one user made always has some chance to appear",
                 "use a delta above 0, well below one over the number of users",
             )
         validate(self)
@@ -137,14 +137,14 @@ class ClickGraph:
         fresh = self.epsilon_counts is not None or self.counts_noise_scale is not None
         if (self.counts == "fresh") != fresh:
             raise UsageError(
-                "fresh counts have a privacy loss of their own, reused ones have none",
+                "fresh counts have their own privacy loss, and reused ones have none",
                 "pass --counts fresh together with --epsilon-counts, or neither",
             )
         self._refuse_half_bought_clicks()
         if self.epsilon_reformulations is None:
             if self.suggestions is not None or self.delta_reformulations is not None:
                 raise UsageError(
-                    "reformulations have a privacy loss of their own", "pass --epsilon-reformulations too"
+                    "reformulations have their own privacy loss", "pass --epsilon-reformulations too"
                 )
         elif (self.suggestions is None) == (self.delta_reformulations is None):
             raise UsageError(
@@ -155,7 +155,7 @@ class ClickGraph:
     def _refuse_half_bought_clicks(self) -> None:
         if not self.clicks_bought:
             if self.results is not None or self.delta_clicks is not None or self.urls != "public":
-                raise UsageError("click counts have a privacy loss of their own", "pass --epsilon-clicks too")
+                raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")
             return
         if (self.urls == "private") != (self.delta_clicks is not None):
             raise UsageError(

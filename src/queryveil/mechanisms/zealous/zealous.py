@@ -60,7 +60,7 @@ class Zealous:
         group=COUNTED,
     )
     epsilon_split: tuple[float, ...] | None = param(
-        "shares of epsilon and delta per item kind, evenly if left out",
+        "shares of epsilon and delta per item kind; equal if left out",
         gt=0,
         many=True,
         default=None,
@@ -86,7 +86,7 @@ class Zealous:
         group=PROMISES,
     )
     tau: int | None = param(
-        "first threshold: users an item needs before noise; chosen to publish most if left out",
+        "first threshold: users that an item needs before noise; if left out, the one that publishes most",
         ge=1,
         le=MOST_USERS,
         default=None,
@@ -105,10 +105,10 @@ class Zealous:
         "file of public result lists (query, url) for --then-clicks", path=True, default=None, group=COUNTED
     )
     max_clicks: int | None = param(
-        "clicks that one user may add, max-items if left out", ge=1, le=10**9, default=None, group=COUNTED
+        "clicks that one user may add; max-items if left out", ge=1, le=10**9, default=None, group=COUNTED
     )
     epsilon_clicks: float | None = param(
-        "privacy loss of click counts, epsilon if left out", gt=0, default=None, group=PROMISES
+        "privacy loss of click counts; epsilon if left out", gt=0, default=None, group=PROMISES
     )
 
     @staticmethod
