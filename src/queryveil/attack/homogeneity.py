@@ -158,6 +158,11 @@ def least_users(release: Release) -> Least:
         reader = _reader(plan.table(name)) if release.guarantee.kind == K_ANONYMITY else None
         if reader is not None and k is not None:
             return reader(table, k)
+    if release.guarantee.kind == K_ANONYMITY:
+        raise InputError(
+            f"this release of {plan.method} lacks a table of queries, words or groups",
+            "see what is wrong with queryveil release verify",
+        )
     raise InputError(
         f"the homogeneity attack needs crowds of k users, and this release of {plan.method} promises none",
         "name a release of k-query, k-session, k-keyword, clump or partition",
