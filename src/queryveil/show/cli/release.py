@@ -58,7 +58,7 @@ def _show(found: qv.Verification) -> None:
     console.line()
     many = len(found.checks)
     if found.passes:
-        console.labelled("ok", f"Verdict: all {many} checks passed. The release is what it says it is.")
+        console.labelled("ok", f"Verdict: all {many} checks passed. Everything that a release shows is right.")
     else:
         console.labelled(
             "FAILED",
