@@ -286,7 +286,7 @@ def test_too_few_to_be_of_use_are_not_recommended(tmp_path: Path) -> None:
         said = advice.as_dict()
         assert said["useful"] is False and said["recommended"] is None
         assert "about 4 queries" in said["verdict"] and "fewer than 5" in said["verdict"]
-        for way in ("more users", "larger epsilon", "keywords"):
+        for way in ("More users", "larger epsilon", "keywords"):
             assert way in said["verdict"]
     import pyarrow.parquet as pq
 

@@ -280,7 +280,7 @@ def test_the_most_exposed_release_is_the_one_that_names_most() -> None:
     assert document["of"] == document["subjects"][1]["name"] and document["success"] == 0.1
     assert document["not_told_apart"] == []
     assert (
-        "ad-hoc names persons in the most different queries of 2 releases: 100; k-query in 1."
+        "Of 2 releases, ad-hoc names persons in the most different queries: 100; k-query in 1."
         in document["words"]["Most"]
     )
 

@@ -46,8 +46,15 @@ def log(events: Sequence[tuple[str, str | None, int]]) -> qv.SearchLog:
 
 def release(**tables: pa.Table) -> qv.Release:
     """A click-graph release with these tables, as if its noise had made them so."""
-    plan = qv.ClickGraph(epsilon=1, delta=1e-6, max_queries=5).plan()
-    return qv.Release(plan=plan, tables=tables)
+    return qv.Release(plan=plan_of(*tables), tables=tables)
+
+
+def plan_of(*tables: str) -> qv.Plan:
+    """The plan of a click graph with these tables."""
+    edges = {"clicks": {"epsilon_clicks": 1, "urls": "private", "delta_clicks": 1e-6}}
+    edges["reformulations"] = {"epsilon_reformulations": 1, "delta_reformulations": 1e-6}
+    bought = {name: value for one in tables if one in edges for name, value in edges[one].items()}
+    return qv.ClickGraph(epsilon=1, delta=1e-6, max_queries=5, **bought).plan()  # type: ignore[arg-type]
 
 
 def identity(original: qv.SearchLog) -> qv.Release:

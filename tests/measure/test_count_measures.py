@@ -182,7 +182,7 @@ def test_inaccuracy_counts_users_and_takes_the_releases_own_threshold() -> None:
         "inaccuracy@0/threshold": 2,
     }
     assert asked.figures["inaccuracy@0/threshold"].unit == "users"
-    with pytest.raises(qv.InputError, match="states no threshold in users; say from how many users on"):
+    with pytest.raises(qv.InputError, match="states no threshold in users; name a number of users"):
         qv.evaluate(original, of_occurrences, "inaccuracy")
     assert "--frequent" in qv.evaluate(original, of_occurrences).left_out["inaccuracy"]
     plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()

@@ -222,7 +222,7 @@ def test_whole_queries_come_first_then_one_phrase_then_two() -> None:
     assert qv.query_substitutions(graph, "unknown").num_rows == 0
     strict = Thresholds(ratio=10_000.0)
     assert qv.query_substitutions(graph, "cheap shoes", thresholds=strict).num_rows == 0
-    with pytest.raises(qv.UsageError, match="whole number from 1"):
+    with pytest.raises(qv.UsageError, match="whole number of at least 1"):
         qv.query_substitutions(graph, "x", 0)
 
 

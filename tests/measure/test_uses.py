@@ -126,7 +126,7 @@ def test_numbers_start_at_one() -> None:
         lambda: qv.similar_queries(graph, "a", min_clicks=0),
         lambda: qv.suggestions(graph, "a", 0),
     ):
-        with pytest.raises(qv.UsageError, match="from 1"):
+        with pytest.raises(qv.UsageError, match="whole number"):
             call()
 
 

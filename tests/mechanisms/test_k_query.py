@@ -205,8 +205,8 @@ def test_the_report_shows_the_log(tmp_path: Path) -> None:
     assert "noise" not in page
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
     for word in (
-        "Singling out: Yes. The rows of one session number are one person's.",
-        "Linkability: Yes. The queries of a session",
+        "Singling out: Yes. The rows with one session number are one person's.",
+        "Linkability: Yes. A number links the queries of a session.",
         "Inference: Not excluded.",
     ):
         assert word in sheet

@@ -626,7 +626,7 @@ def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
 def test_opening_that_is_killed_leaves_no_ledger_behind(file: Path) -> None:
     script = f"""
 from queryveil.release.ledger import store
-ledger_store._appear = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
+store._appear = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
 ledger.open('{SOURCE}', epsilon=1, delta=0)
 """
     process = start(script, file)

@@ -120,9 +120,11 @@ def test_what_is_not_checked_is_printed(method: str, releases: dict[str, Path]) 
 
 
 def test_a_leaf_changed_alone_fails_too(releases: dict[str, Path], tmp_path: Path) -> None:
-    """Without documents that fit: also the day."""
+    """Without documents that fit: also the day. Of other words, verify says that sentences were not checked."""
     content = manifest_of(releases["zealous"])
     for at in leaves(content):
+        if at == ("software", "words"):
+            continue
         release = copied(releases["zealous"], tmp_path / "changed")
         write_again(release, changed(content, at), with_documents=False)
         assert not qv.verify(release).passed, at

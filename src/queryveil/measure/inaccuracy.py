@@ -82,7 +82,7 @@ class Inaccuracy(OfItems):
             return self.frequent
         plan = release.release.plan
         stated: Any = plan.calibration.get(kind, plan.calibration)
-        counts_users = plan.parameters.get("count", USERS) == USERS
+        counts_users = all(one.counts == USERS for one in plan.tables if one.noisy)
         found = stated.get("second_threshold", stated.get("threshold")) if counts_users else None
         if found is None and release.unit != SESSIONS:  # there k is of whole sets
             found = plan.parameters.get("k")

@@ -32,7 +32,7 @@ _COMPARED = 5_000
 def similar_queries(graph: Graph, query: str, n: int = 10, *, min_clicks: int = 1) -> pa.Table:
     """The n queries most similar to `query` by shared urls: query, similarity; ties by query."""
     if n < 1 or min_clicks < 1:
-        raise UsageError("'n' and 'min_clicks' must be whole numbers from 1", "choose other ones")
+        raise UsageError("'n' and 'min_clicks' must be whole numbers of at least 1", "choose other ones")
     space = Clicks.of(graph.positive("clicks", min_clicks))
     place = pc.index(space.queries, normalise(query)).as_py()
     found = next(space.similar(np.array([place]), n)) if place >= 0 else []

@@ -215,7 +215,7 @@ def _distributions(kind: Kind, name: str) -> str:
         title,
         series,
         svg.Axis(kind.unit, log=True),
-        svg.Axis(f"{kind.name} with at least this many {kind.unit}", log=True),
+        svg.Axis(f"{kind.name} with as many {kind.unit} or more", log=True),
         note=f"Both axes are logarithmic. Released counts cover only what the method keeps of each user, with noise if "
         f"it adds any. {_moved(kind)}",
     )

@@ -224,7 +224,7 @@ LEDGERS = [
     ("ledger open ledger.db --source '' --epsilon 1 --delta 0", 2, "1 to 200 printable characters"),
     (f"{OPEN} --epsilon 1 --delta 0 --neighbours x", 2, "no neighbour relation 'x'"),
     ("ledger open text.db --source web --epsilon 1 --delta 0", 3, "not a ledger, or is damaged"),
-    ("ledger open new.db --source web", 2, "Missing option '--epsilon'"),
+    ("ledger open new.db --source web", 2, "--epsilon is missing; pass --epsilon"),
     ("ledger show missing.db", 3, "does not exist"),
     ("ledger show text.db", 3, "not a ledger, or is damaged"),
     ("ledger show ledger.db --source other", 2, "has no source 'other'"),

@@ -49,7 +49,7 @@ def test_one_release_as_json(folder: Path) -> None:
     assert done.code == 0
     # It was made by hand, and is told to be no release of its method.
     assert json.loads(done.err)["warning"]["message"].startswith(
-        f"the release '{folder / 'full'}' fails the check"
+        f"the release '{folder / 'full'}' fails 2 checks: thresholds, order"
     )
     found = done.document["measures"]
     assert found["coverage@100"] == pytest.approx(2 / 3)

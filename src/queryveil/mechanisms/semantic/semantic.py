@@ -196,7 +196,7 @@ class Semantic:
         return Draw(
             of="phrases",
             table="log",
-            bounded="phrases",
+            bounded="queries" if self.whole_queries else "phrases",
             rule=ALL if self.max_phrases is None else "first",
             most=self.max_phrases,
             sensitivity=sensitivity,

@@ -177,7 +177,7 @@ def _distribution(place: str, of: str, counts: npt.NDArray[np.int64], unit: str,
         title,
         [svg.Series(of, points)],
         svg.Axis(f"{unit}{noisy}", log=True),
-        svg.Axis(f"{of} with at least this many {unit}", log=True),
+        svg.Axis(f"{of} with as many {unit} or more", log=True),
         note=f"Both axes are logarithmic. {left:,} rows with a count of 0 or less are not drawn."
         if left
         else "Both axes are logarithmic.",

@@ -58,7 +58,9 @@ def _show(found: qv.Verification) -> None:
     console.line()
     many = len(found.checks)
     if found.passes:
-        console.labelled("ok", f"Verdict: all {many} checks passed. Everything that a release shows is right.")
+        console.labelled(
+            "ok", f"Verdict: all {many} checks passed. Everything that a release shows is right."
+        )
     else:
         console.labelled(
             "FAILED",

@@ -40,6 +40,9 @@ def told(error: Any) -> tuple[str, str]:
         return f"there is no {_noun(context)} {shortened(unknown[1])}", nearest(
             unknown[1], _names(context)
         ) or _HELP
+    missing = re.match(r"Missing option '(--[\w-]+)", message)
+    if missing:
+        return f"{missing[1]} is missing", f"pass {missing[1]}, or {_HELP}"
     cause, _, more = message.rstrip(".?").partition(". ")
     hint = f"{more[0].lower()}{more[1:]}, or {_HELP}" if more else _HELP
     return without_secrets(cause), without_secrets(hint)
