@@ -81,12 +81,9 @@ class HistogramPurpose:
                 max_items=most,
                 items=(self.kind,),
             )
-            plan = method.plan(users=pilot.all_users).calibration
+            thresholds = method.plan(users=pilot.all_users).draws[0].thresholds
             counted = pilot.kept(self.kind, most)
-            made = [
-                pilot.released(counted, plan["noise_scale"], plan["threshold"], plan["second_threshold"])
-                for _ in range(_DRAWS)
-            ]
+            made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
             found = {name: mean([judge(one) for one in made]) for name, judge in judges.items()}
             tried.append(Option(method, "max_items", found))
             if progress:

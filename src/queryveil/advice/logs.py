@@ -70,9 +70,9 @@ class GraphPurpose:
         tried = []
         for number, most in enumerate(BOUNDS, 1):
             method = self.method(wanted, most, clicks="url" in pilot.log.columns)
-            setting = method.selection()
+            thresholds = method.plan(users=pilot.all_users).draws[0].thresholds
             counted = pilot.first_events(most)
-            made = [pilot.released(counted, setting.scale, 1, setting.top) for _ in range(_DRAWS)]
+            made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
             found = {
                 "published": mean([len(one) for one in made]),
                 "searches": mean([one.total / max(1, original.total) for one in made]),

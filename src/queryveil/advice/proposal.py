@@ -90,8 +90,8 @@ def _tried(pilot: Pilot, delta: float) -> Iterator[Option]:
                 max_items=1,
                 items=(kind,),
             )
-            plan = method.plan(users=pilot.all_users).calibration
-            published = expected(kept[kind], plan["noise_scale"], plan["threshold"], plan["second_threshold"])
+            draw = method.plan(users=pilot.all_users).draws[0]
+            published = expected(kept[kind], *draw.thresholds)
             yield Option(method, "epsilon", {"published": published}, label=kind)
             if published >= LEAST_PUBLISHED:
                 return

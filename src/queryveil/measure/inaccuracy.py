@@ -7,7 +7,7 @@ not counted either way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import LOWER, NEITHER, OfItems, Original, Released, Stated
@@ -81,10 +81,9 @@ class Inaccuracy(OfItems):
         if self.frequent is not None:
             return self.frequent
         plan = release.release.plan
-        stated: Any = plan.calibration.get(kind, plan.calibration)
         counts_users = all(one.counts == USERS for one in plan.tables if one.noisy)
-        found = stated.get("second_threshold", stated.get("threshold")) if counts_users else None
+        above = (one.above for one in plan.draws if one.bounded == kind and one.above is not None)
+        found = next(above, None) if counts_users else None
         if found is None and release.unit != SESSIONS:  # there k is of whole sets
-            found = plan.parameters.get("k")
-        # A release that somebody changed may say anything.
-        return found if isinstance(found, int | float) else None
+            found = release.release.guarantee.k
+        return found

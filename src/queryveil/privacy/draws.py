@@ -68,6 +68,13 @@ class Draw:
     users: int | None = None
     """The public number of users that delta depends on, if it does."""
 
+    @property
+    def thresholds(self) -> tuple[float, int, int]:
+        """Noise scale, users that a row needs before noise, and the noisy count that it must exceed."""
+        if self.scale is None or self.at_least is None or self.above is None:
+            raise TypeError(f"the draw for {self.of} has no thresholds for rows of a log")
+        return self.scale, self.at_least, self.above
+
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 

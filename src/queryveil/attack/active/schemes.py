@@ -202,8 +202,7 @@ def zealous(at: Setting) -> Scheme:
     method = Zealous(epsilon=at.epsilon, delta=at.delta, max_items=at.max_items, guarantee="probabilistic")
     users = at.users
     while True:
-        shown = method.plan(users=users).calibration
-        variant = _most_telling(shown["noise_scale"], shown["threshold"], shown["second_threshold"])
+        variant = _most_telling(*method.plan(users=users).draws[0].thresholds)
         needed = at.users + 2 * at.trials * (variant.accounts + 1)
         if needed <= users:
             break
@@ -248,14 +247,14 @@ def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
     method = cls(**{**cls.example, **{name: value for name, value in chosen.items() if name in taken}})
     plan = method.plan(users=at.users)
     draw = _open_to_accounts(plan)
-    if draw is None or draw.scale is None or draw.at_least is None or draw.above is None:
+    if draw is None:
         raise UsageError(
             f"method {method.name} declares no threshold that accounts could reach", "attack another one"
         )
     table, column = draw.table, plan.table(draw.table).unique[0]
     return Scheme(
         method=method,
-        variants=(_most_telling(draw.scale, draw.at_least, draw.above),),
+        variants=(_most_telling(*draw.thresholds),),
         read=lambda release: _counted(release.tables[table], column),
         queries=words,
     )
