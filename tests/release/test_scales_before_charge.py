@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,16 @@ def test_a_scale_that_can_be_drawn_is_charged(tmp_path: Path) -> None:
     method = mutations.METHODS["zealous-approximate"]
     qv.publish(mutations.log(), method, ledger=ledger, source="log", out=tmp_path / "out")
     assert ledger.budget("log").spent.epsilon == 3
+
+
+class Loud(qv.Zealous):
+    """A mechanism that forgot to look whether its noise can be drawn."""
+
+    def plan(self, *, users: int | None = None) -> qv.Plan:
+        plan = super().plan(users=users)
+        return dataclasses.replace(plan, draws=(dataclasses.replace(plan.draws[0], scale=2.0**41),))
+
+
+def test_a_mechanism_that_does_not_look_is_refused_all_the_same(tmp_path: Path) -> None:
+    """By `publish` itself, from the declared draw: without it this would be charged, and refused its noise."""
+    refused(tmp_path, lambda: Loud(epsilon=1, delta=1e-6))
