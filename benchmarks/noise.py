@@ -1,11 +1,13 @@
-"""Discrete Laplace draws per second on one core: queryveil against OpenDP's sampler, in one run.
+"""Noise draws per second on one core: queryveil against OpenDP's and numpy's samplers, in one run.
 
     python benchmarks/noise.py [--draws N] [--opendp-draws N] [--json]
 
 Both make exact draws from cryptographic bits. A rate is the best of three
 rounds, after one draw that builds what is cached. Also users per second whose
 queries are drawn from noisy histograms of 40,000 counts: with noise drawn where
-it decides, against noise on every count.
+it decides, against noise on every count. Rounded normals are compared with
+numpy's, which are floating-point numbers of a seeded generator (fast and not
+private), and with discrete Laplace draws of the same scale.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from queryveil.privacy.noise import LaplaceSampler, Noise, SystemBits
 
 PLACES = 40_000
 PICKS = [1, 5, 20, 100]
+NORMAL_SCALES = [1, 1000, 12_822_587, 2**40]
 SCALES = [0.5, 10.0, 64.0, 1000.0, 10_000.0, 1e9]
 
 
@@ -47,6 +50,23 @@ def queryveil_rate(scale: float, draws: int) -> float:
     noise = Noise()
     noise.discrete_laplace(scale, 1)
     return draws / best_seconds(lambda: noise.discrete_laplace(scale, draws))
+
+
+def normal_rates(scale: int, draws: int) -> dict[str, float]:
+    """Rounded normals a second, exact and as numpy would, and discrete Laplace draws of that scale."""
+    noise, floats = Noise(), np.random.default_rng()
+    noise.rounded_normal(scale, 1)
+    ours = draws / best_seconds(lambda: noise.rounded_normal(scale, draws), 5)
+    numpy = draws / best_seconds(lambda: np.rint(scale * floats.standard_normal(draws)).astype(np.int64), 5)
+    laplace = queryveil_rate(scale, draws)
+    return {
+        "scale": scale,
+        "rounded_normal": ours,
+        "numpy": numpy,
+        "of_numpy": ours / numpy,
+        "laplace": laplace,
+        "of_laplace": ours / laplace,
+    }
 
 
 def histogram_rates(picks: int) -> dict[str, float]:
@@ -84,8 +104,14 @@ def main() -> None:
     words = 1 << 17
     source = words / best_seconds(lambda: SystemBits().words(words), rounds=20)
     histograms = [histogram_rates(picks) for picks in PICKS]
+    normals = [normal_rates(scale, options.draws) for scale in NORMAL_SCALES]
     if options.json:
-        figures = {"draws_per_second": rows, "words_per_second": source, "histograms_per_second": histograms}
+        figures = {
+            "draws_per_second": rows,
+            "words_per_second": source,
+            "histograms_per_second": histograms,
+            "rounded_normals_per_second": normals,
+        }
         print(json.dumps(figures, indent=2))
         return
     print(f"{'scale':>14} {'queryveil, M/s':>15} {'OpenDP, M/s':>12} {'ratio':>7} {'tables, ms':>11}")
@@ -93,6 +119,14 @@ def main() -> None:
         print(
             f"{row['scale']:>14,.1f} {row['queryveil'] / 1e6:>15.1f} {row['opendp'] / 1e6:>12.3f}"
             f" {row['ratio']:>7.0f} {row['build_seconds'] * 1e3:>11.1f}"
+        )
+    print(
+        f"{'scale':>20} {'rounded normal, M/s':>20} {'numpy, M/s':>11} {'ratio':>6} {'Laplace, M/s':>13} {'ratio':>6}"
+    )
+    for one in normals:
+        print(
+            f"{one['scale']:>20,} {one['rounded_normal'] / 1e6:>20.1f} {one['numpy'] / 1e6:>11.1f}"
+            f" {one['of_numpy']:>6.2f} {one['laplace'] / 1e6:>13.1f} {one['of_laplace']:>6.2f}"
         )
     for one in histograms:
         print(

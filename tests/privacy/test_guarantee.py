@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, before_to_after, exact_sum
+from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, before_to_after, exact_sum, replace_if_equal
 
 
 def made(
@@ -79,6 +79,13 @@ def test_words_say_the_numbers() -> None:
     assert (
         made(neighbours=REPLACE).plain_words() != made("approximate-dp", neighbours=ADD_REMOVE).plain_words()
     )
+
+
+def test_the_example_is_for_someone_who_knows_what_is_published_as_it_is() -> None:
+    """How many phrases a user has may by itself say what that user searched for; the bound does not cover it."""
+    said = made("pure-dp", delta=0, neighbours=replace_if_equal("shape", "topics")).plain_words()
+    assert "knows everyone else's searches and, for each user, how many queries have a phrase" in said
+    assert "the topic of every phrase, and thinks there is a 1 % chance" in said
 
 
 def test_it_survives_json() -> None:

@@ -146,7 +146,7 @@ def test_a_reformulation_of_one_user(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_queries_are_published_as_often_as_the_curve_says(d: int) -> None:
     """Counts on both sides of the threshold; every frequency is tested, together at 1e-6."""
     method = qv.ClickGraph(epsilon=np.log(10), delta=1e-5, max_queries=d)
-    setting = method.selection()
+    setting = method.setting()
     noise = qv.Noise(SeededBits(11))
     counts = range(setting.top - int(3 * setting.scale), setting.top + int(3 * setting.scale), max(1, d // 4))
 

@@ -11,13 +11,15 @@ from typing import Any, Final
 
 TYPED: Final = "typed"
 """Everything published stands so in the log."""
+LISTED: Final = "listed"
+"""Typed, or on a public list, and then perhaps nobody typed it."""
 EDITED: Final = "edited"
 """Typed, but for what was cut out of it."""
 LABELS: Final = "labels"
 """Labels of concepts, with typed words between them if these were kept."""
 HASHES: Final = "hashes"
 """Hashes, which stand for nothing that a log has."""
-TEXTS: Final = (TYPED, EDITED, LABELS, HASHES)
+TEXTS: Final = (TYPED, LISTED, EDITED, LABELS, HASHES)
 
 NOTHING: Final = "nothing"
 USER: Final = "user"
@@ -32,6 +34,13 @@ SESSIONS: Final = "sessions"
 COUNTS: Final = ("", USERS, OCCURRENCES, SESSIONS)
 """What is counted: different users, times, or sessions; nothing in tables of rows."""
 
+QUERIES: Final = "queries"
+WORDS: Final = "words"
+ROWS_OF: Final = ("", USERS, QUERIES)
+"""What a row of concepts is made from: all that one user searched for, or one query; nothing in other tables."""
+ITEMS_OF: Final = ("", WORDS, QUERIES)
+"""What one of its concepts stands for: a word or a name, or a whole query."""
+
 TEXT: Final = "string"
 WHOLE: Final = "int64"
 LIST: Final = "list<element: string>"
@@ -41,6 +50,10 @@ _HELP: Final = {
     "query": "a query, in normal form",
     "next_query": "the query that followed it in the same session, or a public suggestion for it",
     "url": "a url for the query: clicked by someone, or on its public result list",
+    **{
+        f"item_{number}": f"the {place} query of the set, in normal form; a set is in the order of its bytes"
+        for number, place in enumerate(("first", "second", "third"), 1)
+    },
     "prefix": "a word of queries, or the beginning of words and a star",
     "user": "a random number that stands for one user",
     "number": "which of the user's queries it is, from 0",
@@ -96,6 +109,10 @@ class PublishedTable:
     """Columns whose texts all stand in a column of another table too, and which: ('query', 'queries.query')."""
     least: int | None = None
     """No count is below this."""
+    rows_of: str = ""
+    """One of ROWS_OF."""
+    items_of: str = ""
+    """One of ITEMS_OF."""
 
     def column(self, name: str) -> Column | None:
         return next((one for one in self.columns if one.name == name), None)
@@ -111,6 +128,7 @@ class PublishedTable:
         shown |= {"unique": list(self.unique), "order": list(self.order)}
         shown |= {"inside": dict(self.inside)} if self.inside else {}
         shown |= {"least": self.least} if self.least is not None else {}
+        shown |= {name: value for name in ("rows_of", "items_of") if (value := getattr(self, name))}
         return shown | {"columns": [one.as_dict() for one in self.columns]}
 
     @classmethod
@@ -122,6 +140,8 @@ class PublishedTable:
             order=tuple(given["order"]),
             inside=tuple(given.get("inside", {}).items()),
             least=given.get("least"),
+            rows_of=given.get("rows_of", ""),
+            items_of=given.get("items_of", ""),
             **{one: given[one] for one in ("noun", "row", "counts", "noisy", "texts", "links")},
         )
 
@@ -145,6 +165,7 @@ def noisy_counts(
     order: Sequence[str] = (),
     inside: Mapping[str, str] | None = None,
     least: int | None = None,
+    texts: str = TYPED,
     helps: Mapping[str, str] | None = None,
 ) -> PublishedTable:
     """A table of items, each once, with a noisy count: the largest first unless `order` says otherwise."""
@@ -159,4 +180,5 @@ def noisy_counts(
         order=tuple(order) or ("count", *key),
         inside=tuple((inside or {}).items()),
         least=least,
+        texts=texts,
     )

@@ -13,8 +13,13 @@ from typing import Any, Final
 
 DISCRETE_LAPLACE: Final = "discrete-laplace"
 """An integer x is added with probability proportional to exp(-|x| / scale)."""
+TRUNCATED_LAPLACE: Final = "truncated-discrete-laplace"
+"""The same among the integers from -limit to limit: none further out is ever added."""
 EXPONENTIAL: Final = "exponential"
 """One of several public candidates is drawn, with probability proportional to exp(score / scale)."""
+
+ROUNDED_NORMAL: Final = "rounded-normal"
+"""A normal variable of mean 0 and that standard deviation is added, rounded to a whole number."""
 
 PUBLIC: Final = "public"
 """Which rows get noise is known without the log, zeros included."""
@@ -27,11 +32,36 @@ UNCOVERED: Final = "uncovered"
 
 L1: Final = "l1"
 """Sensitivity: by how much one user moves all counts together, up and down."""
+L2: Final = "l2"
+"""Sensitivity: the root of the sum of squares of what one user adds to all sums of one round."""
 SCORE: Final = "score"
 """Sensitivity: by how much one user moves the score of a candidate."""
 
+EQUAL: Final = "equal"
+"""Weights: a user divides her weight equally among her items."""
+ANY: Final = "any"
+"""Weights: a user's weight may be divided in any way, within its norm."""
+
 ALL: Final = "all"
 """The rule of a draw that leaves out nothing of a user."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicList:
+    """Rows that are known without the log: each gets noise, also if no user has it, and has a threshold of its own.
+
+    It belongs to a draw for rows of the log. Both have the same noise, and one user is bounded over both together: so
+    the sensitivity of the draw is that of all its counts, and epsilon is paid once.
+    """
+
+    items: int
+    """Different ones; so many draws of noise are made, whatever the log holds."""
+    lines: int
+    """Of the file that they come from."""
+    sha256: str
+    """Of that file's bytes."""
+    above: int
+    """One of them is published if its noisy count is above this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +85,28 @@ class Draw:
     distribution: str = DISCRETE_LAPLACE
     scale: float | None
     """None where it depends on the user."""
+    limit: int | None = None
+    """No noise is further from 0 than this; None if any may be."""
     rows: str
     at_least: int | None = None
     """Users that a row needs before noise."""
     above: int | None = None
     """A row is published if its noisy count is above this."""
+    public: PublicList | None = None
+    """Rows that are published by a threshold of their own, which needs no delta."""
     neighbours: str | None
     kind: str
     """Of the guarantee that this draw alone has."""
     epsilon: float | None
     delta: float | None
+    mu: float | None = None
+    """Of Gaussian noise: how many standard deviations one user moves all rounds together."""
+    p: float | None = None
+    """Of Gaussian noise: the probability that a row is published that one user alone has."""
+    weights: str | None = None
+    """How a user's weight is divided among items, where it is; EQUAL or ANY."""
+    rounds: int | None = None
+    """How often noise was added to every row that was left; sums of all rounds together decide."""
     users: int | None = None
     """The public number of users that delta depends on, if it does."""
 
@@ -81,4 +123,5 @@ class Draw:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Draw:
         empty = {"most": None, "scale": None, "neighbours": None, "epsilon": None, "delta": None}
-        return cls(**{**empty, **given})
+        public = {"public": PublicList(**given["public"])} if "public" in given else {}
+        return cls(**{**empty, **given, **public})

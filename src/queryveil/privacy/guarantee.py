@@ -8,23 +8,45 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 from queryveil.errors import CannotCompose
-from queryveil.privacy import strength
+from queryveil.privacy import calibration, gaussian, sentences, strength
+from queryveil.privacy.kinds import (
+    ADD_REMOVE,
+    APPROXIMATE,
+    BELIEF_FAILS,
+    DELTA_TOO_LARGE,
+    GAUSSIAN,
+    K_ANONYMITY,
+    KIND_IN_WORDS,
+    NONE,
+    PRACTICALLY_CERTAIN,
+    PRIVATE_KINDS,
+    PROBABILISTIC,
+    PURE,
+    REPLACE,
+    SO_WEAK,
+)
+from queryveil.privacy.sentences import listed, rounded_up
 from queryveil.privacy.statements import Statement, say
 
-PROBABILISTIC = "probabilistic-dp"
-APPROXIMATE = "approximate-dp"
-PURE = "pure-dp"
-K_ANONYMITY = "k-anonymity"
-NONE = "none"
-
-REPLACE = "replace-one-user"
-ADD_REMOVE = "add-remove-one-user"
+__all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KIND_IN_WORDS"]
+__all__ += ["K_ANONYMITY", "NONE", "PRACTICALLY_CERTAIN", "PRIVATE_KINDS", "PROBABILISTIC", "PURE", "REPLACE"]
+__all__ += [
+    "SO_WEAK",
+    "Guarantee",
+    "before_to_after",
+    "exact_sum",
+    "gaussian_sum",
+    "listed",
+    "replace_if_equal",
+]
+__all__ += ["rounded_up"]
 
 _EQUAL = f"{REPLACE}-equal-"
 _DISCLOSED = {
@@ -36,24 +58,6 @@ _DISCLOSED = {
 
 _BY_MAJORITY = frozenset({"set of keywords"})
 """What stands for k users though each part of it need only be that of more than half of them."""
-
-PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, PURE)
-
-KIND_IN_WORDS = {
-    PROBABILISTIC: "probabilistic differential privacy",
-    APPROXIMATE: "approximate differential privacy",
-    PURE: "differential privacy",
-    K_ANONYMITY: "k-anonymity",
-    NONE: "no guarantee",
-}
-
-
-DELTA_TOO_LARGE = "delta-too-large"
-"""The code of the caveat that says so."""
-
-PRACTICALLY_CERTAIN = 0.999
-"""A bound that allows so much limits nothing that a person would notice."""
-SO_WEAK = "The bound is so weak that a reader may be practically certain."
 
 
 def replace_if_equal(*what: str) -> str:
@@ -68,6 +72,10 @@ class Guarantee:
     kind: str
     epsilon: float | None = None
     delta: float | None = None
+    mu: float | None = None
+    """Of a Gaussian guarantee: how many standard deviations of the noise one user moves everything together."""
+    p: float | None = None
+    """Of a Gaussian guarantee: the probability that something is published that one user alone has."""
     k: int | None = None
     shared: str = "item"
     """What at least k users have in common under k-anonymity: 'query', 'set of keywords'."""
@@ -89,6 +97,8 @@ class Guarantee:
             raise ValueError(f"no such kind of guarantee: {self.kind}")
         if self.kind in PRIVATE_KINDS and (self.epsilon is None or self.delta is None):
             raise ValueError(f"{self.kind} needs epsilon and delta")
+        if (self.kind == GAUSSIAN) != (self.mu is not None and self.p is not None):
+            raise ValueError("a Gaussian guarantee has mu and p, and no other has")
         if self.kind == K_ANONYMITY and (self.k is None or self.k < 2):
             raise ValueError("k-anonymity needs a k of at least 2")
 
@@ -131,12 +141,9 @@ class Guarantee:
     @property
     def cost(self) -> dict[str, Any]:
         """What a draw that this guarantee pays for says of it."""
-        return {
-            "kind": self.kind,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-        }
+        said = {"kind": self.kind, "epsilon": self.epsilon, "delta": self.delta}
+        said |= {"mu": self.mu, "p": self.p} if self.kind == GAUSSIAN else {}
+        return said | {"neighbours": self.neighbours}
 
     @property
     def composable(self) -> bool:
@@ -144,7 +151,10 @@ class Guarantee:
         return self.private and not self.disclosed
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        """Both releases together, of one log: epsilons and deltas add, the weaker kind remains."""
+        """Both releases together, of one log: epsilons and deltas add, the weaker kind remains.
+
+        Two Gaussian guarantees add mu^2 and p; epsilon is then what their curve has at the sum of the deltas.
+        """
         if not (self.composable and other.composable):
             raise CannotCompose(
                 f"'{self.headline}' and '{other.headline}' cannot be added up",
@@ -157,11 +167,23 @@ class Guarantee:
                 "convert one first, with Guarantee.against()",
             )
         kinds = {self.kind, other.kind}
-        kind = APPROXIMATE if APPROXIMATE in kinds else PROBABILISTIC if PROBABILISTIC in kinds else PURE
+        # Beside another kind a Gaussian guarantee counts by its epsilon and delta.
+        kind = (
+            APPROXIMATE
+            if kinds & {APPROXIMATE, GAUSSIAN}
+            else PROBABILISTIC
+            if PROBABILISTIC in kinds
+            else PURE
+        )
+        numbers: dict[str, Any] = {
+            "epsilon": exact_sum(self.epsilon, other.epsilon),
+            "delta": min(1.0, exact_sum(self.delta, other.delta)),
+        }
+        if kinds == {GAUSSIAN}:
+            kind, numbers = GAUSSIAN, gaussian_sum(self, other)
         return Guarantee(
             kind=kind,
-            epsilon=exact_sum(self.epsilon, other.epsilon),
-            delta=min(1.0, exact_sum(self.delta, other.delta)),
+            **numbers,
             unit=self.unit,
             neighbours=self.neighbours,
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
@@ -209,6 +231,8 @@ class Guarantee:
             kind=self.kind,
             epsilon=self.epsilon,
             delta=self.delta,
+            mu=self.mu,
+            p=self.p,
             unit=self.unit,
             neighbours=self.neighbours,
         )
@@ -221,8 +245,8 @@ class Guarantee:
             raise CannotCompose(
                 f"'{self.headline}' implies no differential privacy", "account for it separately"
             )
-        if self.kind == PROBABILISTIC:
-            return dataclasses.replace(self, kind=APPROXIMATE, parts=())
+        if self.kind in (PROBABILISTIC, GAUSSIAN):
+            return dataclasses.replace(self, kind=APPROXIMATE, mu=None, p=None, parts=())
         return self
 
     def between_histories(self) -> tuple[float, float]:
@@ -232,12 +256,40 @@ class Guarantee:
             return epsilon, delta
         return 2 * epsilon, _doubled_delta(epsilon, delta)
 
+    def shift_between_histories(self) -> tuple[float, float]:
+        """Of a Gaussian guarantee, mu and p between two histories of one person, both in the log."""
+        mu, p = float(self.mu or 0), float(self.p or 0)
+        return (mu, p) if self.replaces or self.unit != "user" else _replaced(mu, p)
+
+    @property
+    def guessed_right(self) -> float:
+        """How often, at the most, a guess between two equally likely histories of one person is right."""
+        if self.kind == GAUSSIAN:
+            return gaussian.guessed_right(*self.shift_between_histories())
+        return strength.guessed_right(*self.between_histories())
+
+    def believed(self, prior: float) -> float:
+        """The most that a suspicion can become once the release is read.
+
+        That fails with a probability of delta at the most, and of one in a thousand if the guarantee is Gaussian.
+        """
+        if self.kind == GAUSSIAN:
+            return before_to_after(
+                prior, gaussian.largest_rise(*self.shift_between_histories(), BELIEF_FAILS)
+            )
+        return before_to_after(prior, self.between_histories()[0])
+
     def against(self, neighbours: str) -> Guarantee:
         """The same release under another neighbour relation, where a proof allows the conversion."""
         if neighbours == self.neighbours:
             return self
         if neighbours == REPLACE and self.neighbours == ADD_REMOVE and self.kind != PROBABILISTIC:
             epsilon, delta = float(self.epsilon or 0), float(self.delta or 0)
+            if self.kind == GAUSSIAN:
+                mu, p = _replaced(float(self.mu or 0), float(self.p or 0))
+                delta = min(1.0, 2 * delta)
+                numbers = {"mu": mu, "p": p, "delta": delta, "epsilon": gaussian.epsilon_of(mu, p, delta)}
+                return dataclasses.replace(self, **numbers, neighbours=REPLACE, parts=())  # type: ignore[arg-type]
             return dataclasses.replace(
                 self,
                 epsilon=2 * epsilon,
@@ -264,6 +316,13 @@ class Guarantee:
         return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, {self.compared} ({KIND_IN_WORDS[self.kind]}{among})"
 
     @property
+    def share(self) -> str:
+        """As a part: what it takes of the whole. Gaussian parts add up by mu^2 and p, others by epsilon and delta."""
+        if self.kind != GAUSSIAN:
+            return self.headline
+        return f"mu {rounded_up(self.mu)}, p {rounded_up(self.p)}"
+
+    @property
     def compared(self) -> str:
         """Which change of the log the numbers are about: 'if one user's history is replaced'."""
         if self.unit != "user":
@@ -274,40 +333,7 @@ class Guarantee:
 
     def plain_words(self) -> str:
         """What an attacker can and cannot learn, in words, with an example in odds."""
-        if self.kind == NONE:
-            return (
-                "This release promises nothing. Someone who knows a little about a person may recognise that person "
-                "in it, and learn everything else that it says about them."
-            )
-        if self.kind == K_ANONYMITY:
-            members = (
-                "What most of a group did, a reader may believe of each member"
-                if self.by_majority
-                else "What a whole group did, a reader learns about each member"
-            )
-            return (
-                f"{self.crowd}. On its own it does not say which of these users it came from. But this does not stop "
-                "an attacker who knows more. An attacker who knows what the other users did, or who poses as them, "
-                f"can learn what the last one did. {members}."
-            )
-        beyond = (
-            f", beyond what it publishes about every user unchanged ({listed(self.disclosed)})"
-            if self.disclosed
-            else ""
-        )
-        learns = strength.amount(*self.between_histories(), too_large=self.exposing)
-        besides = f" But {self.of_delta()}." if self.exposing else ""
-        if self.unit != "user":
-            return (
-                f"A reader of this release {learns} about any single {self.unit} of one person's searches{beyond}. "
-                f"{self._example()} Epsilon counts once for every {self.unit}. A person with a hundred {self.unit}s is "
-                f"protected only by epsilon {rounded_up(100 * float(self.epsilon or 0))}, which for most purposes is "
-                f"no protection.{besides}"
-            )
-        return (
-            f"A reader of this release {learns} about one person's searches{beyond}. {self._example()}{besides} This "
-            "release does not hide popular searches, or what they suggest about people in general."
-        )
+        return sentences.plain_words(self)
 
     def after_processing(self) -> str:
         """What remains however the release is processed further."""
@@ -317,36 +343,6 @@ class Guarantee:
             f"{rounded_up(kept.epsilon, 6)} and delta {rounded_up(kept.delta)}, {kept.compared}."
         )
 
-    def _example(self) -> str:
-        """The bound as an example, between two histories of one person."""
-        epsilon, delta = self.between_histories()
-        if self.kind == APPROXIMATE:
-            # Indistinguishability bounds tests, not what a single output can do to a suspicion.
-            right = strength.guessed_right(epsilon, delta)
-            if right >= PRACTICALLY_CERTAIN:
-                return SO_WEAK.replace("a reader", "a reader who knows everyone else's searches")
-            return (
-                "Suppose an attacker knows everyone else's searches, and knows that Anna's searches are one of two "
-                "equally likely histories. After reading this release the attacker guesses the right one at most "
-                f"{strength.of_hundred(right)} times in 100."
-            )
-        after = before_to_after(1 / 100, epsilon)
-        knows, thinks = "everyone else's searches", "Anna searched for X"
-        if self.unit != "user":
-            knows, thinks = f"every other {self.unit} in the log", f"one {self.unit} of Anna's searches is X"
-        most = (
-            "practical certainty"
-            if after >= PRACTICALLY_CERTAIN
-            else f"at most {strength.percent(after, 20)}"
-        )
-        fails = ""
-        if self.kind == PROBABILISTIC:
-            fails = f" The bound can fail with a probability of at most {strength.probability(delta)}."
-        return (
-            f"Suppose an attacker knows {knows} and thinks there is a 1 % chance that {thinks}. After reading this "
-            f"release that can rise to {most}.{fails}"
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""
         out: dict[str, Any] = {"kind": self.kind}
@@ -354,7 +350,7 @@ class Guarantee:
             out["of"] = self.of
         if self.delta_too_large:
             out["delta_too_large"] = True
-        for name in ("epsilon", "delta", "k"):
+        for name in ("epsilon", "delta", "mu", "p", "k"):
             if getattr(self, name) is not None:
                 out[name] = getattr(self, name)
         if self.kind == K_ANONYMITY:
@@ -380,11 +376,6 @@ class Guarantee:
         return cls(**fields)
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Parts of a sentence one after another: 'a', 'a and b', 'a, b and c'."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-
-
 def _doubled_delta(epsilon: float, delta: float) -> float:
     """(1 + e^epsilon) delta, rounded up: what two steps, out and in, may exceed epsilon by."""
     if delta == 0:
@@ -392,6 +383,22 @@ def _doubled_delta(epsilon: float, delta: float) -> float:
     if epsilon + math.log(delta) > 0:
         return 1.0
     return min(1.0, (1 + math.exp(epsilon)) * delta * (1 + 1e-12))
+
+
+def _replaced(mu: float, p: float) -> tuple[float, float]:
+    """Out and in at once: weights are never below 0, so the two moves together have a norm of root 2 times one."""
+    return math.nextafter(math.sqrt(2) * mu, math.inf), min(1.0, 2 * p)
+
+
+def gaussian_sum(*guarantees: Guarantee) -> dict[str, float]:
+    """What Gaussian guarantees have together: mu^2 and p add up, and epsilon is read off at the sum of deltas."""
+    square = sum((Fraction(float(one.mu or 0)) ** 2 for one in guarantees), Fraction(0))
+    mu = calibration.up(gaussian.root(square))
+    p = min(
+        1.0, calibration.float_at_least(sum((Fraction(float(one.p or 0)) for one in guarantees), Fraction(0)))
+    )
+    delta = min(1.0, exact_sum(*(one.delta for one in guarantees)))
+    return {"mu": mu, "p": p, "delta": delta, "epsilon": gaussian.epsilon_of(mu, p, delta)}
 
 
 def exact_sum(*numbers: float | None) -> float:
@@ -405,16 +412,3 @@ def before_to_after(prior: float, epsilon: float) -> float:
     if epsilon > 700:
         return 1.0
     return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))
-
-
-def rounded_up(number: float | None, digits: int = 3) -> str:
-    """A promised number in few digits, never below what it is."""
-    value = Decimal(repr(float(number or 0)))
-    if value == 0:
-        return "0"
-    step = Decimal(1).scaleb(value.adjusted() - digits + 1)
-    with localcontext(prec=50):
-        shown = (value / step).to_integral_value(ROUND_CEILING) * step
-    if 1000 <= shown < 10**15:
-        return f"{shown:,.0f}" if shown == shown.to_integral_value() else f"{shown.normalize():,f}"
-    return f"{float(shown):.{digits}g}"

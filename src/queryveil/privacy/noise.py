@@ -1,4 +1,4 @@
-"""The only place randomness for privacy comes from: exact discrete Laplace noise, choices, salts and shuffles.
+"""The only place randomness for privacy comes from: exact noise, choices, salts and shuffles.
 
 Every draw is a function of uniform bits that follows its distribution exactly, with no floating-point
 number on the way; docs/proofs/noise.md has the statement and the proof. Nothing here takes a seed.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from queryveil.errors import UsageError
 from queryveil.privacy.noise_tables import LARGEST, Bits, GeometricTable, LaplaceSampler, MarkTable
+from queryveil.privacy.rounded_normal import NormalCells, RoundedNormal
 
 __all__ = [
     "MAX_SCALE",
@@ -24,11 +25,16 @@ __all__ = [
     "MarkTable",
     "Noise",
     "SystemBits",
+    "checked_limit",
     "checked_scale",
+    "checked_whole_scale",
 ]
 
 # Above this scale, values near the ends of int64 would stop being astronomically improbable.
 MAX_SCALE = 2**40
+
+# Nor may noise that ends somewhere end further out.
+MAX_LIMIT = 2**40
 
 # Draws made at once: bounds memory, and the intermediate arrays stay in cache.
 _CHUNK = 1 << 17
@@ -79,6 +85,40 @@ class Noise:
         for start in range(0, size, _CHUNK):
             part = values[start : start + _CHUNK]
             part[:] = sampler.draw(self._bits, part.size)
+        return values
+
+    def rounded_normal(self, scale: int, size: int) -> NDArray[np.int64]:
+        """size independent draws of round(scale N), N standard normal; scale is an integer from 1 to 2^40.
+
+        N is below 256 in magnitude, as it would be anyway but with probability e^-32768. So |draw| <= 256 scale.
+        """
+        sampler, size = RoundedNormal(checked_whole_scale(scale), _cells()), _checked_size(size)
+        values = np.empty(size, dtype=np.int64)
+        for start in range(0, size, _CHUNK):
+            part = values[start : start + _CHUNK]
+            part[:] = sampler.draw(self._bits, part.size)
+        return values
+
+    def truncated_laplace(self, scale: float | Fraction, limit: int, size: int) -> NDArray[np.int64]:
+        """size independent draws with P[X = x] proportional to exp(-|x|/scale), on -limit, ..., limit alone.
+
+        A draw outside is made again. Where most would be, because the limit is below the scale, uniform draws are
+        thinned out instead; either way fewer than three are needed on average.
+        """
+        exact, limit, size = checked_scale(scale), checked_limit(limit), _checked_size(size)
+        values = np.empty(size, dtype=np.int64)
+        open_ = np.arange(size)
+        while open_.size:
+            drawn = self.discrete_laplace(exact, open_.size)
+            if limit < exact:
+                # Without its sign a draw is geometric, and at least |x| with probability exp(-|x|/scale).
+                reached = drawn ^ (drawn >> 63)
+                drawn = self.below(np.full(open_.size, 2 * limit + 1)) - limit
+                good = np.abs(drawn) <= reached
+            else:
+                good = np.abs(drawn) <= limit
+            values[open_[good]] = drawn[good]
+            open_ = open_[~good]
         return values
 
     def marks(self, trials: int, rarity: int, size: int) -> NDArray[np.int64]:
@@ -155,6 +195,11 @@ def _sampler(scale: Fraction) -> LaplaceSampler:
     return LaplaceSampler(scale)
 
 
+@lru_cache(maxsize=1)
+def _cells() -> NormalCells:
+    return NormalCells()
+
+
 def checked_scale(scale: float | Fraction) -> Fraction:
     """A scale as the exact number that it is; refused if noise of that scale cannot be drawn."""
     number = isinstance(scale, int | float | Fraction) and not isinstance(scale, bool)
@@ -164,6 +209,27 @@ def checked_scale(scale: float | Fraction) -> Fraction:
             "check epsilon and the contribution bound, which set it",
         )
     return Fraction(scale)
+
+
+def checked_whole_scale(scale: int) -> int:
+    """The scale of a rounded normal; refused if noise of that scale cannot be drawn."""
+    whole = isinstance(scale, int | np.integer) and not isinstance(scale, bool)
+    if not (whole and 1 <= scale <= MAX_SCALE):
+        raise UsageError(
+            f"the scale of rounded normal noise must be an integer from 1 to 2^40; got {scale!r}",
+            "round a scale up to an integer, and check epsilon and delta, which set it",
+        )
+    return int(scale)
+
+
+def checked_limit(limit: int) -> int:
+    """Where noise ends; refused if noise that ends there cannot be drawn."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise UsageError(
+            f"the limit of noise must be an integer from 1 to 2^40; got {limit!r}",
+            "check epsilon, delta and the contribution bound, which set it",
+        )
+    return limit
 
 
 def _checked_rarity(rarity: int) -> int:

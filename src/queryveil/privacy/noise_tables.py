@@ -46,7 +46,7 @@ class Bits(Protocol):
         """Return n fresh 64-bit words."""
 
 
-class _Outward:
+class Outward:
     """Decimal arithmetic at one precision, rounded outwards: each result is a (lower, upper) bound."""
 
     def __init__(self, digits: int) -> None:
@@ -68,7 +68,7 @@ class _Outward:
         return self.down.subtract(Decimal(1), high), self.up.subtract(Decimal(1), low)
 
 
-class _Inversion(ABC):
+class Inversion(ABC):
     """Exact draws of V = #{t : b_t <= U} for ascending bounds b_1, b_2, ... below 1 and a uniform real U.
 
     The first `width` bits of U decide almost always; when a bound lies among the reals with those bits, more are
@@ -111,7 +111,7 @@ class _Inversion(ABC):
         """Decide a draw whose first word leaves it open, by more bits of the same uniform real."""
 
 
-class GeometricTable(_Inversion):
+class GeometricTable(Inversion):
     """Exact draws of V on {0, 1, ..., limit - 1} with P[V = v] proportional to exp(-v/scale).
 
     limit None means no limit.
@@ -131,7 +131,7 @@ class GeometricTable(_Inversion):
 
     def _value_bounds(self, word: int, known: int) -> tuple[int, int | None]:
         """Bounds on V = floor(-scale ln(1 - mass U)) for every U in [word, word + 1) / 2^known."""
-        arithmetic = _Outward(50 + known // 3)
+        arithmetic = Outward(50 + known // 3)
         down, up = arithmetic.down, arithmetic.up
         mass_low, mass_high = self._mass(arithmetic)
         first, _ = arithmetic.fraction(Fraction(word, 1 << known))
@@ -148,7 +148,7 @@ class GeometricTable(_Inversion):
             return low, self.limit - 1 if high is None else min(high, self.limit - 1)
         return low, high
 
-    def _mass(self, arithmetic: _Outward) -> tuple[Decimal, Decimal]:
+    def _mass(self, arithmetic: Outward) -> tuple[Decimal, Decimal]:
         """Bounds on 1 - q^limit, the share of the unlimited distribution below the limit."""
         if self.limit is None:
             return Decimal(1), Decimal(1)
@@ -163,7 +163,7 @@ class GeometricTable(_Inversion):
 
     def _floors_at(self, digits: int) -> list[int] | None:
         """The same at one precision; None if that leaves an entry in doubt."""
-        arithmetic = _Outward(digits)
+        arithmetic = Outward(digits)
         down, up = arithmetic.down, arithmetic.up
         words, last = Decimal(1 << self.width), (1 << self.width) - 1
         mass_low, mass_high = self._mass(arithmetic)
@@ -188,7 +188,7 @@ def _floor(value: Decimal) -> int:
     return int(value.to_integral_value(ROUND_FLOOR))
 
 
-class MarkTable(_Inversion):
+class MarkTable(Inversion):
     """Exact draws of how many of so many trials succeed, each with probability 2^-rarity, by whole numbers alone."""
 
     def __init__(self, trials: int, rarity: int, width: int = 32) -> None:

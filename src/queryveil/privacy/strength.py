@@ -36,11 +36,10 @@ def guessed_right(epsilon: float, delta: float) -> float:
     return 0.5 + min(1.0, math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
 
 
-def amount(epsilon: float, delta: float, *, too_large: bool) -> str:
-    """What a reader does: learns so much of one person, the weaker of what epsilon and delta allow."""
-    if too_large or delta >= _MUCH_DELTA:
+def amount(right: float, delta: float | None, *, too_large: bool) -> str:
+    """What a reader does: learns so much of one person, by how often a guess is `right`, unless delta allows more."""
+    if too_large or voids(delta):
         return "may learn everything (delta is too large)"
-    right = guessed_right(epsilon, delta)
     for most, words in _AMOUNTS:
         if right <= most:
             return words

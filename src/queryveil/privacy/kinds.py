@@ -1,0 +1,33 @@
+"""The kinds of guarantee, and the changes of a log that they are about."""
+
+from __future__ import annotations
+
+PROBABILISTIC = "probabilistic-dp"
+APPROXIMATE = "approximate-dp"
+PURE = "pure-dp"
+GAUSSIAN = "gaussian-dp"
+K_ANONYMITY = "k-anonymity"
+NONE = "none"
+
+REPLACE = "replace-one-user"
+ADD_REMOVE = "add-remove-one-user"
+
+PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, GAUSSIAN, PURE)
+
+KIND_IN_WORDS = {
+    PROBABILISTIC: "probabilistic differential privacy",
+    APPROXIMATE: "approximate differential privacy",
+    PURE: "differential privacy",
+    GAUSSIAN: "Gaussian differential privacy",
+    K_ANONYMITY: "k-anonymity",
+    NONE: "no guarantee",
+}
+
+DELTA_TOO_LARGE = "delta-too-large"
+"""The code of the caveat that says so."""
+
+PRACTICALLY_CERTAIN = 0.999
+"""A bound that allows so much limits nothing that a person would notice."""
+BELIEF_FAILS = 1e-3
+"""How often what is said of a suspicion under a Gaussian guarantee may fail. No bound on it holds always."""
+SO_WEAK = "The bound is so weak that a reader may be practically certain."

@@ -1,0 +1,113 @@
+"""What a guarantee says to people: sentences, and numbers as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import TYPE_CHECKING
+
+from queryveil.privacy import strength
+from queryveil.privacy.kinds import (
+    APPROXIMATE,
+    BELIEF_FAILS,
+    GAUSSIAN,
+    K_ANONYMITY,
+    NONE,
+    PRACTICALLY_CERTAIN,
+    PROBABILISTIC,
+    SO_WEAK,
+)
+
+if TYPE_CHECKING:
+    from queryveil.privacy.guarantee import Guarantee
+
+
+def plain_words(promise: Guarantee) -> str:
+    """What an attacker can and cannot learn, in words, with an example in odds."""
+    if promise.kind == NONE:
+        return (
+            "This release promises nothing. Someone who knows a little about a person may recognise that person "
+            "in it, and learn everything else that it says about them."
+        )
+    if promise.kind == K_ANONYMITY:
+        members = (
+            "What most of a group did, a reader may believe of each member"
+            if promise.by_majority
+            else "What a whole group did, a reader learns about each member"
+        )
+        return (
+            f"{promise.crowd}. On its own it does not say which of these users it came from. But this does not stop "
+            "an attacker who knows more. An attacker who knows what the other users did, or who poses as them, "
+            f"can learn what the last one did. {members}."
+        )
+    beyond = (
+        f", beyond what it publishes about every user unchanged ({listed(promise.disclosed)})"
+        if promise.disclosed
+        else ""
+    )
+    learns = strength.amount(
+        promise.guessed_right, promise.between_histories()[1], too_large=promise.exposing
+    )
+    besides = f" But {promise.of_delta()}." if promise.exposing else ""
+    if promise.unit != "user":
+        return (
+            f"A reader of this release {learns} about any single {promise.unit} of one person's searches{beyond}. "
+            f"{_example(promise)} Epsilon counts once for every {promise.unit}. A person with a hundred "
+            f"{promise.unit}s is protected only by epsilon {rounded_up(100 * float(promise.epsilon or 0))}, which for "
+            f"most purposes is no protection.{besides}"
+        )
+    return (
+        f"A reader of this release {learns} about one person's searches{beyond}. {_example(promise)}{besides} This "
+        "release does not hide popular searches, or what they suggest about people in general."
+    )
+
+
+def _example(promise: Guarantee) -> str:
+    """The bound as an example: docs/proofs/composition.md, "what a suspicion can become"."""
+    # What is published as it is may by itself say what Anna did; the bound is for whoever knows it already.
+    known = f" and, for each user, {listed(promise.disclosed)}," if promise.disclosed else ""
+    if promise.kind == APPROXIMATE:
+        # Indistinguishability bounds tests, not what a single output can do to a suspicion.
+        right = promise.guessed_right
+        if right >= PRACTICALLY_CERTAIN:
+            return SO_WEAK.replace("a reader", "a reader who knows everyone else's searches")
+        return (
+            "Suppose an attacker knows everyone else's searches, and knows that Anna's searches are one of two "
+            "equally likely histories. After reading this release the attacker guesses the right one at most "
+            f"{strength.of_hundred(right)} times in 100."
+        )
+    after = promise.believed(1 / 100)
+    knows, thinks = "everyone else's searches", "Anna searched for X"
+    if promise.unit != "user":
+        knows, thinks = (
+            f"every other {promise.unit} in the log",
+            f"one {promise.unit} of Anna's searches is X",
+        )
+    most = f"at most {strength.percent(after, 20)}"
+    most = "practical certainty" if after >= PRACTICALLY_CERTAIN else most
+    fails = ""
+    if promise.kind in (PROBABILISTIC, GAUSSIAN):
+        chance = BELIEF_FAILS if promise.kind == GAUSSIAN else promise.between_histories()[1]
+        fails = f" The bound can fail with a probability of at most {strength.probability(chance)}."
+    return (
+        f"Suppose an attacker knows {knows}{known} and thinks there is a 1 % chance that {thinks}. After reading "
+        f"this release that can rise to {most}.{fails}"
+    )
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts of a sentence one after another: 'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def rounded_up(number: float | None, digits: int = 3) -> str:
+    """A promised number in few digits, never below what it is."""
+    value = Decimal(repr(float(number or 0)))
+    if value == 0:
+        return "0"
+    step = Decimal(1).scaleb(value.adjusted() - digits + 1)
+    with localcontext(prec=50):
+        shown = (value / step).to_integral_value(ROUND_CEILING) * step
+    if 1000 <= shown < 10**15:
+        return f"{shown:,.0f}" if shown == shown.to_integral_value() else f"{shown.normalize():,f}"
+    return f"{float(shown):.{digits}g}"
