@@ -48,15 +48,22 @@ def bounded(log: SearchLog, kind: ItemKind, bound: Bound) -> ir.Table:
     return bounded_rows(log, kind.rows(log), kind.columns, bound)
 
 
-def bounded_rows(log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Table:
-    """The same for rows that the caller made, for instance clicks on published queries only."""
+def bounded_rows(
+    log: SearchLog, rows: ir.Table, item: tuple[str, ...], bound: Bound, users: int | None = None
+) -> ir.Table:
+    """The same for rows that the caller made, for instance clicks on published queries only.
+
+    `users`: how many users these rows have, if fewer than the log has; engines plan by it, and that is all.
+    """
+    users = log.users if users is None else users
     engine = log.engine
+    # [C6] of docs/proofs/steered.md: below, the item itself breaks ties of the hash.
     if bound.keep == "random":
         rows = rows.select("user", *item)
         key = _hash(engine, rows, item, bound)
-        return engine.smallest_items_per_user(rows, item, key, bound.most, log.users)
+        return engine.smallest_items_per_user(rows, item, key, bound.most, users)
     keyed = _own_order(log, rows.filter(rows[item[0]] != ""), item, bound.keep)
-    return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, log.users)
+    return engine.smallest_per_user(keyed, ["order_key", *item], item, bound.most, users)
 
 
 def first_events(log: SearchLog, rows: ir.Table, item: tuple[str, ...], most: int) -> ir.Table:

@@ -1,4 +1,4 @@
-"""What is counted and published: keywords, queries, query pairs, clicks. One definition each.
+"""What is counted and published: keywords, queries, query pairs, clicks, itemsets. One definition each.
 
 An item kind names its columns and turns a log into its occurrences: rows of user, the item's columns, and
 `time` where the log has it.
@@ -6,12 +6,14 @@ An item kind names its columns and turns a log into its occurrences: rows of use
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import ibis
 
+from queryveil.count import sets_of_items
 from queryveil.errors import UsageError, instead
 from queryveil.reading.log import SearchLog
 from queryveil.reading.text import ASCII_PUNCTUATION_END, ASCII_WORD
@@ -29,6 +31,10 @@ class ItemKind:
     help: str
     rows: Callable[[SearchLog], ir.Table]
     """Rows of user, item and time, among them some whose first item column is empty: they are none."""
+    one: str = ""
+    """What one item is called, where its name without the plural does not say it."""
+    is_set: bool = False
+    """Its columns are the items of an unordered set; there are many more sets than items."""
 
     def occurrences(self, log: SearchLog) -> ir.Table:
         """One row for each time that a user had an item."""
@@ -38,7 +44,7 @@ class ItemKind:
     def counted(self, number: int) -> str:
         """A number of items in words: '1 query', '2,000 queries'."""
         noun = self.name.replace("-", " ")
-        one = noun[:-3] + "y" if noun.endswith("ies") else noun[:-1]
+        one = self.one or (noun[:-3] + "y" if noun.endswith("ies") else noun[:-1])
         return f"{number:,} {one if number == 1 else noun}"
 
     def __str__(self) -> str:
@@ -83,11 +89,22 @@ def _clicks(log: SearchLog) -> ir.Table:
     return _rows(log, log.table.filter(log.table["url"].notnull()), "query", "url")
 
 
+def _itemsets(name: str, size: int, one: str, help: str, *, sessions: bool) -> ItemKind:
+    found = functools.partial(sets_of_items.rows, size=size, sessions=sessions)
+    return ItemKind(name, sets_of_items.columns(size), help, found, one, is_set=True)
+
+
 _KINDS = (
     ItemKind("keywords", ("keyword",), "the words of queries", _keywords),
     ItemKind("queries", ("query",), "whole queries", _queries),
     ItemKind("query-pairs", ("query", "next_query"), "two queries, one after the other", _query_pairs),
     ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _clicks),
+    _itemsets("itemsets", 2, "itemset", "two different queries of one session", sessions=True),
+    _itemsets("itemsets-of-3", 3, "itemset of 3", "three different queries of one session", sessions=True),
+    _itemsets("user-itemsets", 2, "user itemset", "two different queries of one user", sessions=False),
+    _itemsets(
+        "user-itemsets-of-3", 3, "user itemset of 3", "three different queries of one user", sessions=False
+    ),
 )
 
 KINDS: dict[str, ItemKind] = {kind.name: kind for kind in _KINDS}

@@ -1,0 +1,141 @@
+"""Histories as whole numbers, beside an oracle that follows the definition row by row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import queryveil as qv
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import Histories
+from queryveil.files import memory
+from tests.conftest import at
+
+WORDS = ["a", "b", "zebra", "äpfel", "🐈", "Z z", "b b", ""]
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["u", "v", "ü", "w w"]), st.integers(0, 50), st.sampled_from(WORDS)),
+    min_size=1,
+    max_size=25,
+)
+SALT = b"salt"
+
+
+def log(rows: list[tuple[str, int, str]], engine: Any = None) -> qv.SearchLog:
+    user, time, query = zip(*rows, strict=True)
+    table = pa.table({"user": user, "time": [at(one) for one in time], "query": query})
+    return qv.read(table, engine=engine) if engine else qv.read(table)
+
+
+def shown(found: Histories) -> list[list[str]]:
+    """The texts of each history, in the order of histories."""
+    texts = found.texts(np.arange(found.different))
+    names = [" / ".join(row.values()) for row in texts.to_pylist()]
+    return [
+        [names[item] for item in found.items[begin:end]]
+        for begin, end in zip(found.starts[:-1], found.starts[1:], strict=True)
+    ]
+
+
+def expected(rows: list[tuple[str, int, str]], most: int, keep: str) -> list[list[str]]:
+    """Of each user's different queries the first by the rule, then by the item; in the order of bytes."""
+    made = []
+    for user in sorted({one for one, _, text in rows if text}, key=str.encode):
+        own = [(time, text.lower()) for one, time, text in rows if one == user and text]
+        first = {text: min(time for time, one in own if one == text) for _, text in own}
+        times = Counter(text for _, text in set(own))
+
+        def order(text: str, user: str = user, first: Any = first, times: Any = times) -> Any:
+            key = hashlib.sha256((SALT.hex() + user + "\x1f" + text).encode()).hexdigest()[:12]
+            return ({"random": key, "first": first[text], "frequent": -times[text]}[keep], text.encode())
+
+        made.append(sorted(sorted(first, key=order)[:most], key=str.encode))
+    return made
+
+
+def bound(most: int, keep: str = "random") -> Bound:
+    return Bound(most=most, keep=keep, salt=SALT, order_key="portable")
+
+
+@given(rows=ROWS, most=st.integers(1, 6), keep=st.sampled_from(["random", "first", "frequent"]))
+@settings(max_examples=25)
+def test_histories_are_those_of_the_definition(
+    rows: list[tuple[str, int, str]], most: int, keep: str
+) -> None:
+    if not any(text for _, _, text in rows):
+        rows = [*rows, ("u", 1, "a")]
+    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(most, keep))
+    texts = [one for (one,) in (row.values() for row in found.texts(np.arange(found.different)).to_pylist())]
+    assert texts == sorted({text.lower() for _, _, text in rows if text}, key=str.encode), (
+        "numbers go by bytes"
+    )
+    assert shown(found) == expected(rows, most, keep)
+    found.forget()
+
+
+def test_repeats_count_once_and_a_user_without_items_has_no_history() -> None:
+    """[C1]: a hundred rows of one query are one item; empty queries are none."""
+    rows = [("u", minute, "a") for minute in range(100)] + [("v", 0, ""), ("w", 0, "b")]
+    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(5))
+    assert shown(found) == [["a"], ["b"]]
+
+
+def test_items_beyond_the_bound_have_a_number_and_are_in_no_history() -> None:
+    """[C2]: who has many items lends chances to at most as many as the bound allows."""
+    rows = [("u", minute, f"q{minute}") for minute in range(40)] + [("v", 0, "q7")]
+    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(3))
+    assert found.different == 40 and len(found.items) == 4
+    assert len(np.unique(found.items)) <= 4 and np.diff(found.starts).tolist() == [3, 1]
+
+
+def test_what_others_do_changes_no_history() -> None:
+    """Neighbours differ in one history and nothing else, also where all have too many items."""
+    rows = [(f"u{user}", minute, f"q{(user * 7 + minute) % 30}") for user in range(6) for minute in range(20)]
+    before = histories.histories(log(rows), item_kinds.kind("queries"), bound(4))
+    more = [("u9", minute, f"q{minute}") for minute in range(35)]
+    after = histories.histories(log(rows + more), item_kinds.kind("queries"), bound(4))
+    assert shown(after)[:-1] == shown(before) and len(shown(after)[-1]) == 4
+
+
+@pytest.mark.parametrize("kind", ["query-pairs", "itemsets"])
+def test_no_item_at_all_is_no_history(kind: str) -> None:
+    found = histories.histories(log([("u", 0, "a"), ("v", 0, "b")]), item_kinds.kind(kind), bound(3))
+    assert found.starts.tolist() == [0] and found.items.size == 0 and found.different == 0
+    assert found.texts(np.empty(0, np.int64)).num_rows == 0
+
+
+@pytest.mark.parametrize("kind", ["queries", "keywords", "query-pairs"])
+def test_spark_gives_the_same_histories(kind: str, spark: Any) -> None:
+    rows = [(f"u{user}", minute, WORDS[(user + minute) % 7]) for user in range(5) for minute in range(6)]
+    here = histories.histories(log(rows), item_kinds.kind(kind), bound(3))
+    there = histories.histories(log(rows, spark), item_kinds.kind(kind), bound(3))
+    assert here.starts.tolist() == there.starts.tolist() and here.items.tolist() == there.items.tolist()
+    assert shown(here) == shown(there) and here.lengths().tolist() == there.lengths().tolist()
+
+
+def test_lengths_are_in_characters() -> None:
+    found = histories.histories(
+        log([("u", 0, "äpfel"), ("u", 1, "🐈"), ("u", 2, "b b")]), qv.KINDS["queries"], bound(3)
+    )
+    lengths = dict(zip(shown(found)[0], found.lengths().tolist(), strict=True))
+    assert lengths == {"äpfel": 5, "🐈": 1, "b b": 3}
+
+
+def test_more_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "physical", lambda: 23)
+    with pytest.raises(qv.CannotBeMet, match="users need about") as raised:
+        histories.refuse_too_many(log([("u", 0, "a")]))
+    assert raised.value.hint
+
+
+def test_more_items_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histories, "_MOST_NUMBERS", 2)
+    with pytest.raises(qv.CannotBeMet, match="2 different items"):
+        histories.histories(log([("u", 0, "a"), ("u", 1, "b")]), item_kinds.kind("queries"), bound(3))
