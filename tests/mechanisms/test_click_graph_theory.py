@@ -74,7 +74,7 @@ def test_alpha_is_what_not_publishing_costs_where_the_threshold_is_low() -> None
 def test_the_release_probability_of_the_paper() -> None:
     """d = 20, the paper's threshold: above 170 virtually always, below 110 virtually never."""
     method = qv.ClickGraph(epsilon=LN10, delta=1e-5, max_queries=20, analysis="paper")
-    setting = method.selection()
+    setting = method.setting()
     assert setting.p(170) > Decimal("0.98") and setting.p(110) < Decimal("0.02")
 
 

@@ -15,6 +15,8 @@ from queryveil.errors import UsageError, instead
 from queryveil.mechanisms.base import Mechanism, Plan, Run
 
 _HOMES = (
+    "steered.steered:Steered",
+    "weighted_gaussian:WeightedGaussian",
     "zealous.zealous:Zealous",
     "click_graph.click_graph:ClickGraph",
     "k_query:KQuery",
@@ -26,6 +28,7 @@ _HOMES = (
     "transactions.partition:Partition",
     "semantic.semantic:Semantic",
     "profile_histogram.profile_histogram:ProfileHistogram",
+    "truncated_geometric.truncated_geometric:TruncatedGeometric",
 )
 """Where each mechanism lives, module and class. A new one is one line here."""
 

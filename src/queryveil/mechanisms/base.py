@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from queryveil.count import item_kinds, sets_of_items
 from queryveil.errors import CannotBeMet
 from queryveil.parameters import parameters
 from queryveil.privacy import strength
@@ -32,6 +33,13 @@ ROW_LOCAL = say(
     "rows are read one by one: no row changes how another is read, and equal texts are equal bytes",
 )
 SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
+SETS_APART = say(
+    "sets-apart",
+    "sets are made within each user's own rows, of at most 100 different queries of a session or user (30 for sets of "
+    "three), chosen by a public hash of the query; in a log without times and sessions, each user has one session",
+    most_in_pairs=sets_of_items.MOST_TOGETHER[2],
+    most_in_threes=sets_of_items.MOST_TOGETHER[3],
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +144,16 @@ class Mechanism(Protocol):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+
+def assumed_of(kinds: Iterable[str]) -> tuple[Statement, ...]:
+    """What is assumed of sessions and sets, if items of these kinds are counted."""
+    found = [item_kinds.kind(name) for name in kinds]
+    sessions = any(
+        one.name == "query-pairs" or (one.is_set and not one.name.startswith("user")) for one in found
+    )
+    listed = [SESSIONS_APART] if sessions else []
+    return (*listed, SETS_APART) if any(one.is_set for one in found) else tuple(listed)
 
 
 def warnings_of(guarantee: Guarantee, users: int | None) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ _TABLE = PublishedTable(
 
 @dataclass(frozen=True, kw_only=True)
 class KKeyword(Crowds):
-    """Words that k users or more share, rarer ones as prefixes.
+    """Words that k users share, rarer ones as prefixes.
 
     Publish the words that at least k users share, and rarer words as prefixes that k users share.
     """

@@ -16,16 +16,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.count import contribution, item_kinds
+from queryveil.count import contribution, item_kinds, public_items
 from queryveil.count.contribution import Bound
+from queryveil.count.public_items import PublicItems
+from queryveil.mechanisms import listed_items
 from queryveil.mechanisms.base import Run
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, Draw
+from queryveil.mechanisms.listed_items import ListedCounts
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_CHOSEN = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
+CHOSEN = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
 
 Counts = npt.NDArray[np.int64]
 
@@ -37,15 +40,21 @@ class Survivors:
     table: pa.Table
     true: Counts
     counted: int
+    """Items of the log; of those off a public list, the ones that reach the first threshold."""
+    listed: int = 0
+    """How many of the survivors are on a public list."""
 
 
 def spread(draw: Draw) -> float:
     """Standard deviation of the noise, nearly."""
-    return scale_of(draw) * math.sqrt(2)
+    free = scale_of(draw) * math.sqrt(2)
+    # Noise that ends well within its scale is nearly uniform.
+    return free if draw.limit is None else min(free, math.sqrt(draw.limit * (draw.limit + 1) / 3))
 
 
 def scale_of(draw: Draw) -> float:
-    if draw.distribution != DISCRETE_LAPLACE or draw.scale is None:
+    known = draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE)
+    if not known or draw.scale is None or (draw.limit is None) != (draw.distribution == DISCRETE_LAPLACE):
         raise TypeError(f"the draw for {draw.of} adds no discrete Laplace noise of one scale")
     return draw.scale
 
@@ -56,36 +65,60 @@ def bound_of(draw: Draw, run: Run) -> Bound:
     return Bound(most=draw.most, keep=draw.rule, salt=run.salt, order_key=run.order_key)
 
 
-def frequent(log: SearchLog, run: Run, draw: Draw) -> pa.Table:
-    """The items that enough users have, with noisy numbers of users, the largest first."""
+def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = None) -> pa.Table:
+    """The items that enough users have, with noisy numbers of users, the largest first.
+
+    With a public list, which the draw declares, its items are there too, each by noise and a threshold of its own.
+    """
     kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
     with run.stage("bound") as say:
         kept = contribution.bounded(log, kind, bound)
-        say(f"at most {kind.counted(bound.most)} per user, {_CHOSEN[draw.rule]}")
+        say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
     with run.stage("count") as say:
-        found = above(log, run, kept, kind.columns, draw)
+        found = above(log, run, kept, kind.columns, draw, listed)
         users = draw.at_least or 1
         least = f"with at least {users:,} users" if users > 1 else "in all"
         say(f"{kind.counted(found.counted)} {least}")
     with run.stage("protect") as say:
         say(
             f"noise of about +-{spread(draw):.0f}, published above {draw.above:,}: "
-            f"{kind.counted(found.table.num_rows)}"
+            f"{kind.counted(found.table.num_rows)}{_of_list(draw, found)}"
         )
+        if listed is not None:
+            listed_items.warn_of_overlap(log, run, draw.bounded, listed)
         order = ("count", *kind.columns)
         return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
 
 
-def above(log: SearchLog, run: Run, kept: ir.Table, columns: Sequence[str], draw: Draw) -> Survivors:
-    """Items whose count is at least the first threshold, and whose noisy count is above the second."""
+def _of_list(draw: Draw, found: Survivors) -> str:
+    if draw.public is None:
+        return ""
+    return f", {found.listed:,} of them on the public list, above {draw.public.above:,}"
+
+
+def above(
+    log: SearchLog,
+    run: Run,
+    kept: ir.Table,
+    columns: Sequence[str],
+    draw: Draw,
+    listed: PublicItems | None = None,
+) -> Survivors:
+    """Items whose count is at least the first threshold, and whose noisy count is above the second.
+
+    Items of a public list have neither of the two: all of them get noise, and are held against the list's threshold.
+    """
     if draw.rows != LOG or draw.above is None or draw.at_least is None:
         raise TypeError(f"the draw for {draw.of} has no thresholds for rows of a log")
+    if (draw.public is None) != (listed is None):
+        raise TypeError(f"the draw for {draw.of} declares another public list than it is given")
+    on_list = _with_noise_on_all(run, draw, listed) if listed is not None else None
     schema = pa.schema([(column, pa.string()) for column in columns] + [("count", pa.int64())])
     counted, released, true = 0, [], []
-    histogram = contribution.counts(kept, tuple(columns), at_least=draw.at_least)
     # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
-    for batch in log.engine.batches(histogram.select(*schema.names)):
-        counted += batch.num_rows
+    for every in log.engine.batches(_histogram(log, kept, tuple(columns), draw, listed)):
+        counted += every.num_rows
+        batch = every if on_list is None else _taken_out(every, on_list)
         counts = batch.column("count").to_numpy().astype(np.int64)
         noisy = with_noise(counts, run, draw)
         survives = (counts >= draw.at_least) & (noisy > draw.above)
@@ -93,13 +126,51 @@ def above(log: SearchLog, run: Run, kept: ir.Table, columns: Sequence[str], draw
         texts = [rows.column(column).cast(pa.string()) for column in columns]
         released.append(pa.record_batch([*texts, pa.array(noisy[survives], pa.int64())], schema=schema))
         true.append(counts[survives])
+    if on_list is not None:
+        table, users = on_list.survivors()
+        released += table.cast(schema).to_batches()
+        true.append(users)
     found = np.concatenate(true) if true else np.empty(0, np.int64)
-    return Survivors(pa.Table.from_batches(released, schema), found, counted)
+    return Survivors(pa.Table.from_batches(released, schema), found, counted, len(true[-1]) if on_list else 0)
+
+
+def _with_noise_on_all(run: Run, draw: Draw, listed: PublicItems) -> ListedCounts:
+    if draw.public is None:
+        raise TypeError(f"the draw for {draw.of} declares no public list")
+    return ListedCounts(listed, draw.public, with_noise(np.zeros(listed.items, dtype=np.int64), run, draw))
+
+
+def _histogram(
+    log: SearchLog, kept: ir.Table, columns: tuple[str, ...], draw: Draw, listed: PublicItems | None
+) -> ir.Table:
+    """Counts of the log's items; the first threshold is for those that no public list has."""
+    least = draw.at_least or 1
+    if listed is None:
+        return contribution.counts(kept, columns, at_least=least).select(*columns, "count")
+    placed = public_items.with_places(log, contribution.counts(kept, columns), columns, listed)
+    return placed.filter(placed[public_items.PLACE].notnull() | (placed["count"] >= least))
+
+
+def _taken_out(batch: pa.RecordBatch, on_list: ListedCounts) -> pa.RecordBatch:
+    """Hand the items of a public list to their counts; what is left is off the list."""
+    places = batch.column(public_items.PLACE)
+    mine = batch.filter(places.is_valid())
+    on_list.add(
+        mine.column(public_items.PLACE).to_numpy().astype(np.int64),
+        mine.column("count").to_numpy().astype(np.int64),
+    )
+    return batch.filter(places.is_null())
 
 
 def with_noise(counts: Counts, run: Run, draw: Draw) -> Counts:
     """Counts with the noise of a draw, each with its own."""
-    noisy: Counts = counts + run.noise.discrete_laplace(scale_of(draw), len(counts))
+    scale = scale_of(draw)
+    drawn = (
+        run.noise.discrete_laplace(scale, len(counts))
+        if draw.limit is None
+        else run.noise.truncated_laplace(scale, draw.limit, len(counts))
+    )
+    noisy: Counts = counts + drawn
     return noisy
 
 

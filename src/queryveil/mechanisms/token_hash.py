@@ -115,7 +115,7 @@ class TokenHash:
             row="A query, with a hash in place of every word.",
             columns=columns(
                 ("session", "query") if linked else ("query",),
-                {"query": "a query: the hashes of its words, with blanks between them"},
+                {"query": "a query: the hashes of its words, with spaces between them"},
             ),
             counts=OCCURRENCES,
             texts=HASHES,

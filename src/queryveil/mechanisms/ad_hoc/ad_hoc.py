@@ -154,7 +154,7 @@ class AdHoc:
                 kind=NONE,
                 caveats=(
                     *(
-                        say(f"of-{step}", _CAVEATS[step])
+                        say(f"of-{step}", _CAVEATS[step], **self._figures(step))
                         for step in self.steps
                         if not (step == "delete-users" and self._apart)
                     ),
@@ -173,6 +173,12 @@ class AdHoc:
             warnings=tuple(warnings),
             assessment=self._assessment(),
         )
+
+    def _figures(self, step: str) -> dict[str, Any]:
+        """What a step was told to do, as values: nothing else in a release has them but its sentences."""
+        if step == "scrub":
+            return {"regions": " ".join(self.regions or identifiers.REGIONS)}
+        return {_NEEDS[step]: getattr(self, _NEEDS[step])} if step in _NEEDS else {}
 
     def _how(self, step: str) -> str:
         figures = {name: getattr(self, name) for name in _NEEDS.values()}

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from queryveil.count import item_kinds, public_lists
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import UsageError
 from queryveil.mechanisms.base import (
     MOST_USERS,
     SESSIONS_APART,
@@ -25,13 +25,23 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.click_graph import declared, parts, theory, words
+from queryveil.mechanisms.click_graph import (
+    account,
+    choices,
+    declared,
+    parts,
+    steered_tables,
+    theory,
+    words,
+)
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
-from queryveil.parameters import COUNTED, PROMISES, former_names, param, validate
+from queryveil.parameters import COUNTED, METHOD, PROMISES, former_names, param, validate
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
 from queryveil.reading.log import SearchLog
 
+MAX_QUERIES = 20
+"""Of one user, if nothing else is asked for."""
 _MOST = 10**9
 _BOUND = {"ge": 1, "le": _MOST, "group": COUNTED}
 _PRICE = {"gt": 0, "default": None, "group": PROMISES}
@@ -42,16 +52,50 @@ _SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
 @former_names
 @dataclass(frozen=True, kw_only=True)
 class ClickGraph:
-    """Frequent queries, clicks and reformulations, with noise."""
+    """Frequent queries, clicks and reformulations with noise."""
 
     name: ClassVar[str] = "click-graph"
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_queries": 3}
 
-    epsilon: float | None = param("privacy loss per user", **_PRICE)
-    delta: float | None = param("probability that the loss is exceeded", **_CHANCE)
+    epsilon: float | None = param(
+        "privacy loss per user: of choosing queries, or of all tables together with --selection steered",
+        **_PRICE,
+    )
+    delta: float | None = param("probability that the loss is exceeded; of the same tables", **_CHANCE)
+    selection: str = param(
+        "how queries are chosen: noisy counts above a threshold, or steered Gaussian selection, which publishes more",
+        choices=("threshold", "steered"),
+        default="threshold",
+        group=METHOD,
+    )
     max_queries: int = param(
-        "queries that one user may add, the first ones by time (d)", default=20, **_BOUND
+        f"queries that one user may add (d): the first {MAX_QUERIES} by time if left out, or "
+        f"{account.MAX_QUERIES} at random with --selection steered",
+        default=None,
+        **_BOUND,
+    )
+    shares: tuple[float, ...] | None = param(
+        "with --selection steered: shares of the privacy budget (of mu squared) for queries, clicks and "
+        "reformulations; 50,30,20 if left out, and 0 leaves a table out",
+        ge=0,
+        many=True,
+        default=None,
+        group=PROMISES,
+    )
+    counts_share: float | None = param(
+        "with --selection steered: the part of each share that buys numbers of users; 0.2 if left out",
+        ge=0.01,
+        le=0.9,
+        default=None,
+        group=PROMISES,
+    )
+    decoys: float | None = param(
+        "with --selection steered: reformulations that noise alone may publish, on average; 1 if left out",
+        ge=1e-6,
+        le=1000,
+        default=None,
+        group=METHOD,
     )
     count_by: str = param(
         "count every time a query is made, or every user once",
@@ -77,7 +121,7 @@ class ClickGraph:
         "file of public result lists (query, url)", path=True, function=True, default=None, group=COUNTED
     )
     max_clicks: int | None = param(
-        "clicks that one user may add, the first ones by time (d_c); max-queries if left out",
+        "clicks that one user may add, chosen like queries (d_c); max-queries if left out",
         default=None,
         **_BOUND,
     )
@@ -91,7 +135,7 @@ class ClickGraph:
         group=COUNTED,
     )
     max_reformulations: int | None = param(
-        "reformulations that one user may add, the first ones by time (d_r); max-queries if left out",
+        "reformulations that one user may add, chosen like queries (d_r); max-queries if left out",
         default=None,
         **_BOUND,
     )
@@ -119,57 +163,19 @@ class ClickGraph:
                 "only one user made always has some chance to appear",
                 "use a delta above 0, well below one over the number of users",
             )
+        asked: object = self.max_queries
+        if asked is None:
+            most = account.MAX_QUERIES if self.on_steered else MAX_QUERIES
+            object.__setattr__(self, "max_queries", most)
         validate(self)
-        given = (self.noise_scale is not None, self.threshold is not None)
-        asked = (self.epsilon is not None, self.delta is not None)
-        if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
-            raise UsageError(
-                "click-graph needs epsilon and delta, or a noise scale and a threshold",
-                "pass --epsilon and --delta, or --noise-scale and --threshold",
-            )
-        self._refuse_contradictions()
-
-    def _refuse_contradictions(self) -> None:
-        if self.epsilon_counts is not None and self.counts_noise_scale is not None:
-            raise _twice("epsilon-counts", "counts-noise-scale")
-        if self.epsilon_clicks is not None and self.clicks_noise_scale is not None:
-            raise _twice("epsilon-clicks", "clicks-noise-scale")
-        fresh = self.epsilon_counts is not None or self.counts_noise_scale is not None
-        if (self.counts == "fresh") != fresh:
-            raise UsageError(
-                "fresh counts have their own privacy loss, and reused ones have none",
-                "pass --counts fresh together with --epsilon-counts, or neither",
-            )
-        self._refuse_half_bought_clicks()
-        if self.epsilon_reformulations is None:
-            if self.suggestions is not None or self.delta_reformulations is not None:
-                raise UsageError(
-                    "reformulations have their own privacy loss", "pass --epsilon-reformulations too"
-                )
-        elif (self.suggestions is None) == (self.delta_reformulations is None):
-            raise UsageError(
-                "reformulations come from public suggestion lists, or from query pairs behind a threshold",
-                "pass --suggestions FILE, or --delta-reformulations, and not both",
-            )
-
-    def _refuse_half_bought_clicks(self) -> None:
-        if not self.clicks_bought:
-            if self.results is not None or self.delta_clicks is not None or self.urls != "public":
-                raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")
-            return
-        if (self.urls == "private") != (self.delta_clicks is not None):
-            raise UsageError(
-                "urls that are not public need a threshold with a delta, public ones need none",
-                "pass --urls private together with --delta-clicks, or neither",
-            )
-        if self.urls == "private" and self.epsilon_clicks is None:
-            raise UsageError("private urls are calibrated from epsilon and delta", "pass --epsilon-clicks")
-        if self.urls != "public" and self.results is not None:
-            raise UsageError(
-                "the urls come from the log and from result lists", "drop --urls, or drop --results"
-            )
+        choices.refuse_contradictions(self)
 
     # -- before data -------------------------------------------------------------------------------------
+
+    @property
+    def on_steered(self) -> bool:
+        """Whether queries are selected by the steered Gaussian mechanism, and all tables share one account."""
+        return self.selection == "steered"
 
     @property
     def clicks_bought(self) -> bool:
@@ -181,7 +187,7 @@ class ClickGraph:
         """Whether a user counts once per item."""
         return self.count_by == "users"
 
-    def selection(self) -> theory.Setting:
+    def setting(self) -> theory.Setting:
         """Noise and threshold that decide which queries are published."""
         d, once, by_paper = self.max_queries, self.once, self.analysis == "paper"
         if self.noise_scale is not None and self.threshold is not None:
@@ -233,6 +239,8 @@ class ClickGraph:
                 f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
                 "pass --users N, a public upper bound on the number of users",
             )
+        if self.on_steered:
+            return account.plan(self, users)
         clicks, reformulations = self._clicks(), self._reformulations()
         total = self._guarantee(clicks, reformulations).among(users, told=False)
         shown = public_parameters(self)
@@ -255,7 +263,7 @@ class ClickGraph:
         )
 
     def _calibration(self, clicks: Edges | None, reformulations: Edges | None) -> dict[str, Any]:
-        setting, fresh = self.selection(), self._counts_scale()
+        setting, fresh = self.setting(), self._counts_scale()
         shown = setting.as_dict()
         shown |= {"counts_noise_scale": fresh} if fresh else {}
         shown |= {"clicks": clicks.as_dict()} if clicks else {}
@@ -294,7 +302,7 @@ class ClickGraph:
 
     def _parts(self, clicks: Edges | None, reformulations: Edges | None) -> list[Guarantee]:
         """What each draw of noise costs."""
-        setting = self.selection()
+        setting = self.setting()
         made = [
             parts.part(
                 "queries",
@@ -337,15 +345,14 @@ class ClickGraph:
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
+        if self.on_steered:
+            steered_tables.check(self, log)
+            return
         log.need("time", "keeping each user's first queries")
         if self.max_clicks is not None or self.clicks_bought:
             log.need("url", "counting clicks")
-            some = log.table.filter(log.table["url"].notnull()).limit(1)
-            if self.clicks_bought and log.engine.arrow(some.select("user")).num_rows == 0:
-                raise InputError(
-                    "the log has a 'url' column but no click in it",
-                    "leave out --epsilon-clicks, or name the column of clicked urls with --columns url=...",
-                )
+            if self.clicks_bought:
+                choices.need_a_click(log, "leave out --epsilon-clicks")
         if self.clicks_bought and self.urls == "public" and self.results is None:
             raise UsageError(
                 "click counts need public result lists; the log's own clicked urls are not public",
@@ -359,6 +366,8 @@ class ClickGraph:
             item_kinds.kind("query-pairs").rows(log)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        if self.on_steered:
+            return steered_tables.protect(self, log, run)
         made = Tables(log, run, once=self.once, non_negative=self.non_negative)
         draws = {draw.of: draw for draw in self.plan().draws}
         tables = {"queries": made.queries(draws["queries"], draws.get(declared.OF_COUNTS))}
@@ -369,7 +378,3 @@ class ClickGraph:
             found = made.reformulations(draws["reformulations"], self.suggestions, published)
             tables["reformulations"] = found
         return tables
-
-
-def _twice(one: str, other: str) -> UsageError:
-    return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")

@@ -76,7 +76,7 @@ def draws(
     reformulations: Edges | None,
 ) -> tuple[Draw, ...]:
     """In the order of the tables; what no part of the guarantee pays for is not covered."""
-    setting = method.selection()
+    setting = method.setting()
     paid = {one.of: one.cost for one in parts}
     uncovered = Guarantee(kind=NONE, neighbours=ADD_REMOVE).cost
 

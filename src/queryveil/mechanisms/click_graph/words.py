@@ -27,6 +27,11 @@ LABELS = {
 
 def what(clicks: Edges | None, reformulations: Edges | None) -> str:
     """What the release holds."""
+    return named(clicks=clicks is not None, reformulations=reformulations is not None)
+
+
+def named(*, clicks: bool, reformulations: bool) -> str:
+    """A click graph with these tables beside its queries."""
     return _WHAT.format(
         clicks=", clicks on their results" if clicks else "",
         reformulations=", what was searched next" if reformulations else "",

@@ -55,7 +55,7 @@ _TABLE = PublishedTable(
 
 @dataclass(frozen=True, kw_only=True)
 class KSession(Crowds):
-    """Sessions as sets of keywords that at least k users have.
+    """Sessions as keyword sets that at least k users have.
 
     Publish sessions as sets of keywords, each changed until at least k users have the same set.
     """

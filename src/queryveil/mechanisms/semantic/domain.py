@@ -54,7 +54,7 @@ class Choice:
         taxonomy = Taxonomy.from_file(Path(file))
         if any(SEPARATOR in name for name in taxonomy.labels(range(len(taxonomy)))):
             raise UsageError(
-                "a name in the taxonomy has a comma and a blank, which separate the concepts of a query",
+                "a name in the taxonomy has a comma and a space, which separate the concepts of a query",
                 "rename it in the file",
             )
         return _made(taxonomy, domain or taxonomy.label(0), tuple(topics or ()), criterion, tight)

@@ -29,7 +29,7 @@ _COLUMNS = {
     "user": "a random number that stands for one user",
     "number": "number of the query among the user's published ones, from 0, in the order of their times; queries with "
     "equal times, or from a log without times, are in random order",
-    "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a blank between them",
+    "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a space between them",
 }
 FIGURES = {
     "concepts": "concepts to draw from",

@@ -28,11 +28,13 @@ _HOW = {
     "whichever loses less.",
     "paper": "Transactions were clustered, longest first, where their common generalisation loses least.",
 }
+_RULES = ("r", "algorithm", "criterion", "order", "lcg", "distinct")
+"""Parameters that say how groups are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clump(Crowds):
-    """Words as concepts that k users share, in close clusters.
+    """Words as concepts that k users share, in clusters.
 
     Publish each user's words as concepts that at least k users share, in clusters that lose little.
     """
@@ -71,7 +73,7 @@ class Clump(Crowds):
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        return generalised.plan(self, _HOW[self.algorithm])
+        return generalised.plan(self, _HOW[self.algorithm], {name: getattr(self, name) for name in _RULES})
 
     def check(self, log: SearchLog) -> None:
         need_users(log, self.k)

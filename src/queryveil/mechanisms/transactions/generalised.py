@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,16 +19,17 @@ from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run
 from queryveil.mechanisms.crowds import crowd_plan
 from queryveil.mechanisms.transactions.words import items_of
 from queryveil.parameters import COUNTED, param
-from queryveil.privacy.declarations import GROUP, LABELS, PublishedTable, columns
+from queryveil.privacy.declarations import GROUP, LABELS, QUERIES, USERS, WORDS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
 
-TRANSACTIONS = ("users", "queries")
+TRANSACTIONS = (USERS, QUERIES)
 SHARED = "transaction"
 WHAT = "Transactions of a search log: concepts that stand for the words of {of}, the same for at least {k:,} users"
+FAKE_ACCOUNTS = "fake-accounts"
 CAVEATS = (
     say(
         "all-alike",
@@ -39,7 +40,7 @@ CAVEATS = (
         "someone who knows the words of k - 1 members of a group learns what the last one shares with them",
     ),
     say(
-        "fake-accounts",
+        FAKE_ACCOUNTS,
         "someone who adds transactions from accounts of their own can choose what others are grouped with",
     ),
     say(
@@ -81,7 +82,7 @@ class Vocabulary:
     @property
     def noun(self) -> str:
         """What is looked up."""
-        return "queries" if self.whole else "words"
+        return QUERIES if self.whole else WORDS
 
     @staticmethod
     def of(file: str | None, *, whole: bool = False) -> Vocabulary:
@@ -135,8 +136,8 @@ class Generalising(Mechanism, Protocol):
     def vocabulary(self) -> Vocabulary: ...
 
 
-def plan(method: Generalising, more: str) -> Plan:
-    """What is promised; `more` says how groups are found."""
+def plan(method: Generalising, more: str, rules: Mapping[str, Any]) -> Plan:
+    """What is promised; `more` says how groups are found, and `rules` the same as values."""
     vocabulary = method.vocabulary()
     of = "each user" if method.transactions == "users" else "each query"
     identity = vocabulary.taxonomy.identity
@@ -155,12 +156,19 @@ def plan(method: Generalising, more: str) -> Plan:
         method.k,
         SHARED,
         assumed=(TAXONOMY_IS_PUBLIC,),
-        caveats=CAVEATS,
-        table=TABLE,
+        caveats=tuple(_with_rules(one, rules) for one in CAVEATS),
+        table=dataclasses.replace(TABLE, rows_of=method.transactions, items_of=vocabulary.noun),
         what=WHAT.format(of=of, k=method.k),
         how=f"{replaced} {more} Every transaction was published as what its group of at least "
         f"{method.k:,} users has in common. Groups are in random order.",
         assessment=_assessment(method.k),
+    )
+
+
+def _with_rules(caveat: Statement, rules: Mapping[str, Any]) -> Statement:
+    """By which rules accounts of one's own can choose: those by which groups are found."""
+    return (
+        dataclasses.replace(caveat, fields=tuple(rules.items())) if caveat.code == FAKE_ACCOUNTS else caveat
     )
 
 

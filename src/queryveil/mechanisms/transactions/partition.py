@@ -44,6 +44,7 @@ class Partition(Crowds):
         return generalised.plan(
             self,
             "Groups were split from the root of the taxonomy down, as long as all groups stayed large enough.",
+            {},
         )
 
     def check(self, log: SearchLog) -> None:

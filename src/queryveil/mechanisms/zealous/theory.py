@@ -218,3 +218,15 @@ def impossibility(users: int, m: int, frequent: int, epsilon: float) -> dict[str
         "accuracy": _ACCURACY,
         "domain_bound": bound if math.isfinite(bound) else 1e300,
     }
+
+
+def pure_is_impossible(m: int, frequent: int, epsilon: float) -> UsageError:
+    """The refusal of delta 0, with Corollary 1's figure for a million users."""
+    known = impossibility(10**6, m, frequent, epsilon)
+    return UsageError(
+        "delta 0 asks for pure differential privacy, under which no useful histogram of searches exists: "
+        f"once there are more than {known['domain_bound']:.3g} possible items, a method that outputs an item "
+        f"of {known['frequent']} users with probability {known['accuracy']:g} is worse than publishing nothing "
+        f"(for {known['users']:,} users)",
+        "use a delta above 0, well below one over the number of users",
+    )

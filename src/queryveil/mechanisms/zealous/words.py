@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
-from queryveil.privacy.declarations import PublishedTable, noisy_counts
+from queryveil.mechanisms import listed_items
+from queryveil.privacy.declarations import LISTED, TYPED, PublishedTable, noisy_counts
+from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import listed
 from queryveil.privacy.statements import Statement, say
 
@@ -17,6 +20,10 @@ _IN_WORDS = {
     "queries": "search queries",
     "query-pairs": "pairs of queries that followed one another",
     "clicks": "queries with a clicked url",
+    "itemsets": "pairs of different queries of one session, in any order",
+    "itemsets-of-3": "sets of three different queries of one session",
+    "user-itemsets": "pairs of different queries of one user, in any order",
+    "user-itemsets-of-3": "sets of three different queries of one user",
 }
 LABELS = {
     "noise_scale": "noise scale",
@@ -27,6 +34,7 @@ LABELS = {
     "users_for_half": "users for a 50 % chance to be published",
     "users_for_99_percent": "users for a 99 % chance to be published",
     "clicks_noise_scale": "noise scale of click counts",
+    **listed_items.LABELS,
 }
 OF_COUNTS = say(
     "counts-are-bounded",
@@ -58,8 +66,9 @@ def what(method: Zealous) -> str:
     return f"Frequent {kinds} from a search log{clicks}, with noisy numbers of users"
 
 
-def how(method: Zealous, first_threshold: int) -> str:
-    """What is done, for readers of the release; the largest first threshold of all item kinds."""
+def how(method: Zealous, draws: Sequence[Draw]) -> str:
+    """What is done, for readers of the release."""
+    first_threshold = max(draw.at_least or 1 for draw in draws)
     kept = listed([item_kinds.kind(kind).counted(method.max_items) for kind in method.items])
     noise = (
         "Items of too few users were dropped. Random noise was added to the number of users of every other item"
@@ -70,6 +79,7 @@ def how(method: Zealous, first_threshold: int) -> str:
         f"Each user contributed at most {kept}. {noise}. An item was published, with its noisy number, only if that "
         "number was above a threshold."
     )
+    told += "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
     if method.then_clicks:
         most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
         told += (
@@ -92,12 +102,14 @@ def users_are_public(users: int) -> Statement:
 def tables(method: Zealous) -> tuple[PublishedTable, ...]:
     """One for each item kind, and one of clicks on the results of published queries if they are asked for."""
     single = len(method.items) == 1
+    texts, or_listed = (LISTED, "; or one of a public list") if method.public else (TYPED, "")
     made = [
         noisy_counts(
             "items" if single else name,
             name.replace("-", " "),
-            f"One of the {_IN_WORDS[name]} that enough users share, with the noisy number of these users.",
+            f"One of the {_IN_WORDS[name]} that enough users share, with the noisy number of these users{or_listed}.",
             item_kinds.kind(name).columns,
+            texts=texts,
         )
         for name in method.items
     ]

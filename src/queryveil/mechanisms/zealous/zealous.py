@@ -17,21 +17,22 @@ import pyarrow as pa
 
 from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.errors import UsageError
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import listed_items, noisy_histogram
 from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
-    SESSIONS_APART,
     USER_IS_ACCOUNT,
     Plan,
     Run,
+    assumed_of,
     public_parameters,
     warnings_of,
 )
+from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.zealous import theory, words
 from queryveil.parameters import COUNTED, PROMISES, former_names, param, validate
 from queryveil.privacy import calibration
-from queryveil.privacy.draws import LOG, PUBLIC, Draw
+from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
 from queryveil.privacy.statements import Statement
@@ -40,7 +41,7 @@ from queryveil.reading.log import SearchLog
 
 @former_names
 @dataclass(frozen=True, kw_only=True)
-class Zealous:
+class Zealous(TakesPublicItems):
     """Items that enough users share, with noisy user counts."""
 
     name: ClassVar[str] = "zealous"
@@ -98,6 +99,19 @@ class Zealous:
     second_threshold: float | None = param(
         "publish above this noisy count, instead of delta", ge=0, default=None, group=PROMISES
     )
+    public: str | None = param(
+        "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
+        path=True,
+        default=None,
+        group=COUNTED,
+    )
+    public_z: float | None = param(
+        "publish public items above so many standard deviations of the noise; 4 if left out",
+        gt=0,
+        le=1000,
+        default=None,
+        group=PROMISES,
+    )
     then_clicks: bool = param(
         "publish click counts of the published queries too", default=False, group=COUNTED
     )
@@ -123,7 +137,7 @@ class Zealous:
         if isinstance(kinds, str):
             object.__setattr__(self, "items", tuple(kinds.split(",")))
         if self.delta == 0 and self.epsilon is not None:
-            raise self._pure_is_impossible(users=None)
+            raise theory.pure_is_impossible(self.max_items, self.tau or 50, float(self.epsilon))
         validate(self)
         given = (self.noise_scale is not None, self.second_threshold is not None)
         asked = (self.epsilon is not None, self.delta is not None)
@@ -144,6 +158,7 @@ class Zealous:
                 f"epsilon-split has {len(self.epsilon_split)} shares for {len(self.items)} item kinds",
                 "give one share for each kind in --items, in the same order",
             )
+        self.check_public()
         if self.then_clicks and (self.items != ("queries",) or self.results is None):
             raise UsageError(
                 "then-clicks publishes clicks of published queries on public result lists",
@@ -179,16 +194,22 @@ class Zealous:
         total = total.among(users, told=told is not None)
         shown = {kind: self._calibration(setting, told) for kind, setting in settings.items()}
         parameters = public_parameters(self) | ({"users": told} if told else {})
+        draws = self._draws(settings, promises, told)
         return Plan(
             method=self.name,
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
             tables=words.tables(self),
-            draws=self._draws(settings, promises, told),
+            draws=draws,
             what=words.what(self),
-            how=words.how(self, max(setting.tau for setting in settings.values())),
+            how=words.how(self, draws),
             warnings=warnings_of(total, users),
+            expected=tuple(
+                listed_items.expected(one.public, listed_items.decoys(one.public, one.scale))
+                for one in draws
+                if one.public and one.scale
+            ),
             labels=words.LABELS,
         )
 
@@ -209,6 +230,7 @@ class Zealous:
                 rows=LOG,
                 at_least=setting.tau,
                 above=setting.top,
+                public=self._public(setting),
                 users=users,
                 **promise.cost,
             )
@@ -271,10 +293,12 @@ class Zealous:
         single = len(self.items) == 1
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
-        common: dict[str, Any] = {"neighbours": neighbours, "assumptions": self._assumptions(users)}
+        public = self._public(setting)
+        assumptions = (*self._assumptions(users), *([listed_items.assumed(public)] if public else []))
+        common: dict[str, Any] = {"neighbours": neighbours, "assumptions": assumptions}
         if not single or self.then_clicks:
             common["of"] = of
-        caveats = (words.OF_COUNTS,)
+        caveats = (words.OF_COUNTS, *self._of_decoys(setting))
         approximate = Guarantee(
             kind=APPROXIMATE,
             epsilon=self.epsilon if asked else setting.epsilon_approximate,
@@ -298,12 +322,19 @@ class Zealous:
             **common,
         )
 
+    def _public(self, setting: theory.Setting) -> PublicList | None:
+        listed = self.public_items
+        return listed_items.declared(listed, setting.scale, self.public_z) if listed is not None else None
+
+    def _of_decoys(self, setting: theory.Setting) -> list[Statement]:
+        public = self._public(setting)
+        return [] if public is None else [listed_items.caveat(listed_items.decoys(public, setting.scale))]
+
     def _assumptions(self, users: int | None) -> tuple[Statement, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
             listed.append(words.users_are_public(users))
-        if "query-pairs" in self.items:
-            listed.append(SESSIONS_APART)
+        listed += assumed_of(self.items)
         if self.then_clicks:
             listed.append(words.RESULTS_ARE_PUBLIC)
         return tuple(listed)
@@ -339,21 +370,14 @@ class Zealous:
         )
         if self.then_clicks:
             shown["clicks_noise_scale"] = self._clicks_scale()
+        if (public := self._public(setting)) is not None:
+            number = listed_items.decoys(public, setting.scale)
+            shown |= listed_items.calibrated(public, number, self.public_z)
         if users is not None:
             shown["pure_dp"] = theory.impossibility(
                 users, self.max_items, setting.tau, setting.epsilon_approximate
             )
         return shown | {"paper": paper}
-
-    def _pure_is_impossible(self, users: int | None) -> UsageError:
-        known = theory.impossibility(users or 10**6, self.max_items, self.tau or 50, float(self.epsilon or 1))
-        return UsageError(
-            "delta 0 asks for pure differential privacy, under which no useful histogram of searches exists: "
-            f"once there are more than {known['domain_bound']:.3g} possible items, a method that outputs an item "
-            f"of {known['frequent']} users with probability {known['accuracy']:g} is worse than publishing nothing "
-            f"(for {known['users']:,} users)",
-            "use a delta above 0, well below one over the number of users",
-        )
 
     # -- with data ---------------------------------------------------------------------------------------
 
@@ -370,7 +394,7 @@ class Zealous:
         tables: dict[str, pa.Table] = {}
         for draw in self.plan(users=run.users).draws:
             if draw.rows == LOG:
-                tables[draw.table] = noisy_histogram.frequent(log, run, draw)
+                tables[draw.table] = noisy_histogram.frequent(log, run, draw, self.public_items)
             else:
                 tables[draw.table] = self._clicks(log, tables["items"], draw, run)
         return tables

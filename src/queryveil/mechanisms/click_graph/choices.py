@@ -1,0 +1,125 @@
+"""Which parameters of a click graph go together, and which contradict each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from queryveil.errors import InputError, UsageError
+from queryveil.mechanisms.click_graph import account
+from queryveil.mechanisms.gaussian_account import MOST_EPSILON
+from queryveil.parameters import parameters
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+
+_OF_STEERED = ("shares", "counts_share", "decoys")
+
+
+def refuse_contradictions(method: ClickGraph) -> None:
+    """Refuse parameters that no release can have together."""
+    if method.on_steered:
+        _refuse_others(method, account.OF_THRESHOLD, "threshold")
+        _refuse_steered(method)
+        return
+    _refuse_others(method, _OF_STEERED, "steered")
+    given = (method.noise_scale is not None, method.threshold is not None)
+    asked = (method.epsilon is not None, method.delta is not None)
+    if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
+        raise UsageError(
+            "click-graph needs epsilon and delta, or a noise scale and a threshold",
+            "pass --epsilon and --delta, or --noise-scale and --threshold",
+        )
+    if method.epsilon_counts is not None and method.counts_noise_scale is not None:
+        raise _twice("epsilon-counts", "counts-noise-scale")
+    if method.epsilon_clicks is not None and method.clicks_noise_scale is not None:
+        raise _twice("epsilon-clicks", "clicks-noise-scale")
+    fresh = method.epsilon_counts is not None or method.counts_noise_scale is not None
+    if (method.counts == "fresh") != fresh:
+        raise UsageError(
+            "fresh counts have their own privacy loss, and reused ones have none",
+            "pass --counts fresh together with --epsilon-counts, or neither",
+        )
+    _refuse_half_bought_clicks(method)
+    _refuse_half_bought_reformulations(method)
+
+
+def _refuse_others(method: ClickGraph, names: tuple[str, ...], owner: str) -> None:
+    """Refuse what belongs to the other way of choosing queries."""
+    for one in parameters(type(method)):
+        if one.name in names and getattr(method, one.name) != one.default:
+            raise UsageError(
+                f"{one.flag} belongs to --selection {owner}, and queries are selected by '{method.selection}'",
+                f"leave out {one.flag}, or pass --selection {owner}",
+            )
+
+
+def _refuse_steered(method: ClickGraph) -> None:
+    if method.epsilon is None or method.delta is None:
+        raise UsageError(
+            "steered selection needs epsilon and delta, which all tables share",
+            "pass --epsilon and --delta",
+        )
+    if method.epsilon > MOST_EPSILON:
+        raise UsageError(
+            f"parameter 'epsilon' must be a number > 0 and <= {MOST_EPSILON:g}; got {method.epsilon:g}",
+            "pass a smaller --epsilon; about 1 is usual",
+        )
+    given = account.shares(method)
+    if len(given) != len(account.SHARES) or given[0] == 0:
+        raise UsageError(
+            "shares are three numbers, for queries, clicks and reformulations, and that of queries is above 0",
+            "pass --shares 50,30,20, or 0 for clicks or reformulations that you do not want",
+        )
+    of_tables = {"max_clicks": given[1], "max_reformulations": given[2], "decoys": given[2]}
+    for name, share in of_tables.items():
+        flag = "--" + name.replace("_", "-")
+        if getattr(method, name) is not None and share == 0:
+            raise UsageError(
+                f"{flag} is for a table that has no share of the privacy budget",
+                f"leave out {flag}, or give the table a share with --shares",
+            )
+
+
+def _refuse_half_bought_reformulations(method: ClickGraph) -> None:
+    if method.epsilon_reformulations is None:
+        if method.suggestions is not None or method.delta_reformulations is not None:
+            raise UsageError(
+                "reformulations have their own privacy loss", "pass --epsilon-reformulations too"
+            )
+    elif (method.suggestions is None) == (method.delta_reformulations is None):
+        raise UsageError(
+            "reformulations come from public suggestion lists, or from query pairs behind a threshold",
+            "pass --suggestions FILE, or --delta-reformulations, and not both",
+        )
+
+
+def _refuse_half_bought_clicks(method: ClickGraph) -> None:
+    if not method.clicks_bought:
+        if method.results is not None or method.delta_clicks is not None or method.urls != "public":
+            raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")
+        return
+    if (method.urls == "private") != (method.delta_clicks is not None):
+        raise UsageError(
+            "urls that are not public need a threshold with a delta, public ones need none",
+            "pass --urls private together with --delta-clicks, or neither",
+        )
+    if method.urls == "private" and method.epsilon_clicks is None:
+        raise UsageError("private urls are calibrated from epsilon and delta", "pass --epsilon-clicks")
+    if method.urls != "public" and method.results is not None:
+        raise UsageError("the urls come from the log and from result lists", "drop --urls, or drop --results")
+
+
+def _twice(one: str, other: str) -> UsageError:
+    return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")
+
+
+def need_a_click(log: SearchLog, way_out: str) -> None:
+    """Refuse a log without any click."""
+    log.need("url", "counting clicks")
+    some = log.table.filter(log.table["url"].notnull()).limit(1)
+    if log.engine.arrow(some.select("user")).num_rows == 0:
+        raise InputError(
+            "the log has a 'url' column but no click in it",
+            f"{way_out}, or name the column of clicked urls with --columns url=...",
+        )

@@ -1,0 +1,171 @@
+"""The three tables of a click graph on steered queries: selected in rounds, counted, with noise from one account.
+
+Conditions that docs/proofs/click-graph.md asks for are marked [G1] to [G5] where the code keeps them; [C1] to [C8]
+of docs/proofs/steered.md are kept by what is called here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import Histories
+from queryveil.errors import CannotBeMet
+from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.click_graph import account, choices, pairs
+from queryveil.mechanisms.click_graph import steered_words as words
+from queryveil.mechanisms.click_graph.account import CLICKS, QUERIES, REFORMULATIONS, Part
+from queryveil.mechanisms.gaussian_account import GRID, Account
+from queryveil.mechanisms.gaussian_histogram import counts_of
+from queryveil.mechanisms.steered import selection, theory
+from queryveil.mechanisms.steered.selection import Selected
+from queryveil.mechanisms.steered.theory import Setting
+from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+
+
+def check(method: ClickGraph, log: SearchLog) -> None:
+    """Refuse a log that lacks what a table needs, or that nothing can be published of."""
+    opened, made = account.opened(method), {part.name for part in account.parts(method)}
+    if CLICKS in made:
+        choices.need_a_click(log, "leave clicks out with --shares 70,0,30")
+    if REFORMULATIONS in made:
+        item_kinds.kind("query-pairs").rows(log)
+    histories.refuse_too_many(log)
+    for name in made:
+        noise = opened.noise(name)
+        selection.refuse_overflow(Setting(noise.share.rounds, noise.scale, 0.0, 1, 0), log.users)
+    needed = theory.setting(opened.noise(QUERIES)).users_for_half
+    if needed > log.users:
+        raise _too_few(method, needed, log.users)
+
+
+def _too_few(method: ClickGraph, needed: int, users: int) -> CannotBeMet:
+    def enough(epsilon: float) -> bool:
+        noise = account.opened(method, epsilon).noise(QUERIES)
+        return theory.setting(noise).users_for_half <= users
+
+    epsilon = theory.smallest_epsilon(enough)
+    way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
+    return CannotBeMet(
+        f"nothing can be published with epsilon {method.epsilon:g}: even a query that every user made would need "
+        f"{needed:,} users for an even chance, and the log has {users:,}",
+        way if epsilon is not None else "use a log with more users",
+    )
+
+
+def protect(method: ClickGraph, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+    """One table after the other; what an earlier one published is public for the next."""
+    made = _Making(log, run, account.opened(method), method.non_negative)
+    tables: dict[str, pa.Table] = {}
+    for part in account.parts(method):
+        if part.name == QUERIES:
+            tables[part.name] = made.queries(part)
+        elif part.name == CLICKS:
+            tables[part.name] = made.clicks(part, tables[QUERIES])
+        else:
+            tables[part.name] = made.reformulations(part, tables[QUERIES], account.decoys(method))
+    return tables
+
+
+@dataclass(frozen=True)
+class _Making:
+    """One log on its way into the tables."""
+
+    log: SearchLog
+    run: Run
+    account: Account
+    non_negative: bool
+
+    def queries(self, part: Part) -> pa.Table:
+        kind = item_kinds.kind(part.kind)
+        with self.run.stage("bound") as say:
+            found = histories.histories(self.log, kind, self._bound(part))
+            say(f"at most {kind.counted(part.most)} per user, {noisy_histogram.CHOSEN[account.KEEP]}")
+        with self.run.stage("select") as say:
+            chosen = self._selected(found, part)
+            table = self._counted(part, chosen.left.texts(chosen.numbers), chosen)
+            say(self._told(part, table))
+        found.forget()
+        return table
+
+    def clicks(self, part: Part, published: pa.Table) -> pa.Table:
+        rows = item_kinds.kind(part.kind).occurrences(self.log)
+        with self.run.stage("clicks") as say, self._known(published["query"]) as known:
+            with self._restricted(part, rows.semi_join(known, "query")) as found:
+                chosen = self._selected(found, part)
+                table = self._counted(part, chosen.left.texts(chosen.numbers), chosen)
+            say(self._told(part, table))
+        return table
+
+    def reformulations(self, part: Part, published: pa.Table, decoys: float) -> pa.Table:
+        # [G4] Which queries are paired follows from the published table alone: the largest counts stand first.
+        queries = published["query"].slice(0, words.MOST_PAIRED).combine_chunks()
+        rows = item_kinds.kind(part.kind).occurrences(self.log)
+        with self.run.stage("pairs") as say, self._known(queries) as known:
+            inside = rows.semi_join(known, "query").semi_join(known, [("next_query", "query")])
+            with self._restricted(part, inside) as found:
+                setting = pairs.setting(self.account.noise(part.name), len(queries), decoys)
+                made = pairs.select(found, queries, setting, self.run.noise)
+                table = self._counted(part, made.texts, made.chosen)
+            say(self._told(part, table))
+        return table
+
+    def _bound(self, part: Part) -> Bound:
+        return Bound(most=part.most, keep=account.KEEP, salt=self.run.salt, order_key=self.run.order_key)
+
+    @contextlib.contextmanager
+    def _known(self, queries: pa.Array | pa.ChunkedArray) -> Iterator[ir.Table]:
+        """Published queries, for the engine."""
+        known = self.log.engine.register(pa.table({"query": queries.cast(pa.string())}))
+        try:
+            yield known
+        finally:
+            self.log.engine.drop(known)
+
+    @contextlib.contextmanager
+    def _restricted(self, part: Part, rows: ir.Table) -> Iterator[Histories]:
+        """[G1] Rows are restricted to published queries first, and what a user keeps of them is bounded then."""
+        kept = self.log.engine.keep(rows)
+        try:
+            found = histories.histories(self.log, item_kinds.kind(part.kind), self._bound(part), kept)
+            try:
+                yield found
+            finally:
+                found.forget()
+        finally:
+            self.log.engine.drop(kept)
+
+    def _selected(self, found: Histories, part: Part) -> Selected:
+        # [G2] Candidates are what these histories hold: restricted, and bounded.
+        setting = theory.setting(self.account.noise(part.name))
+        return selection.select(found, setting, self.run.noise, length_prior=False)
+
+    def _counted(self, part: Part, texts: pa.Table, chosen: Selected) -> pa.Table:
+        """Published rows with noisy numbers of users, in an order that follows from what is published alone."""
+        noise = self.account.noise(counts_of(part.name))
+        true = selection.true_counts(chosen.left, chosen.numbers)
+        # [G5] How much of a user counts in a row follows from the row's own noisy sum of the first round.
+        counts, deviations = selection.counted(
+            chosen.left, chosen.numbers, chosen.first, noise.scale, noise.share.norm, self.run.noise
+        )
+        counts = np.maximum(counts, 0) if self.non_negative else counts
+        made = texts.append_column("count", pa.array(counts, pa.int64()))
+        made = made.append_column("deviation", pa.array(deviations, pa.int64()))
+        order = words.order(part.name, item_kinds.kind(part.kind).columns)
+        return noisy_histogram.ordered(self.run, f"{part.name}-true-counts", made, order, users=true)
+
+    def _told(self, part: Part, table: pa.Table) -> str:
+        return words.published(part, table.num_rows, self.account.noise(part.name).scale / GRID)

@@ -1,0 +1,150 @@
+"""What a click graph on steered queries is called and how it was made, in words for readers of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from queryveil.count import item_kinds
+from queryveil.mechanisms.base import ROW_LOCAL, SESSIONS_APART, USER_IS_ACCOUNT
+from queryveil.mechanisms.click_graph.words import named
+from queryveil.mechanisms.steered.words import OF_ABSENCE, OF_COUNTS
+from queryveil.privacy.declarations import USERS, WHOLE, PublishedTable, columns
+from queryveil.privacy.statements import Statement, say
+
+if TYPE_CHECKING:
+    from queryveil.mechanisms.click_graph.account import Part
+
+LABELS = {
+    "mu": "shift by one user (mu)",
+    "p": "chance that a row of one user passes (p)",
+    "share": "share of the budget (of mu squared), beside the others",
+    "counts_share": "the part of it that buys numbers of users",
+    "rounds": "rounds",
+    "noise_scale": "noise of a round (in 1/grid users)",
+    "threshold": "threshold (in 1/grid users)",
+    "users_for_half": "users for a 50 % chance to be published",
+    "counts_noise_scale": "noise of counts (in 1/grid users)",
+    "grid": "grid",
+}
+_ONE_ACCOUNT = say(
+    "one-account", "epsilon and delta are those of all tables together; no table has a budget beside them"
+)
+_ACCOUNTS = say(
+    "accounts-can-publish",
+    "someone who opens enough accounts can make any query appear in the release; about other people it tells no more "
+    "than epsilon and delta allow",
+)
+_NO_RATIOS = say(
+    "no-ratios",
+    "counts of one table must not be divided by counts of another: each table counts other users in part, and has its "
+    "own noise",
+)
+_DEVIATION = "standard deviation of the noise in the count, in users, rounded up"
+_ROWS = {
+    "queries": (
+        "A query that enough users share, with an estimate of the number of these users.",
+        "estimated number of users who made the query",
+    ),
+    "clicks": (
+        "A published query and a url that enough users clicked for it, with an estimate of their number.",
+        "estimated number of users who clicked the url for the query",
+    ),
+    "reformulations": (
+        "Two published queries that followed one another often enough, with an estimate of the number of users.",
+        "estimated number of users who searched one after the other",
+    ),
+}
+_HOW = {
+    "clicks": " Clicks on published queries were chosen in the same way. Each user contributed at most {kept} on "
+    "published queries.",
+    "reformulations": " Then every two published queries, one after the other, were a candidate, whether or not "
+    "anybody searched so; of more than {most:,} published queries only those with the highest counts. Each candidate "
+    "had votes and random noise in rounds as above. It was published if its noisy sums were above a threshold that "
+    "noise alone rarely exceeds. Each user contributed at most {kept} of published queries.",
+}
+MOST_PAIRED = 5_000
+"""Of more published queries, only so many are paired: noise is drawn for each two."""
+
+
+def tables(made: Sequence[Part], *, non_negative: bool) -> tuple[PublishedTable, ...]:
+    return tuple(_table(part, 0 if non_negative else None) for part in made)
+
+
+def order(name: str, key: Sequence[str]) -> tuple[str, ...]:
+    """The largest first; clicks and reformulations by query."""
+    return ("count", *key) if name == "queries" else (key[0], "count", key[1])
+
+
+def _table(part: Part, least: int | None) -> PublishedTable:
+    key = item_kinds.kind(part.kind).columns
+    row, count = _ROWS[part.name]
+    inside = {"clicks": key[:1], "reformulations": key}.get(part.name, ())
+    below = "" if least == 0 else " (below 0 if noise makes it so)"
+    return PublishedTable(
+        name=part.name,
+        noun=part.name,
+        row=row,
+        columns=columns(
+            (*key, "count", "deviation"),
+            {"count": f"{count}, with noise{below}", "deviation": _DEVIATION},
+            deviation=WHOLE,
+        ),
+        counts=USERS,
+        noisy=True,
+        unique=key,
+        order=order(part.name, key),
+        inside=tuple((column, "queries.query") for column in inside),
+        least=least,
+    )
+
+
+def what(made: Sequence[Part]) -> str:
+    names = {part.name for part in made}
+    return named(clicks="clicks" in names, reformulations="reformulations" in names)
+
+
+def how(made: Sequence[Part], *, non_negative: bool) -> str:
+    """What is done, for readers of the release."""
+    kept = {part.name: item_kinds.kind(part.kind).counted(part.most) for part in made}
+    told = (
+        f"Each user contributed at most {kept['queries']}, chosen at random. In several rounds each user divided one "
+        "vote among these queries, and random noise was added to every sum of votes. After each round, votes went to "
+        "queries that might still pass, by what their own noisy sums showed. A query was published if its noisy sums "
+        "of all rounds together were above a threshold."
+    )
+    for name, sentence in _HOW.items():
+        told += sentence.format(kept=kept[name], most=MOST_PAIRED) if name in kept else ""
+    told += (
+        " Then the users of each published row were counted. A user with many rows of a table counted for less than "
+        "one in each, and random noise was added to every count."
+    )
+    return told + (" Negative numbers were set to zero." if non_negative else "")
+
+
+def assumptions(made: Sequence[Part]) -> tuple[Statement, ...]:
+    sessions = any(part.name == "reformulations" for part in made)
+    return (ROW_LOCAL, USER_IS_ACCOUNT, *((SESSIONS_APART,) if sessions else ()))
+
+
+def caveats(made: Sequence[Part], decoys: float) -> tuple[Statement, ...]:
+    """What readers of any of the tables must know."""
+    found = [_ONE_ACCOUNT, _ACCOUNTS, OF_ABSENCE, OF_COUNTS]
+    if len(made) > 1:
+        found.append(_NO_RATIOS)
+    if any(part.name == "reformulations" for part in made):
+        found.append(
+            say(
+                "pairs-by-noise",
+                f"noise alone publishes {decoys:g} of the reformulations at most, on average, whether or not anybody "
+                "searched so; a count that is small beside its deviation is a sign of it",
+                decoys=decoys,
+            )
+        )
+    return tuple(found)
+
+
+def published(part: Part, number: int, scale: float) -> str:
+    """What is said to the curator of a stage."""
+    noun = item_kinds.kind(part.kind).counted(number)
+    return f"noise of about +-{scale:.0f} users in each round: {noun} published"

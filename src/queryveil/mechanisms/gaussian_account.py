@@ -1,0 +1,172 @@
+"""One Gaussian account for all tables of a release: how much of mu^2 and p each draw has, and what noise that buys.
+
+Every draw adds a user's whole numbers, of a bounded norm, and normal noise. With shares of mu^2 that add up to one, the
+draws together are (mu, p)-Gaussian, and (epsilon, delta) follows. Proof: docs/proofs/gaussian.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from queryveil.errors import CannotBeMet, UsageError
+from queryveil.privacy import calibration, gaussian
+from queryveil.privacy.draws import ANY
+from queryveil.privacy.guarantee import ADD_REMOVE, GAUSSIAN, REPLACE, Guarantee
+from queryveil.privacy.noise import MAX_SCALE
+from queryveil.privacy.statements import Statement
+
+GRID = 1 << 20
+"""What one user may add to all sums of one round, as a root of a sum of squares, in whole numbers."""
+LEAST_EPSILON, MOST_EPSILON = 1e-4, 20.0
+"""Below, noise would outgrow what can be drawn; above, nothing is promised that a person would notice."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one draw takes of the account."""
+
+    of: str
+    weight: float
+    """Its part of mu^2, beside those of the other draws."""
+    rounds: int = 1
+    norm: int = 1
+    """The largest norm of what a user adds in one round, in units of the grid."""
+    weights: str = ANY
+    """How a user's weight is divided among items."""
+    times: int = 0
+    """How many rows one user alone may have that a threshold must keep back; 0 if all rows are public by then."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of one draw: its scale, and what it costs."""
+
+    share: Share
+    scale: int
+    mu_squared: Fraction
+    p: float
+
+    @property
+    def sensitivity(self) -> int:
+        return self.share.norm * GRID
+
+
+@dataclass(frozen=True)
+class Account:
+    """Epsilon, delta, and the noise of every draw."""
+
+    epsilon: float
+    delta: float
+    replace: bool
+    noises: tuple[Noise, ...]
+
+    @property
+    def mu(self) -> float:
+        """Of all draws together, between neighbours, rounded up."""
+        return calibration.up(gaussian.root(sum((one.mu_squared for one in self.noises), Fraction(0))))
+
+    @property
+    def p(self) -> float:
+        """Of all draws together, rounded up."""
+        return calibration.float_at_least(
+            self.paid * sum((Fraction(one.p) for one in self.noises), Fraction(0))
+        )
+
+    @property
+    def paid(self) -> int:
+        """How often p counts: a replaced history may bring rows of its own and take others away."""
+        return 2 if self.replace else 1
+
+    def noise(self, of: str) -> Noise:
+        return next(one for one in self.noises if one.share.of == of)
+
+    def guarantee(self, assumptions: tuple[Statement, ...], caveats: tuple[Statement, ...]) -> Guarantee:
+        """What all draws together promise; one part for each if there are several."""
+        common: dict[str, Any] = {"neighbours": REPLACE if self.replace else ADD_REMOVE}
+        parts = tuple(
+            Guarantee(
+                kind=GAUSSIAN,
+                of=one.share.of if len(self.noises) > 1 else "",
+                epsilon=self.epsilon,
+                delta=self._delta(one),
+                mu=calibration.up(gaussian.root(one.mu_squared)),
+                p=one.p * self.paid,
+                assumptions=assumptions,
+                caveats=caveats,
+                **common,
+            )
+            for one in self.noises
+        )
+        total = Guarantee(
+            kind=GAUSSIAN,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mu=self.mu,
+            p=self.p,
+            assumptions=assumptions,
+            caveats=caveats,
+            parts=parts if len(parts) > 1 else (),
+            **common,
+        )
+        return total
+
+    def _delta(self, one: Noise) -> float:
+        """Of one draw alone, at the same epsilon."""
+        if len(self.noises) == 1:
+            return self.delta
+        found = gaussian.curve(gaussian.root(one.mu_squared), self.epsilon)
+        return calibration.up(found + calibration.decimal(Fraction(one.p) * self.paid))
+
+
+def opened(
+    epsilon: float, delta: float, shares: Sequence[Share], *, replace: bool, p_share: float | None = None
+) -> Account:
+    """The account of an epsilon and a delta.
+
+    `p_share`: how much of delta is p; left out, what makes the first threshold lowest.
+    """
+    _refuse_extremes(epsilon, delta)
+    paid = 2 if replace else 1
+    with_threshold = [one for one in shares if one.times]
+    p = 0.0
+    if with_threshold:
+        times = with_threshold[0].times
+        p = delta * p_share if p_share else gaussian.best_p(epsilon, delta, times, paid)
+    each = p / max(1, len(with_threshold))
+    spent = sum((Fraction(each) * paid for _ in with_threshold), Fraction(0))
+    mu = gaussian.largest_shift(epsilon, Fraction(delta) - spent)
+    total = sum((Fraction(one.weight) for one in shares), Fraction(0))
+    noises = []
+    for one in shares:
+        moved = paid * (one.norm * GRID) ** 2 * one.rounds
+        scale = _root_up(moved * total / (mu**2 * Fraction(one.weight)))
+        if scale > MAX_SCALE:
+            raise CannotBeMet(
+                f"the noise for {one.of} would be larger than can be drawn", "raise epsilon or its share"
+            )
+        noises.append(Noise(one, scale, Fraction(moved, scale**2), each if one.times else 0.0))
+    return Account(epsilon, delta, replace, tuple(noises))
+
+
+def _refuse_extremes(epsilon: float, delta: float) -> None:
+    if delta < gaussian.LEAST_DELTA:
+        raise UsageError(
+            f"delta {delta:g} leaves nothing for the chance that a threshold fails",
+            f"use a delta of at least {gaussian.LEAST_DELTA:g}; one well below 1/users is enough, such as 1e-6",
+        )
+    if epsilon < LEAST_EPSILON:
+        raise CannotBeMet(
+            f"nothing can be published with epsilon {epsilon:g}: the noise would be larger than any count",
+            f"use an epsilon of at least {LEAST_EPSILON:g}; about 1 is usual",
+        )
+
+
+def _root_up(square: Fraction) -> int:
+    """The smallest whole number whose square is not below a fraction."""
+    whole = math.ceil(square)
+    found = math.isqrt(whole)
+    return found if found * found >= whole else found + 1

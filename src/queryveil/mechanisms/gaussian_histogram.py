@@ -1,0 +1,210 @@
+"""What mechanisms with Gaussian noise share: one account, histories, declared draws and tables, and counts.
+
+A mechanism says how it selects items; counts of the published ones are a second draw of the same account.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import Histories
+from queryveil.count.public_items import PublicItems
+from queryveil.errors import UsageError
+from queryveil.mechanisms import gaussian_account, listed_items, noisy_histogram
+from queryveil.mechanisms.base import (
+    ROW_LOCAL,
+    SESSIONS_APART,
+    USER_IS_ACCOUNT,
+    Mechanism,
+    Plan,
+    Run,
+    public_parameters,
+    warnings_of,
+)
+from queryveil.mechanisms.gaussian_account import GRID, Account, Noise, Share
+from queryveil.mechanisms.listed_sums import ListedSums
+from queryveil.mechanisms.steered import selection, words
+from queryveil.mechanisms.steered.selection import Selected
+from queryveil.privacy.draws import L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
+from queryveil.privacy.guarantee import Guarantee
+from queryveil.reading.log import SearchLog
+
+_MUCH_EPSILON = 1.5
+"""From here on noise is small enough that users with many published items may count more."""
+
+
+class Selecting(Mechanism, Protocol):
+    """A mechanism that selects items with Gaussian noise, and may count their users."""
+
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def max_items(self) -> int: ...
+    @property
+    def items(self) -> tuple[str, ...]: ...
+    @property
+    def neighbours(self) -> str: ...
+    @property
+    def keep(self) -> str: ...
+    @property
+    def counts_share(self) -> float: ...
+
+
+def counts_of(kind: str) -> str:
+    """What the draw of counts is for."""
+    return f"counts of {kind.replace('-', ' ')}"
+
+
+def norm_of_counts(epsilon: float) -> int:
+    """To which norm a user's counts are scaled down, in units of the grid: fixed by epsilon, never by the log."""
+    return 3 if epsilon >= _MUCH_EPSILON else 2
+
+
+def refuse_twice(kinds: tuple[str, ...]) -> None:
+    if len(set(kinds)) < len(kinds):
+        raise UsageError("an item kind is named twice", "name each kind once in --items")
+
+
+def account(
+    method: Selecting, selecting: Callable[[str, float], Share], p_share: float | None = None
+) -> Account:
+    """Item kinds have equal shares, each divided between selection and counts."""
+    shares = [selecting(kind, 1 - method.counts_share) for kind in method.items]
+    norm = norm_of_counts(method.epsilon)
+    shares += [Share(of=counts_of(kind), weight=method.counts_share, norm=norm) for kind in method.items]
+    return gaussian_account.opened(
+        method.epsilon, method.delta, shares, replace=method.neighbours == "replace", p_share=p_share
+    )
+
+
+def undivided(account: Account, kind: str, p_share: float | None = None) -> Noise:
+    """The noise that selection would have if nothing were spent on counts or on other item kinds."""
+    alone = dataclasses.replace(account.noise(kind).share, weight=1.0)
+    return gaussian_account.opened(
+        account.epsilon, account.delta, (alone,), replace=account.replace, p_share=p_share
+    ).noises[0]
+
+
+def plan(
+    method: Selecting,
+    account: Account,
+    figures: Mapping[str, Any],
+    above: Mapping[str, int],
+    *,
+    users: int | None,
+    how: str,
+    expected: tuple[str, ...],
+    listed: ListedSums | None = None,
+) -> Plan:
+    """The plan, from figures of the account as a whole and thresholds of each item kind."""
+    assumed = [ROW_LOCAL, USER_IS_ACCOUNT]
+    if "query-pairs" in method.items:
+        assumed.append(SESSIONS_APART)
+    caveats = [words.OF_ABSENCE, words.OF_COUNTS]
+    if listed is not None:
+        assumed.append(listed_items.assumed(listed.public))
+        caveats.append(listed_items.caveat(listed.decoys))
+        figures, expected = {**figures, **listed.calibrated()}, (*expected, *listed.expected())
+    promise = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
+    return Plan(
+        method=method.name,
+        parameters=public_parameters(method),
+        calibration={"mu": account.mu, "counts_share": method.counts_share, **figures},
+        guarantee=promise,
+        tables=words.tables(method.items, listed=listed is not None),
+        draws=draws(method, account, promise, above, listed),
+        what=words.what(method.items),
+        how=how,
+        warnings=warnings_of(promise, users),
+        expected=expected,
+        labels=words.LABELS,
+    )
+
+
+def draws(
+    method: Selecting,
+    account: Account,
+    promise: Guarantee,
+    above: Mapping[str, int],
+    listed: ListedSums | None = None,
+) -> tuple[Draw, ...]:
+    """In the order of the account; the parts of the guarantee are in the same order."""
+    made = []
+    for noise, part in zip(account.noises, promise.parts or (promise,), strict=True):
+        of = noise.share.of
+        kind = of if of in above else next(one for one in above if counts_of(one) == of)
+        selects = of in above
+        made.append(
+            Draw(
+                of=of,
+                table="items" if len(above) == 1 else kind,
+                bounded=kind,
+                rule=method.keep,
+                most=method.max_items,
+                sensitivity=noise.sensitivity,
+                norm=L2,
+                distribution=ROUNDED_NORMAL,
+                scale=noise.scale,
+                rows=LOG if selects else PUBLISHED,
+                above=above[of] if selects else None,
+                public=listed.public if listed is not None and selects else None,
+                weights=noise.share.weights,
+                rounds=noise.share.rounds,
+                **part.cost,
+            )
+        )
+    return tuple(made)
+
+
+def check(method: Selecting, log: SearchLog) -> None:
+    for kind in method.items:
+        item_kinds.kind(kind).rows(log)
+    if method.keep == "first":
+        log.need("time", "keeping each user's first items")
+
+
+def bounded(
+    method: Selecting, log: SearchLog, run: Run, name: str, listed: PublicItems | None = None
+) -> Histories:
+    """The histories of a log, each of at most so many items; a public list's items are numbered with theirs."""
+    kind = item_kinds.kind(name)
+    bound = Bound(most=method.max_items, keep=method.keep, salt=run.salt, order_key=run.order_key)
+    with run.stage("bound") as say:
+        found = histories.histories(log, kind, bound, listed=listed)
+        say(f"at most {kind.counted(bound.most)} per user, {noisy_histogram.CHOSEN[bound.keep]}")
+    return found
+
+
+def told_of_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems | None) -> str:
+    """How many published items are on the list, for the curator; who is warned if the list looks like the log's own."""
+    if listed is None or chosen.left.listed is None:
+        return ""
+    listed_items.warn_of_overlap(log, run, chosen.left.kind.name, listed)
+    return f", {int(chosen.left.listed[chosen.numbers].sum()):,} of them on the public list"
+
+
+def table(run: Run, chosen: Selected, noise: Noise) -> pa.Table:
+    """The published items with noisy counts, in an order that follows from what is published alone."""
+    texts = chosen.left.texts(chosen.numbers)
+    with run.stage("count") as say:
+        true = selection.true_counts(chosen.left, chosen.numbers)
+        counts, deviations = selection.counted(
+            chosen.left, chosen.numbers, chosen.first, noise.scale, noise.share.norm, run.noise
+        )
+        say(f"noise of about +-{math.ceil(noise.scale / GRID):,} users on small counts")
+    # [C8] Nothing else leaves: no sums, no scores, no number of items that were alive.
+    made = texts.append_column("count", pa.array(counts, pa.int64()))
+    made = made.append_column("deviation", pa.array(deviations, pa.int64()))
+    kind = chosen.left.kind
+    return noisy_histogram.ordered(
+        run, f"{kind.name}-true-counts", made, ("count", *kind.columns), users=true
+    )

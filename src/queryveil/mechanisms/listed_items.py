@@ -1,0 +1,170 @@
+"""Public lists of items in noisy histograms (`--public FILE`): thresholds, decoys, words, and how a list is drawn for.
+
+Every item of a public list gets noise, whether or not anyone has it. So whether it is published tells no more of one
+user than its noisy count does: it costs no delta, and needs only a threshold that keeps out most of what is noise.
+What noise alone lifts over it are decoys, and their expected number is stated. Proof: docs/proofs/zealous.md.
+
+A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` into
+its draw, and hands `public_items` to `noisy_histogram`. `listed_sums` has the thresholds of Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from queryveil.count import item_kinds, public_items
+from queryveil.count.public_items import PublicItems
+from queryveil.errors import UsageError
+from queryveil.mechanisms.base import Run
+from queryveil.privacy import calibration
+from queryveil.privacy.draws import PublicList
+from queryveil.privacy.statements import Statement, say
+from queryveil.reading.log import SearchLog
+
+USUAL_Z: Final = 4.0
+LABELS: Final = {
+    "public_threshold": "published above, on the public list (noisy users)",
+    "public_deviations": "that threshold in standard deviations of the noise",
+    "expected_decoys": "decoys expected at most (items)",
+}
+_M = TypeVar("_M")
+_CACHED = "public_items"
+
+
+class TakesPublicItems:
+    """A mechanism with `public`, the file of a list, and `public_z`, the threshold of its items."""
+
+    public: str | None
+    public_z: float | None
+    items: tuple[str, ...]
+
+    @functools.cached_property
+    def public_items(self) -> PublicItems | None:
+        """The list, read once: what was planned for is what gets noise. None without a list."""
+        if self.public is None:
+            return None
+        return public_items.read(Path(self.public), item_kinds.kind(self.items[0]))
+
+    def check_public(self) -> None:
+        """Refuse parameters that a list cannot go with."""
+        if self.public is not None and len(self.items) != 1:
+            raise UsageError(
+                "a public list is of one kind of item, and several are counted", "name one kind in --items"
+            )
+        if self.public is None and self.public_z is not None:
+            raise UsageError("public-z is the threshold of a public list", "name its file with --public")
+
+
+def as_stated(mechanism: _M, stated: PublicList) -> _M:
+    """The mechanism with a list of which only the identity is known: enough to plan, not to publish."""
+    known = copy.copy(mechanism)
+    identity = PublicItems(items=stated.items, lines=stated.lines, sha256=stated.sha256, table=None)
+    vars(known)[_CACHED] = identity
+    return known
+
+
+# -- before data ---------------------------------------------------------------------------------------------
+
+
+def declared(listed: PublicItems, scale: float, z: float | None) -> PublicList:
+    """The list as a draw of discrete Laplace noise declares it."""
+    above = calibration.deviations(scale, USUAL_Z if z is None else z)
+    return PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
+
+
+def decoys(public: PublicList, scale: float) -> float:
+    """How many items of the list would be published on average if nobody had any of them."""
+    chance: Decimal = calibration.tail(scale, public.above + 1)
+    return calibration.up(calibration.times(chance, Fraction(public.items)))
+
+
+def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, Any]:
+    """Its figures, for the calibration of a plan; `number`: the expected decoys."""
+    return {
+        "public_threshold": public.above,
+        "public_deviations": USUAL_Z if z is None else z,
+        "expected_decoys": number,
+    }
+
+
+def how(public: PublicList) -> str:
+    """What was done, for readers of the release."""
+    return (
+        f"A public list has {public.items:,} items. Noise was added to the number of users of each of them, also where "
+        f"that is 0. Such an item was published if its noisy number was above {public.above:,}."
+    )
+
+
+def assumed(public: PublicList) -> Statement:
+    return say(
+        "public-list",
+        f"the list of {public.items:,} items ({public.lines:,} lines, SHA-256 {public.sha256}) is public, and was made "
+        "without the log",
+        items=public.items,
+        lines=public.lines,
+        sha256=public.sha256,
+    )
+
+
+def caveat(number: float) -> Statement:
+    """That so many decoys are expected."""
+    return say(
+        "decoys",
+        "an item of the public list may be published though nobody has it: on average this happens to about "
+        f"{amount(number)} of its items, or to fewer",
+        decoys=number,
+    )
+
+
+def expected(public: PublicList, number: float) -> str:
+    """What the curator may expect: so many decoys."""
+    return (
+        f"noise alone publishes {amount(number)} of the {public.items:,} items of the public list on "
+        "average, if nobody has any of them; a larger --public-z gives fewer"
+    )
+
+
+def amount(number: float) -> str:
+    """An expected number, with as many digits as say something."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+
+
+# -- with data -----------------------------------------------------------------------------------------------
+
+
+class ListedCounts:
+    """Counts of a list's items, with noise on every one of them. The noise is drawn before the log is counted."""
+
+    def __init__(self, listed: PublicItems, public: PublicList, noise: npt.NDArray[np.int64]) -> None:
+        if not len(noise) == listed.rows.num_rows == public.items:
+            raise TypeError("every item of a public list has noise of its own")
+        self.listed, self.public = listed, public
+        self.noisy, self.true = noise, np.zeros(len(noise), dtype=np.int64)
+
+    def add(self, places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
+        """Items that users have, by their places on the list; each comes once."""
+        self.noisy[places] += counts
+        self.true[places] = counts
+
+    def survivors(self) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+        """What is above the list's own threshold, with noisy counts; and its true counts."""
+        places = np.flatnonzero(self.noisy > self.public.above)
+        table = self.listed.rows.take(pa.array(places))
+        table = table.append_column("count", pa.array(self.noisy[places], pa.int64()))
+        return table, self.true[places]
+
+
+def warn_of_overlap(log: SearchLog, run: Run, kind: str, listed: PublicItems) -> None:
+    """Tell the curator, and nobody else, if the list looks as if it were made from the log."""
+    found = public_items.overlap(log, item_kinds.kind(kind), listed)
+    if found is not None and found.warning is not None:
+        run.warn(found.warning)

@@ -1,0 +1,1 @@
+"""Steered selection: several times more items for the same guarantee."""

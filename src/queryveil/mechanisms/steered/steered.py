@@ -1,0 +1,188 @@
+"""Steered selection: publish items that enough users share, after several noisy rounds that steer users' weight.
+
+Every user has a fixed weight to give in each of K rounds. The noisy sums of a round decide, item by item, where weight
+is still needed: what is far behind is dropped, what is ahead needs less. One statistic over all rounds and one
+threshold decide what is published. It builds on Korolova et al. 2009 and Gopi et al. 2020 (private set union), Swanberg
+et al. 2023 (several rounds), Chen et al. 2025 (a first round that biases a second), and on statistics with fixed
+weights for adaptive trials (Cui, Hung and Wang 1999; Lehmacher and Wassmer 1999). Proof: docs/proofs/steered.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from queryveil.count import contribution, histories, item_kinds
+from queryveil.errors import CannotBeMet
+from queryveil.mechanisms import few_or_many, gaussian_histogram, listed_sums
+from queryveil.mechanisms.base import Plan, Run
+from queryveil.mechanisms.gaussian_account import GRID, MOST_EPSILON, Account, Share
+from queryveil.mechanisms.gaussian_histogram import counts_of
+from queryveil.mechanisms.listed_items import TakesPublicItems
+from queryveil.mechanisms.listed_sums import ListedSums
+from queryveil.mechanisms.steered import selection, theory, words
+from queryveil.parameters import COUNTED, METHOD, PROMISES, param, validate
+from queryveil.reading.log import SearchLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steered(TakesPublicItems):
+    """Items that enough users share, several times as many for the same guarantee."""
+
+    name: ClassVar[str] = "steered"
+    needs_users: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 5e-4, "max_items": 20}
+
+    # [C4] All of these are fixed before any data is read.
+    epsilon: float = param("privacy loss per user", gt=0, le=MOST_EPSILON, group=PROMISES)
+    delta: float = param("probability that the loss is exceeded", gt=0, lt=1, group=PROMISES)
+    max_items: int = param("items that one user may add (d)", ge=1, le=10**6, default=100, group=COUNTED)
+    items: tuple[str, ...] = param(
+        "what is counted and published",
+        choices=tuple(item_kinds.KINDS),
+        many=True,
+        default=("queries",),
+        group=COUNTED,
+    )
+    neighbours: str = param(
+        "what is hidden: one user added or removed, or one user's history replaced",
+        choices=("add-remove", "replace"),
+        default="add-remove",
+        group=PROMISES,
+    )
+    keep: str = param(
+        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
+    )
+    counts_share: float = param(
+        "share of the privacy budget (of mu squared) that buys numbers of users",
+        ge=0.01,
+        le=0.9,
+        default=0.2,
+        group=PROMISES,
+    )
+    public: str | None = param(
+        "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
+        path=True,
+        default=None,
+        group=COUNTED,
+    )
+    public_z: float | None = param(
+        "publish public items above so many standard deviations of the noise; 4 if left out",
+        gt=0,
+        le=listed_sums.MOST_Z,
+        default=None,
+        group=PROMISES,
+    )
+    rounds: int = param("rounds in which weight is steered (K)", ge=1, le=32, default=8, group=METHOD)
+    length_prior: bool = param(
+        "begin with less weight for long texts, which are rarely shared", default=False, group=METHOD
+    )
+
+    def __post_init__(self) -> None:
+        kinds: object = self.items
+        if isinstance(kinds, str):
+            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        validate(self)
+        gaussian_histogram.refuse_twice(self.items)
+        self.check_public()
+
+    # -- before data -------------------------------------------------------------------------------------
+
+    def account(self) -> Account:
+        """What each table takes of mu^2 and p."""
+        return gaussian_histogram.account(self, self._selecting)
+
+    def _selecting(self, kind: str, weight: float) -> Share:
+        return Share(of=kind, weight=weight, rounds=self.rounds, times=self.max_items)
+
+    def plan(self, *, users: int | None = None) -> Plan:
+        """Thresholds and guarantee, which depend on no number of users."""
+        account = self.account()
+        settings = {kind: self._setting(account, kind) for kind in self.items}
+        listed = self._listed(settings[self.items[0]])
+        least = max(setting.users_for_half for setting in settings.values())
+        whole = theory.setting(gaussian_histogram.undivided(account, self.items[0]))
+        return gaussian_histogram.plan(
+            self,
+            account,
+            whole.as_dict() | {"users_for_half": least, "length_prior": self.length_prior},
+            {kind: setting.tau for kind, setting in settings.items()},
+            users=users,
+            how=self._how() + (listed.how(self.rounds) if listed else "") + words.HOW_COUNTS,
+            listed=listed,
+            expected=(
+                f"An item needs about {least:,} users for an even chance, if these users search for little else that "
+                "many share; it needs more if they do.",
+                *few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace"),
+            ),
+        )
+
+    def _how(self) -> str:
+        kept = " and ".join(item_kinds.kind(kind).counted(self.max_items) for kind in self.items)
+        told = (
+            f"Each user contributed at most {kept}. In {self.rounds} rounds each user divided one vote among these "
+            "items, and random noise was added to every sum of votes. After each round, votes went to items that "
+            "might still pass, by what their own noisy sums showed. An item was published if its noisy sums of all "
+            "rounds together were above a threshold."
+        )
+        return told + (words.HOW_PRIOR if self.length_prior else "")
+
+    def _setting(self, account: Account, kind: str) -> theory.Setting:
+        found = theory.setting(account.noise(kind))
+        if self.public is None:
+            return found
+        return dataclasses.replace(found, listed=listed_sums.threshold(found.scale, found.a, self.public_z))
+
+    def _listed(self, setting: theory.Setting) -> ListedSums | None:
+        listed = self.public_items
+        if listed is None:
+            return None
+        return listed_sums.declared(listed, setting.scale, setting.a, self.public_z)
+
+    # -- with data ---------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        gaussian_histogram.check(self, log)
+        histories.refuse_too_many(log, self.public_items)
+        for kind in self.items:
+            setting = self._setting(self.account(), kind)
+            selection.refuse_overflow(setting, log.users)
+            if setting.users_for_half > log.users and self.public is None:
+                raise self._too_few(setting, log.users)
+
+    def _too_few(self, setting: theory.Setting, users: int) -> CannotBeMet:
+        def enough(epsilon: float) -> bool:
+            account = dataclasses.replace(self, epsilon=epsilon).account()
+            return all(theory.setting(account.noise(kind)).users_for_half <= users for kind in self.items)
+
+        epsilon = theory.smallest_epsilon(enough)
+        way = "use a log with more users"
+        if epsilon is not None:
+            way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
+        return CannotBeMet(
+            f"nothing can be published with epsilon {self.epsilon:g}: even an item that every user has would need "
+            f"{setting.users_for_half:,} users for an even chance, and the log has {users:,}",
+            way,
+        )
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        account = self.account()
+        tables: dict[str, pa.Table] = {}
+        for kind in self.items:
+            setting = self._setting(account, kind)
+            found = gaussian_histogram.bounded(self, log, run, kind, self.public_items)
+            with run.stage("select") as say:
+                chosen = selection.select(found, setting, run.noise, length_prior=self.length_prior)
+                say(
+                    f"{self.rounds} rounds with noise of about +-{setting.scale / GRID:.0f} users: "
+                    f"{item_kinds.kind(kind).counted(len(chosen.numbers))} published"
+                    + gaussian_histogram.told_of_list(log, run, chosen, self.public_items)
+                )
+            noise = account.noise(counts_of(kind))
+            tables["items" if len(self.items) == 1 else kind] = gaussian_histogram.table(run, chosen, noise)
+            found.forget()
+        return tables

@@ -1,0 +1,80 @@
+"""What a release of Gaussian selection is called and how it was made, in words for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from queryveil.count import item_kinds
+from queryveil.mechanisms import listed_sums
+from queryveil.privacy.declarations import LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
+from queryveil.privacy.guarantee import listed
+from queryveil.privacy.statements import say
+
+_IN_WORDS = {
+    "keywords": "words of queries",
+    "queries": "search queries",
+    "query-pairs": "pairs of queries that followed one another",
+    "clicks": "queries with a clicked url",
+}
+LABELS = listed_sums.LABELS | {
+    "mu": "shift by one user (mu)",
+    "p": "chance that an item of one user passes (p)",
+    "zeta": "deviations that this chance takes (zeta)",
+    "theta": "deviations that an item needs (theta)",
+    "rounds": "rounds",
+    "noise_scale": "noise of a round, if counts cost nothing (in 1/grid users)",
+    "threshold": "threshold, if counts cost nothing (in 1/grid users)",
+    "grid": "grid",
+    "counts_share": "share of mu squared that buys counts",
+    "length_prior": "long texts begin with less weight",
+    "users_for_half": "users for a 50 % chance to be published",
+}
+OF_COUNTS = say(
+    "counts-are-estimates",
+    "each count is an estimate of a number of users: it has noise, whose standard deviation stands beside it, and it "
+    "tends to be a little low, because users with many published items count less for each",
+)
+OF_ABSENCE = say(
+    "absent-is-not-rare",
+    "an item that is missing may have many users: users with many items give little weight to each",
+)
+HOW_COUNTS = (
+    " Then the users of each published item were counted. A user with many published items counted for less than one "
+    "in each, and random noise was added to every count."
+)
+HOW_PRIOR = " Long texts began with less weight than short ones, whatever the log had."
+_COUNT = "estimated number of users who have the item, with noise (below 0 if noise makes it so)"
+_DEVIATION = "standard deviation of the noise in the count, in users, rounded up"
+
+
+def tables(kinds: Sequence[str], *, listed: bool = False) -> tuple[PublishedTable, ...]:
+    """One for each item kind; `listed`: with items of a public list."""
+    return tuple(_table("items" if len(kinds) == 1 else kind, kind, listed=listed) for kind in kinds)
+
+
+def _table(name: str, kind: str, *, listed: bool) -> PublishedTable:
+    key = item_kinds.kind(kind).columns
+    or_listed = "; or one of a public list" if listed else ""
+    return PublishedTable(
+        name=name,
+        noun=kind.replace("-", " "),
+        row=f"One of the {in_words(kind)} that enough users share, with an estimate of the number of these users"
+        f"{or_listed}.",
+        columns=columns(
+            (*key, "count", "deviation"), {"count": _COUNT, "deviation": _DEVIATION}, deviation=WHOLE
+        ),
+        counts=USERS,
+        texts=LISTED if listed else TYPED,
+        noisy=True,
+        unique=key,
+        order=("count", *key),
+    )
+
+
+def in_words(kind: str) -> str:
+    return _IN_WORDS.get(kind, kind.replace("-", " "))
+
+
+def what(kinds: Sequence[str]) -> str:
+    noun = listed([in_words(kind) for kind in kinds])
+    return f"Frequent {noun} from a search log, with noisy numbers of users"

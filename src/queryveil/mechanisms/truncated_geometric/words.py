@@ -1,0 +1,84 @@
+"""What a release of truncated geometric selection is called and how it was made, in words for its readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from queryveil.count import item_kinds
+from queryveil.privacy.declarations import PublishedTable, noisy_counts
+from queryveil.privacy.guarantee import listed
+from queryveil.privacy.statements import Statement, say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from queryveil.mechanisms.truncated_geometric.theory import Setting
+
+_IN_WORDS = {
+    "keywords": "words of queries",
+    "queries": "search queries",
+    "query-pairs": "pairs of queries that followed one another",
+    "clicks": "queries with a clicked url",
+}
+LABELS = {
+    "noise_scale": "noise scale",
+    "limit": "largest noise (users)",
+    "threshold": "published above (noisy users)",
+    "even_chance": "users for a 50 % chance to be published",
+    "always": "users for a 100 % chance to be published",
+    "even_chance_without_counts": "users for a 50 % chance if no counts were published",
+}
+OF_COUNTS = say(
+    "counts-are-bounded",
+    "each count is a noisy number of users, and each user counts for few items; counts are not frequencies",
+)
+OF_SMALL_COUNTS = say(
+    "small-counts-are-high",
+    "counts little above the threshold are too high on average: such an item is published only where noise raised its "
+    "count",
+)
+
+
+def within(kind: str, limit: int) -> Statement:
+    """How far counts are from the truth at most."""
+    return say(
+        "counts-are-within",
+        f"each count of {kind.replace('-', ' ')} differs from the number of users who kept the item by at most "
+        f"{limit:,}",
+        limit=limit,
+    )
+
+
+def what(kinds: tuple[str, ...]) -> str:
+    """What the release holds."""
+    named = listed([_IN_WORDS[kind] for kind in kinds])
+    return f"Frequent {named} from a search log, with noisy numbers of users"
+
+
+def how(settings: Mapping[str, Setting]) -> str:
+    """What is done, for readers of the release."""
+    kept = listed([item_kinds.kind(kind).counted(one.most) for kind, one in settings.items()])
+    limits = {f"{one.limit:,}" for one in settings.values()}
+    # Kinds with unequal shares of the budget have different limits, which their caveats tell.
+    most, least = (limits.pop(),) * 2 if len(limits) == 1 else ("a certain number", "that")
+    return (
+        f"Each user contributed at most {kept}. Random noise, at most {most} up or down, was added to the number of "
+        f"users of each item. An item was published, with its noisy number, only if that number was above {least}."
+    )
+
+
+def tables(settings: Mapping[str, Setting]) -> tuple[PublishedTable, ...]:
+    """One for each item kind."""
+    return tuple(
+        noisy_counts(
+            "items" if len(settings) == 1 else kind,
+            kind.replace("-", " "),
+            f"One of the {_IN_WORDS[kind]} that enough users share, with the noisy number of these users.",
+            item_kinds.kind(kind).columns,
+            least=one.limit + 1,
+            helps={
+                "count": f"number of users who kept the item, with noise of at most {one.limit:,} up or down"
+            },
+        )
+        for kind, one in settings.items()
+    )
