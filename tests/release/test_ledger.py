@@ -269,6 +269,13 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
         "budget": {"epsilon": 1.0, "delta": 1e-6},
         "spent": {"epsilon": 0.25, "delta": 1e-7},
         "left": {"epsilon": 0.75, "delta": 9e-7},
+        "rule": "pooled",
+        "gaussian_share": None,
+        "by_sums": {"epsilon": 0.25, "delta": 1e-7},
+        "mu": 0.0,
+        "p": 0.0,
+        "mu_left": account["mu_left"],
+        "if_looked": None,
         "not_composable": 0,
         "only_composable": False,
         "sealed": True,
@@ -281,6 +288,8 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
                 "kind": PROBABILISTIC,
                 "epsilon": 0.25,
                 "delta": 1e-7,
+                "mu": None,
+                "p": None,
                 "composable": True,
             }
         ],
@@ -318,7 +327,7 @@ def test_the_python_example_of_the_reference_page_holds(
     [
         "UPDATE queryveil_events SET epsilon = '0'",
         "DELETE FROM queryveil_events",
-        "INSERT OR REPLACE INTO queryveil_events SELECT id, source, time, method, headline, kind, '0', '0' "
+        "INSERT OR REPLACE INTO queryveil_events SELECT id, source, time, method, headline, kind, '0', '0', '0', '0' "
         "FROM queryveil_events",
         "UPDATE queryveil_budgets SET epsilon = '100'",
         "DELETE FROM queryveil_budgets",
@@ -612,7 +621,8 @@ def places(content: bytes, word: bytes) -> list[int]:
 def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
     charged: Ledger, file: Path
 ) -> None:
-    changed(file, "DROP TABLE queryveil_seals", "PRAGMA user_version = 1")
+    columns = [f"ALTER TABLE queryveil_events DROP COLUMN {name}" for name in ("mu", "p")]
+    changed(file, *columns, "DROP TABLE queryveil_seals", "PRAGMA user_version = 1")
     old = Ledger(str(file))
     assert not old.budget(SOURCE).sealed and old.budget(SOURCE).spent.epsilon == 0.5
     old.charge(SOURCE, "zealous", pure(0.25))

@@ -51,6 +51,14 @@ CHOICES: dict[str, st.SearchStrategy[qv.Mechanism]] = {
         steps=st.sampled_from([("drop-infrequent",), ("hash-users", "drop-infrequent")]),
         min_users=st.integers(2, 20),
     ),
+    "truncated-geometric": st.builds(
+        qv.TruncatedGeometric,
+        epsilon=st.floats(4, 40),
+        delta=st.floats(1e-9, 1e-3),
+        max_items=st.integers(1, 4),
+        items=st.sampled_from([("queries",), ("keywords", "clicks")]),
+        neighbours=st.sampled_from(["add-remove", "replace"]),
+    ),
     "profile-histogram": st.builds(
         qv.ProfileHistogram, epsilon=st.floats(1, 9), max_queries=st.integers(1, 3)
     ),

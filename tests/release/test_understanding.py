@@ -135,6 +135,7 @@ def test_a_private_number_of_users_decides_nothing_in_public(tmp_path: Path) -> 
 def test_what_is_not_understood_is_refused_before_the_log_is_read() -> None:
     for asked in (
         "--method token-hash",
+        "--method zealous --epsilon 0.1 --delta 0.95",
         "--method click-graph --epsilon 1 --delta 0.01",
         "--method zealous --guarantee probabilistic --epsilon 1 --delta 1e-4 --users 10000",
         "--method zealous --epsilon 1 --delta 1e-3 --guarantee approximate --neighbours add-remove",
@@ -226,7 +227,7 @@ def test_parts_say_what_they_are_for() -> None:
     ]
     said = " ".join(command("plan", "zealous", *asked).out.split())
     for kind in ("keywords", "queries", "clicks"):
-        assert f"- of which, for {kind}: epsilon 0.333334" in said
+        assert f"- for {kind}: epsilon 0.333334" in said
 
 
 def test_the_way_out_names_only_what_can_be_lowered() -> None:

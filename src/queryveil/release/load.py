@@ -18,7 +18,7 @@ from queryveil.errors import QueryveilError
 from queryveil.files import folder, tables
 from queryveil.mechanisms import MECHANISMS, Plan
 from queryveil.parameters import fits, parameters
-from queryveil.privacy.declarations import COUNTS, LINKS, TEXTS, PublishedTable
+from queryveil.privacy.declarations import COUNTS, ITEMS_OF, LINKS, ROWS_OF, TEXTS, PublishedTable
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import KIND_IN_WORDS, Guarantee
 from queryveil.privacy.statements import NO, QUESTIONS, VERDICTS, Statement
@@ -29,22 +29,28 @@ _LARGEST = 10**18
 
 _VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
 _NOT_INSIDE = "a table is missing, or is not a file of its own folder"
-_NO_SUCH = "a table counts, holds or links something that there is not"
+_NO_SUCH = "a table counts, holds or links something unknown"
 _DRAWN: dict[str, type] = {
     **dict.fromkeys(
-        ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "neighbours", "kind"), str
+        ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "neighbours", "kind", "weights"),
+        str,
     ),
     **dict.fromkeys(
-        ("most", "copies", "sensitivity", "scale", "at_least", "above", "epsilon", "delta", "users"), float
+        ("most", "copies", "sensitivity", "scale", "limit", "at_least", "above", "epsilon", "delta", "users"),
+        float,
     ),
+    **dict.fromkeys(("mu", "p", "rounds"), float),
 }
-_MAY_BE_UNKNOWN = {"most", "scale", "at_least", "above", "epsilon", "delta", "users", "neighbours"}
+_LISTED = ("items", "lines", "above")
+"""Numbers of a public list."""
+_MAY_BE_UNKNOWN = {"most", "scale", "limit", "at_least", "above", "epsilon", "delta", "users", "neighbours"}
+_MAY_BE_UNKNOWN |= {"mu", "p", "rounds", "weights"}
 
 _TEXT, _WHOLE, _LIST = pa.string(), pa.int64(), pa.list_(pa.string())
 _TYPES = {
     "user": (_TEXT, _WHOLE),
     "items": (_LIST,),
-    **dict.fromkeys(("count", "number", "session", "group"), (_WHOLE,)),
+    **dict.fromkeys(("count", "deviation", "number", "session", "group"), (_WHOLE,)),
 }
 """Columns that are no plain text."""
 _KINDS = {
@@ -52,6 +58,8 @@ _KINDS = {
     "queries": "query count",
     "query-pairs": "query next_query count",
     "clicks": "query url count",
+    **dict.fromkeys(("itemsets", "user-itemsets"), "item_1 item_2 count"),
+    **dict.fromkeys(("itemsets-of-3", "user-itemsets-of-3"), "item_1 item_2 item_3 count"),
 }
 _SHAPES: dict[str, tuple[str, ...]] = {
     "log": (
@@ -80,12 +88,15 @@ def manifest(content: Any) -> dict[str, Any]:
         _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
     for name in ("what", "how"):
         _need(_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
-    _need(content.get("format_version") in _VERSIONS, "its format is not one that is known here")
+    _need(content.get("format_version") in _VERSIONS, "its format is unknown to this version")
     content = _upgraded(content) if content["format_version"] == folder.FORMER_VERSION else content
-    _need(_statements(content.get("assessment", [])), "'assessment' of the manifest is no list of statements")
+    _need(
+        _statements(content.get("assessment", [])), "'assessment' of the manifest is not a list of statements"
+    )
     _need(isinstance(content.get("draws"), list), "'draws' of the manifest is not a list")
     for draw in content["draws"]:
         _draw(draw)
+    _need(bool(content["tables"]), "it has no table")
     for name, declared in content["tables"].items():
         _declared(name, declared)
     _need(all(_text(content["software"].get(one)) for one in ("name", "version")), "'software' is incomplete")
@@ -121,24 +132,26 @@ def _figures(given: Any, depth: int) -> None:
         for inner in given.values() if isinstance(given, dict) else given:
             _figures(inner, depth + 1)
         return
-    _need(isinstance(given, bool) or _text(given) or _number(given), "a figure of the manifest is no number")
+    _need(_plain(given), "a figure of the manifest is not a number")
 
 
 def _guarantee(given: Any, depth: int) -> None:
     _need(isinstance(given, dict) and depth <= _DEEPEST, "the guarantee is not an object")
-    _need(_text(given.get("kind")) and given["kind"] in KIND_IN_WORDS, "the guarantee is of no known kind")
-    for name in ("epsilon", "delta"):
+    _need(_text(given.get("kind")) and given["kind"] in KIND_IN_WORDS, "the kind of the guarantee is unknown")
+    for name in ("epsilon", "delta", "mu", "p"):
         value = given.get(name)
-        _need(value is None or (_number(value) and value >= 0), f"'{name}' of the guarantee is no number")
+        _need(value is None or (_number(value) and value >= 0), f"'{name}' of the guarantee is not a number")
     k = given.get("k")
-    _need(k is None or (type(k) is int and 2 <= k <= _LARGEST), "'k' of the guarantee is no number of users")
+    _need(
+        k is None or (type(k) is int and 2 <= k <= _LARGEST), "'k' of the guarantee is not a number of users"
+    )
     _need(
         _text(given.get("shared", "")) and _text(given.get("unit", "")),
-        "the guarantee has a word that is no text",
+        "a word of the guarantee is not a text",
     )
     _need(given.get("neighbours") is None or _text(given["neighbours"]), "'neighbours' is not a text")
     for name in ("assumptions", "caveats"):
-        _need(_statements(given.get(name, [])), f"'{name}' of the guarantee are no statements")
+        _need(_statements(given.get(name, [])), f"'{name}' of the guarantee are not statements")
     if given.get("implies") is not None:
         _guarantee(given["implies"], depth + 1)
     _need(isinstance(given.get("parts", []), list), "the parts of the guarantee are not a list")
@@ -156,7 +169,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     try:
         return former.upgraded(content)
     except (QueryveilError, KeyError, TypeError, ValueError, AttributeError):
-        raise Malformed("its parameters are none that this version knows") from None
+        raise Malformed("this version does not know its parameters") from None
 
 
 def plan(content: Mapping[str, Any]) -> Plan:
@@ -186,10 +199,14 @@ def _statement(given: Any) -> bool:
     }:
         return False
     fields = given.get("fields", {})
-    plain = isinstance(fields, dict) and all(_text(one) or _number(one) for one in fields.values())
+    plain = isinstance(fields, dict) and all(map(_plain, fields.values()))
     verdict = fields.get("verdict", NO) if plain else None
     answered = isinstance(given["code"], str) and (given["code"] not in QUESTIONS or "verdict" in fields)
     return plain and answered and _text(given["code"]) and _text(given["sentence"]) and verdict in VERDICTS
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, bool) or _text(value) or _number(value)
 
 
 def _draw(given: Any) -> None:
@@ -200,7 +217,13 @@ def _draw(given: Any) -> None:
         _need(
             good or (value is None and name in _MAY_BE_UNKNOWN), f"'{name}' of a draw is not what it must be"
         )
-    _need(set(given) <= set(_DRAWN), "a draw of the manifest has a figure too many")
+    _need(set(given) <= {*_DRAWN, "public"}, "a draw of the manifest has a figure too many")
+    if "public" in given:
+        listed = given["public"]
+        good = isinstance(listed, dict) and set(listed) == {"items", "lines", "sha256", "above"}
+        good = good and _text(listed["sha256"])
+        good = good and all(type(listed[one]) is int and _number(listed[one]) for one in _LISTED)
+        _need(good, "the public list of a draw is not what it must be")
 
 
 def _declared(name: str, given: Any) -> None:
@@ -210,14 +233,16 @@ def _declared(name: str, given: Any) -> None:
     for key in ("noun", "row", "counts", "texts", "links"):
         _need(_text(given.get(key)), f"'{key}' of a table is not a text")
     _need(given["counts"] in COUNTS and given["texts"] in TEXTS and given["links"] in LINKS, _NO_SUCH)
+    made = given.get("rows_of", "") in ROWS_OF and given.get("items_of", "") in ITEMS_OF
+    _need(made, "a table is made from something unknown")
     _need(isinstance(given.get("noisy"), bool), "'noisy' of a table is neither true nor false")
     _need(
         all(_texts(given.get(key)) for key in ("unique", "order")),
-        "unique or order of a table are no columns",
+        "'unique' or 'order' of a table is not a list of columns",
     )
     inside = given.get("inside", {})
     _need(isinstance(inside, dict) and _texts(list(inside.values())), "'inside' of a table is not an object")
-    _need(given.get("least") is None or type(given["least"]) is int, "'least' of a table is no number")
+    _need(given.get("least") is None or type(given["least"]) is int, "'least' of a table is not a number")
     columns = given.get("columns")
     good = isinstance(columns, list) and all(map(_column, columns))
     _need(good, "the columns of a table are not described")
@@ -251,7 +276,7 @@ def table(release: Path, declared: PublishedTable, content: Mapping[str, Any]) -
 def _shape(name: str, found: pa.Table) -> None:
     _need(len(set(found.column_names)) == found.num_columns > 0, "a table has no column, or one twice")
     joined = " ".join(found.column_names)
-    counted = joined.endswith(" count") or joined == "label sealed"
+    counted = joined.endswith((" count", " count deviation")) or joined == "label sealed"
     _need(joined in _SHAPES[name] if name in _SHAPES else counted, "a table has columns that no method has")
     good = all(one.type in _TYPES.get(one.name, (_TEXT,)) for one in found.schema)
     _need(good, "a column of a table has another type than it must have")

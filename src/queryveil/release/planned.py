@@ -17,9 +17,9 @@ from typing import Any
 
 from queryveil.errors import QueryveilError
 from queryveil.language.taxonomy import Taxonomy
-from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
 from queryveil.parameters import Parameter, parameters
-from queryveil.privacy.draws import SCORE, Draw
+from queryveil.privacy.draws import SCORE, Draw, PublicList
 
 _TAXONOMY = "taxonomy"
 _FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")
@@ -57,10 +57,17 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
                 filled[_TAXONOMY] = str(known or _stand_in(Path(place), given, chosen))
             try:
                 made: Mechanism = cls(**filled)
+                made = _with_list(made, content)
                 plan = made.plan(users=users)
             except QueryveilError:
                 continue
             yield _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+
+
+def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:
+    """With the public list of items that the manifest states, if it states one: the file itself is not here."""
+    stated = [one["public"] for one in content.get("draws") or () if "public" in one]
+    return listed_items.as_stated(made, PublicList(**stated[0])) if stated else made
 
 
 def _variants(given: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Iterator[dict[str, Any]]:

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.files import appearing, folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
-from queryveil.privacy.draws import DISCRETE_LAPLACE
+from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_LAPLACE
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.privacy.noise import Noise, checked_scale
+from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
 from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
 from queryveil.release import wording
@@ -190,8 +190,12 @@ def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[P
 def _can_be_drawn(plan: Plan) -> None:
     """Ask for the noise of every draw: a ledger must not be charged for one that is then refused."""
     for draw in plan.draws:
-        if draw.distribution == DISCRETE_LAPLACE and draw.scale is not None:
+        if draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE) and draw.scale is not None:
             checked_scale(draw.scale)
+        if draw.distribution == ROUNDED_NORMAL and draw.scale is not None:
+            checked_whole_scale(draw.scale)  # type: ignore[arg-type]  # refused if it is not whole
+        if draw.limit is not None:
+            checked_limit(draw.limit)
 
 
 def _as_declared(plan: Plan, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

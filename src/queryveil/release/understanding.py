@@ -27,9 +27,13 @@ def refuse_unless_understood(
     `users`: the public bound on users, if one will be declared. What depends on the log's own number is left to
     `publish`.
     """
-    if users is None and mechanism.needs_users and counts_users(mechanism):
-        return
-    agree(mechanism.plan(users=users), users, i_understand)
+    try:
+        plan = mechanism.plan(users=users)
+    except UsageError:
+        if users is None and mechanism.needs_users and counts_users(mechanism):
+            return  # its promise depends on the log's own number
+        raise
+    agree(plan, users, i_understand)
 
 
 def counts_users(mechanism: Mechanism) -> bool:

@@ -22,6 +22,7 @@ DISEASES: dict[str, Any] = {"epsilon": 8, "domain": "disease"}
 EVERY: dict[str, qv.Mechanism] = {
     "zealous": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, guarantee="probabilistic"),
     "approximate": qv.Zealous(epsilon=1, delta=9e-4, max_items=1, guarantee="approximate"),
+    "truncated-geometric": qv.TruncatedGeometric(epsilon=1, delta=1e-5),
     "click-graph": qv.ClickGraph(epsilon=1, delta=1e-5),
     "clicked": qv.ClickGraph(epsilon=1, delta=1e-5, epsilon_clicks=1, urls="clicked"),
     "k-query": qv.KQuery(k=5),

@@ -14,13 +14,14 @@ from decimal import ROUND_FLOOR, Decimal
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import (
     APPROXIMATE,
+    BELIEF_FAILS,
+    GAUSSIAN,
     K_ANONYMITY,
     NONE,
     PRACTICALLY_CERTAIN,
     PROBABILISTIC,
     SO_WEAK,
     Guarantee,
-    before_to_after,
     listed,
     rounded_up,
 )
@@ -55,18 +56,14 @@ def chances(guarantee: Guarantee) -> Chances:
         )
     if guarantee.kind == K_ANONYMITY:
         return _of_crowds(guarantee)
-    between = guarantee.between_histories()
-    return _of_tests(guarantee, between) if guarantee.kind == APPROXIMATE else _of_beliefs(guarantee, between)
+    return _of_tests(guarantee) if guarantee.kind == APPROXIMATE else _of_beliefs(guarantee)
 
 
-def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
-    epsilon, delta = between
-    rows = tuple(
-        (strength.percent(prior), strength.percent(before_to_after(prior, epsilon))) for prior in _PRIORS
-    )
+def _of_beliefs(guarantee: Guarantee) -> Chances:
+    rows = tuple((strength.percent(prior), strength.percent(guarantee.believed(prior))) for prior in _PRIORS)
     note = _what_is_bounded(guarantee)
-    if guarantee.kind == PROBABILISTIC:
-        note = f"{_can_fail(delta)} {note}"
+    fails = _fails(guarantee)
+    note = f"{fails} {note}" if fails else note
     return Chances(
         f"An attacker{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this "
         "release:",
@@ -76,19 +73,28 @@ def _of_beliefs(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
     )
 
 
-def _can_fail(delta: float) -> str:
-    """What delta is in a probabilistic guarantee."""
-    said = f"{strength.probability(delta)} (delta {rounded_up(delta)})"
-    return f"The bound can fail with a probability of at most {said}."
+def _fails(guarantee: Guarantee) -> str:
+    """How often a bound on what a suspicion becomes can fail; nothing if it never does."""
+    if guarantee.kind == GAUSSIAN:
+        right = strength.of_hundred(guarantee.guessed_right)
+        return (
+            f"These bounds can fail with a probability of at most {strength.probability(BELIEF_FAILS)}. An attacker "
+            f"who guesses between two equally likely histories is right at most {right} times in 100."
+        )
+    if guarantee.kind == PROBABILISTIC:
+        delta = guarantee.between_histories()[1]
+        said = f"{strength.probability(delta)} (delta {rounded_up(delta)})"
+        return f"The bound can fail with a probability of at most {said}."
+    return ""
 
 
-def _of_tests(guarantee: Guarantee, between: tuple[float, float]) -> Chances:
-    epsilon, delta = between
+def _of_tests(guarantee: Guarantee) -> Chances:
+    epsilon, delta = guarantee.between_histories()
     power = math.exp(min(epsilon, 700))
     rows = [
         (
             "guess which of two equally likely histories is the true one",
-            f"{strength.percent(strength.guessed_right(*between))} of the time",
+            f"{strength.percent(guarantee.guessed_right)} of the time",
         )
     ]
     for wrong in _WRONG:
@@ -139,7 +145,7 @@ def is_weak(guarantee: Guarantee) -> bool:
     """Whether a reader may become practically certain: by epsilon, or because delta alone permits it."""
     if not guarantee.private:
         return False
-    return guarantee.exposing or strength.guessed_right(*guarantee.between_histories()) >= PRACTICALLY_CERTAIN
+    return guarantee.exposing or guarantee.guessed_right >= PRACTICALLY_CERTAIN
 
 
 def evenly(guarantee: Guarantee) -> str:
@@ -148,7 +154,6 @@ def evenly(guarantee: Guarantee) -> str:
         return f"{SO_WEAK} D{guarantee.of_delta()[1:]}."
     if is_weak(guarantee):
         return SO_WEAK
-    between = guarantee.between_histories()
     every, suspected = "everyone else's searches", "Anna searched for X"
     if guarantee.unit != "user":
         every = f"every other {guarantee.unit} in the log"
@@ -158,10 +163,10 @@ def evenly(guarantee: Guarantee) -> str:
         return (
             f"Suppose an attacker knows {every}{known}, and knows that Anna's searches are one of two equally likely "
             "histories. After reading this release the attacker guesses the right one at most "
-            f"{strength.percent(strength.guessed_right(*between))} of the time."
+            f"{strength.percent(guarantee.guessed_right)} of the time."
         )
-    after = strength.percent(before_to_after(0.5, between[0]))
-    fails = f" {_can_fail(between[1])}" if guarantee.kind == PROBABILISTIC else ""
+    after = strength.percent(guarantee.believed(0.5))
+    fails = f" {_fails(guarantee)}" if _fails(guarantee) else ""
     return (
         f"Suppose an attacker knows {every}{known}, and thinks there is a 50 % chance that {suspected}. After reading "
         f"this release that can rise to at most {after}.{fails}"

@@ -9,140 +9,27 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from queryveil.errors import BudgetError, CannotCompose, UsageError, nearest
-from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
+from queryveil.privacy.guarantee import ADD_REMOVE, GAUSSIAN, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.release.ledger import seals
+from queryveil.release.ledger.accounts import Account, Event, timestamp
+from queryveil.release.ledger.rules import Amount, Cost
 from queryveil.release.ledger.store import Store, tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
 __all__ = ["Account", "Amount", "Event", "Ledger"]
 
 _NEIGHBOURS = (REPLACE, ADD_REMOVE)
 _LONGEST_NAME = 200
+_NUMBERS = ("epsilon", "delta", "mu", "p")
 ONLY_COMPOSABLE = "only-composable"
 """The terms of a source that refuses releases which no budget limits."""
-
-# Any sum of doubles, from 5e-324 to 1.8e308, has fewer digits than this; a sum that had more would raise.
-_EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
-
-
-# -- values --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Amount:
-    """A pair of epsilon and delta: a budget, or what was taken from it, or what is left."""
-
-    epsilon: float
-    delta: float
-
-    def __str__(self) -> str:
-        return f"epsilon {_words(self.epsilon)} and delta {_words(self.delta)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One release that was charged, with what was promised (`headline`) and what it cost in this ledger."""
-
-    id: int
-    time: datetime.datetime
-    method: str
-    headline: str
-    kind: str
-    epsilon: float | None
-    delta: float | None
-    composable: bool
-
-    @property
-    def cost(self) -> Amount | None:
-        """What it took from the budget, under the ledger's neighbour relation; None if no budget limits it."""
-        if self.epsilon is None or self.delta is None:
-            return None
-        return Amount(epsilon=self.epsilon, delta=self.delta)
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {"time": _timestamp(self.time)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """The budget of one source log and everything that was charged to it."""
-
-    source: str
-    neighbours: str
-    budget: Amount
-    events: tuple[Event, ...] = ()
-    only_composable: bool = False
-    """Releases that no budget limits are refused: k-anonymity, no guarantee, or one given the shape."""
-    sealed: bool = True
-    """Rows have digests, so that a changed one is noticed; an older ledger gets them with its next charge."""
-
-    @property
-    def spent(self) -> Amount:
-        return Amount(epsilon=float(self._spent("epsilon")), delta=float(self._spent("delta")))
-
-    @property
-    def left(self) -> Amount:
-        return Amount(epsilon=float(self._left("epsilon")), delta=float(self._left("delta")))
-
-    @property
-    def kind(self) -> str | None:
-        """The kind of everything private together: the weakest one; None as long as nothing was charged."""
-        kinds = {event.kind for event in self.events if event.composable}
-        return next((kind for kind in (APPROXIMATE, PROBABILISTIC, PURE) if kind in kinds), None)
-
-    @property
-    def compared(self) -> str:
-        """Which change of the log the numbers are about, as in the headline of a guarantee."""
-        return Guarantee(kind=PURE, epsilon=0.0, delta=0.0, neighbours=self.neighbours).compared
-
-    @property
-    def not_composable(self) -> int:
-        """How many releases are listed that no total covers (k-anonymity, no guarantee, or one given the shape)."""
-        return sum(not event.composable for event in self.events)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "source": self.source,
-            "neighbours": self.neighbours,
-            "kind": self.kind,
-            "budget": dataclasses.asdict(self.budget),
-            "spent": dataclasses.asdict(self.spent),
-            "left": dataclasses.asdict(self.left),
-            "not_composable": self.not_composable,
-            "only_composable": self.only_composable,
-            "sealed": self.sealed,
-            "events": [event.as_dict() for event in self.events],
-        }
-
-    def refuse_unless_affordable(self, cost: Amount) -> None:
-        """Compare decimals as they are printed: ten times 0.1 fit into 1."""
-        missing = {
-            name: _EXACT.subtract(_decimal(getattr(cost, name)), self._left(name))
-            for name in ("epsilon", "delta")
-        }
-        short = [name for name, value in missing.items() if value > 0]
-        if short:
-            by = " and ".join(f"{name} {_words(missing[name])}" for name in short)
-            raise BudgetError(
-                f"the release needs {cost}, the ledger has {self.left} left for '{self.source}' "
-                f"(short by {by})",
-                f"lower {short[0]}, or open a new ledger for new data",
-            )
-
-    def _spent(self, name: str) -> Decimal:
-        return _exact_sum(getattr(event, name) for event in self.events if event.composable)
-
-    def _left(self, name: str) -> Decimal:
-        return _EXACT.subtract(_decimal(getattr(self.budget, name)), self._spent(name))
-
+_GAUSSIAN_SHARE = "gaussian="
+"""The terms of a source that keeps a share of its budget for Gaussian releases begin so."""
 
 # -- the ledger ----------------------------------------------------------------------------------------------
 
@@ -162,10 +49,12 @@ class Ledger:
         delta: float,
         neighbours: str = REPLACE,
         only_composable: bool = False,
+        gaussian: float | None = None,
     ) -> None:
         """Give a source log its budget, once and for all; the file is made if it is missing.
 
-        With `only_composable` every release that no budget limits is refused for this source.
+        With `only_composable` every release that no budget limits is refused for this source. `gaussian` is the share
+        of the budget that is kept for Gaussian releases, 0 to count them like others; without it, all share one pool.
         """
         _check_name("the name of a source log", source)
         budget = Amount(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
@@ -175,7 +64,8 @@ class Ledger:
             raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
-        row = {"source": source, "neighbours": neighbours, "opened": _timestamp(_now())}
+        terms = _terms(budget, only_composable=only_composable, gaussian=gaussian)
+        row = {"source": source, "neighbours": neighbours, "opened": timestamp(_now())}
         row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
 
         def write(connection: Connection) -> None:
@@ -186,7 +76,6 @@ class Ledger:
                 )
             self._chains(connection)
             connection.execute(tables().budgets.insert().values(row))
-            terms = ONLY_COMPOSABLE if only_composable else ""
             seals.add(connection, source, 0, seals.of_budget(row, terms), terms)
 
         self._store.fill(write)
@@ -201,7 +90,7 @@ class Ledger:
             account = self._account(connection, source, lock=True)
             kind, cost = _price(guarantee, account.neighbours)
             if cost is not None:
-                account.refuse_unless_affordable(cost)
+                account.refuse_unless_affordable(cost, guarantee)
             elif account.only_composable:
                 raise BudgetError(
                     f"no budget limits a release with '{guarantee.headline}', and '{source}' was opened for releases "
@@ -211,12 +100,13 @@ class Ledger:
             row = {"source": source, "method": method, "headline": guarantee.headline, "kind": kind}
             if cost is not None:
                 row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
-            row["time"] = _timestamp(_now())
+                row |= {name: repr(value) for name, value in zip(("mu", "p"), cost.shift or (), strict=False)}
+            row["time"] = timestamp(_now())
             chain = self._chains(connection)[source]
             added = connection.execute(tables().events.insert().values(row))
             key = added.inserted_primary_key
             number = int(key[0]) if key else 0
-            digest = seals.of_event(chain[-1], {"id": number, "epsilon": None, "delta": None} | row)
+            digest = seals.of_event(chain[-1], dict.fromkeys(_NUMBERS) | {"id": number} | row)
             seals.add(connection, source, len(chain), digest)
         return number
 
@@ -256,13 +146,15 @@ class Ledger:
                 nearest(source, others) or self._store.way_to_open(source),
             )
         found = connection.execute(seals.rows(source)).all() if sealed else []
+        terms = found[0].terms.split() if found else []
         try:
             return Account(
                 source=source,
                 neighbours=rows[0].neighbours,
                 budget=Amount(epsilon=_stored(rows[0].epsilon), delta=_stored(rows[0].delta)),
-                events=tuple(_event(row) for row in connection.execute(_events_of(source))),
-                only_composable=bool(found) and found[0].terms == ONLY_COMPOSABLE,
+                events=tuple(_event(row) for row in self._events(connection, source)),
+                only_composable=ONLY_COMPOSABLE in terms,
+                gaussian_share=_share(terms),
                 sealed=sealed,
             )
         except (TypeError, ValueError):
@@ -287,7 +179,7 @@ class Ledger:
             row.source: [seals.of_budget(row._asdict(), terms.get(row.source, ""))]
             for row in self._budget_rows(connection, None)
         }
-        for event in connection.execute(_events_of(None)):
+        for event in self._events(connection, None):
             if event.source not in chains:
                 raise self._store.damaged("an event has no budget that it belongs to")
             chain = chains[event.source]
@@ -298,19 +190,31 @@ class Ledger:
         """The digests of all rows, checked; a ledger of the old format gets them now."""
         if self._store.sealed(connection):
             self._check_seals(connection)
-            return self._recomputed(connection)
-        self._store.add_seals(connection)
+        unsealed = self._store.update(connection)
         chains = self._recomputed(connection)
-        for source, chain in chains.items():
+        for source, chain in chains.items() if unsealed else ():
             for number, digest in enumerate(chain):
                 seals.add(connection, source, number, digest)
         return chains
+
+    def _events(self, connection: Connection, source: str | None) -> list[Any]:
+        """Events in their order, of one source or of all; an older ledger has none with mu and p."""
+        import sqlalchemy
+
+        events = tables().events
+        columns: list[Any] = [column for column in events.c if column.name not in ("mu", "p")]
+        if self._store.has_shifts(connection):
+            columns += [events.c.mu, events.c.p]
+        else:
+            columns += [sqlalchemy.null().label("mu"), sqlalchemy.null().label("p")]
+        query = sqlalchemy.select(*columns).order_by(events.c.id)
+        return list(connection.execute(query if source is None else query.where(events.c.source == source)))
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
-def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Amount | None]:
+def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Cost | None]:
     """Kind and cost of a release under the ledger's neighbour relation; None if it has no sum with others."""
     if not guarantee.composable:
         return guarantee.kind, None
@@ -325,10 +229,14 @@ def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Amount | None]:
         raise CannotCompose(
             f"'{guarantee.headline}' is too weak to be restated against '{neighbours}'", "lower epsilon"
         ) from None
-    cost = Amount(epsilon=_number("epsilon", held.epsilon), delta=_number("delta", held.delta))
+    cost = Cost(epsilon=_number("epsilon", held.epsilon), delta=_number("delta", held.delta))
     # A negative number would be a refund.
     if cost.epsilon < 0 or not 0 <= cost.delta <= 1 or (held.kind == PURE and cost.delta > 0):
         raise UsageError("the guarantee has an impossible epsilon or delta", "check the method")
+    if held.kind == GAUSSIAN:
+        cost = dataclasses.replace(cost, mu=_number("mu", held.mu), p=_number("p", held.p))
+        if float(cost.mu or 0) < 0 or not 0 <= float(cost.p or 0) <= cost.delta:
+            raise UsageError("the guarantee has an impossible mu or p", "check the method")
     return held.kind, cost
 
 
@@ -343,6 +251,29 @@ def _restated(guarantee: Guarantee, neighbours: str) -> Guarantee:
             return guarantee.approximate().against(neighbours)
         except CannotCompose:
             raise refusal from None
+
+
+def _terms(budget: Amount, *, only_composable: bool, gaussian: float | None) -> str:
+    """What a source was opened with, as its first seal has it."""
+    terms = [ONLY_COMPOSABLE] if only_composable else []
+    if gaussian is not None:
+        share = _number("the share for Gaussian releases", gaussian)
+        if not 0 <= share <= 1:
+            raise UsageError(
+                f"the share for Gaussian releases must be from 0 to 1; got {gaussian}", "pass --gaussian 0.5"
+            )
+        if share and not budget.delta:
+            raise UsageError(
+                "Gaussian releases need a delta, and this budget has none", "pass a --delta such as 1e-6"
+            )
+        terms.append(f"{_GAUSSIAN_SHARE}{share!r}")
+    return " ".join(terms)
+
+
+def _share(terms: list[str]) -> float | None:
+    """The share that is kept for Gaussian releases, of the terms of a source."""
+    found = [one.removeprefix(_GAUSSIAN_SHARE) for one in terms if one.startswith(_GAUSSIAN_SHARE)]
+    return _stored(found[0]) if found else None
 
 
 def _number(name: str, given: float | None) -> float:
@@ -366,13 +297,6 @@ def _check_name(what: str, given: str) -> None:
 # -- rows and text -------------------------------------------------------------------------------------------
 
 
-def _events_of(source: str | None) -> Select[Any]:
-    """Events in their order, of one source or of all."""
-    events = tables().events
-    query = events.select().order_by(events.c.id)
-    return query if source is None else query.where(events.c.source == source)
-
-
 def _event(row: Any) -> Event:
     composable = row.epsilon is not None
     return Event(
@@ -383,6 +307,8 @@ def _event(row: Any) -> Event:
         kind=row.kind,
         epsilon=_stored(row.epsilon) if composable else None,
         delta=_stored(row.delta) if composable else None,
+        mu=None if row.mu is None else _stored(row.mu),
+        p=None if row.p is None else _stored(row.p),
         composable=composable,
     )
 
@@ -394,26 +320,5 @@ def _stored(text: str) -> float:
     return number
 
 
-def _decimal(number: float) -> Decimal:
-    """The decimal that is printed for a number and that people mean by it: 0.1 is a tenth."""
-    return Decimal(repr(float(number)))
-
-
-def _exact_sum(numbers: Iterable[float]) -> Decimal:
-    """Without any rounding: a delta of 1e-300 beside one of 0.1 still counts."""
-    total = Decimal(0)
-    for number in numbers:
-        total = _EXACT.add(total, _decimal(number))
-    return total
-
-
-def _words(number: float | Decimal) -> str:
-    return f"{float(number):.12g}"
-
-
 def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
-
-
-def _timestamp(time: datetime.datetime) -> str:
-    return time.astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BUDGET = ("source", "neighbours", "epsilon", "delta", "opened")
 _EVENT = ("id", "source", "time", "method", "headline", "kind", "epsilon", "delta")
+_SHIFT = ("mu", "p")
 
 
 def of_budget(row: Mapping[str, Any], terms: str) -> str:
@@ -28,12 +29,17 @@ def of_budget(row: Mapping[str, Any], terms: str) -> str:
 
 def of_event(before: str, row: Mapping[str, Any]) -> str:
     """The digest of an event that comes after another digest."""
-    return _digest("event", before, *(row[name] for name in _EVENT))
+    # Rows of before Gaussian releases had mu and p keep the digests that they were given then.
+    shift = [row[name] for name in _SHIFT]
+    return _digest(
+        "event", before, *(row[name] for name in _EVENT), *([] if shift == [None, None] else shift)
+    )
 
 
 def _digest(*parts: Any) -> str:
     # JSON keeps apart what a plain joint would not: ("ab", "c") and ("a", "bc"), or 1 and "1".
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
+    # What is no text or number was never written here: its digest only has to be another one.
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=repr).encode()).hexdigest()
 
 
 def add(connection: Connection, source: str, number: int, digest: str, terms: str = "") -> None:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 # Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
 _APPLICATION_ID = 0x51564C47
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 _UNSEALED = 1
 """The format before rows had seals: it is read, and the next row that is written seals all that are there."""
+_WITHOUT_SHIFTS = 2
+"""The format before events had mu and p: it is read, and the next row that is written adds the columns."""
 
 # Two charges at once must take turns, and events must stay; that is shown for these only.
 _TESTED = ("sqlite",)
@@ -62,6 +64,8 @@ def tables() -> Tables:
         Column("kind", Text, nullable=False),
         Column("epsilon", Text),
         Column("delta", Text),
+        Column("mu", Text),
+        Column("p", Text),
         sqlite_autoincrement=True,
     )
     # A seal for each row of the others: the budget of a source is its row 0, its events are 1, 2, ...
@@ -188,15 +192,17 @@ class Store:
         if self._path is not None:
             marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _SQLITE_MARKS]
             ours, version = ours and marks[0] == _APPLICATION_ID, marks[1]
-            if ours and version not in (_UNSEALED, _FORMAT_VERSION):
+            if ours and version not in (_UNSEALED, _WITHOUT_SHIFTS, _FORMAT_VERSION):
                 raise InputError(f"{self.name} has a format this version cannot use", "update queryveil")
         if not ours:
             raise InputError(
                 f"{self.name} is not a queryveil ledger",
                 "check the name of the file, or restore the ledger from its backup",
             )
-        if version == _FORMAT_VERSION and tables().seals.name not in found:
+        if version != _UNSEALED and tables().seals.name not in found:
             raise self.damaged("the seals of its rows are gone")
+        if self._path is not None and (version == _FORMAT_VERSION) != self.has_shifts(connection):
+            raise self.damaged("its columns are not those of its format")
         if self._path is not None:
             self._check_whole(connection)
 
@@ -215,12 +221,34 @@ class Store:
 
         return tables().seals.name in sqlalchemy.inspect(connection).get_table_names()
 
-    def add_seals(self, connection: Connection) -> None:
-        """Bring a ledger of the old format to this one; the caller seals the rows that are there."""
-        tables().seals.create(connection)
-        if self._path is not None:
-            for statement in (*_sqlite_marks(), *_append_only(tables().seals, "source", "number")):
-                connection.exec_driver_sql(statement)
+    def has_shifts(self, connection: Connection) -> bool:
+        """Whether events of this ledger have mu and p."""
+        import sqlalchemy
+
+        events = tables().events
+        found = {column["name"] for column in sqlalchemy.inspect(connection).get_columns(events.name)}
+        return {events.c.mu.name, events.c.p.name} <= found
+
+    def update(self, connection: Connection) -> bool:
+        """Bring a ledger of an older format to this one; whether the caller must seal the rows that are there."""
+        import sqlalchemy
+
+        unsealed, events = not self.sealed(connection), tables().events
+        if not self.has_shifts(connection):
+            # Rows stay as they are: an event of before has neither number, and counts as it did.
+            for column in (events.c.mu, events.c.p):
+                connection.execute(
+                    sqlalchemy.text(f"ALTER TABLE {events.name} ADD COLUMN {column.name} TEXT")
+                )
+            if self._path is not None:
+                for statement in _sqlite_marks():
+                    connection.exec_driver_sql(statement)
+        if unsealed:
+            tables().seals.create(connection)
+            if self._path is not None:
+                for statement in _append_only(tables().seals, "source", "number"):
+                    connection.exec_driver_sql(statement)
+        return unsealed
 
     def damaged(self, what: str) -> InputError:
         return InputError(f"{self.name} is damaged: {what}", "restore the ledger from its backup")
