@@ -45,6 +45,10 @@ def test_both_names_make_the_same_value(name: str, one: Parameter) -> None:
     assert dataclasses.replace(new) == new
     with pytest.raises(qv.UsageError, match=f"parameter '{one.name}' is given twice"):
         cls(**GIVEN[name], **{one.name: value, old: value})
+    with pytest.raises(
+        qv.UsageError, match=f"pass {one.name}= and leave {old}= out, also in dataclasses.repl"
+    ):
+        dataclasses.replace(new, **{old: value})
     assert present(cls, {old: value}) == {one.name: value}
 
 

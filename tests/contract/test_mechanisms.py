@@ -108,7 +108,11 @@ def test_a_private_guarantee_is_paid_for_by_declared_draws(method: qv.Mechanism)
     if plan.guarantee.kind not in PRIVATE_KINDS:
         return
     assert plan.draws and {draw.table for draw in plan.draws} <= {table.name for table in plan.tables}
-    assert sum(draw.epsilon or 0 for draw in plan.draws) == pytest.approx(plan.guarantee.epsilon)
+    if plan.guarantee.kind == "gaussian-dp":  # these add up by mu^2 and p, at one epsilon
+        assert sum((draw.mu or 0) ** 2 for draw in plan.draws) == pytest.approx((plan.guarantee.mu or 0) ** 2)
+        assert sum(draw.p or 0 for draw in plan.draws) == pytest.approx(plan.guarantee.p)
+    else:
+        assert sum(draw.epsilon or 0 for draw in plan.draws) == pytest.approx(plan.guarantee.epsilon)
     assert all(draw.neighbours == plan.guarantee.neighbours for draw in plan.draws)
 
 

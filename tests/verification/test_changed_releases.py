@@ -151,6 +151,21 @@ def test_a_malformed_release_is_refused_with_a_sentence(parameter: str, made: Pa
         qv.load(release)
 
 
+@pytest.mark.parametrize("method", mutations.METHODS)
+def test_a_release_without_tables_is_refused_and_told_so(method: str, made: Path, tmp_path: Path) -> None:
+    release = mutations.copied(made / method, tmp_path / "changed")
+    content = mutations.manifest_of(release)
+    for name in content["tables"]:
+        (release / f"{name}.parquet").unlink()
+        del content["files"][f"{name}.parquet"]
+    content["tables"] = {}
+    (release / "manifest.json").write_text(folder.as_json(content), encoding="utf-8")
+    with pytest.raises(qv.InputError, match="it has no table"):
+        qv.load(release)
+    assert "the manifest names no table" in " ".join(check.detail for check in qv.verify(release).failed)
+    assert command("release", "verify", str(release)).code == 1
+
+
 @pytest.mark.parametrize("asked", ["attack linkage", "evaluate"])
 def test_sessions_are_not_counted_in_a_log_that_has_none(asked: str, made: Path, tmp_path: Path) -> None:
     release = mutations.copied(made / "k-session", tmp_path / "moved")  # without its private folder

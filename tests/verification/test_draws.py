@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -139,6 +140,18 @@ def uncovered() -> Content:
     return made | {"draws": [thresholded(), draw], "tables": {"queries": {}, "clicks": {}}}
 
 
+def truncated() -> Content:
+    """Noise that ends: epsilon 1, delta 1e-6, one user added, one item each gives a limit of 14 and 3.8e-7."""
+    noise: Content = {"distribution": "truncated-discrete-laplace", "scale": 1.0, "limit": 14, "above": 14}
+    return manifest(thresholded(most=1, sensitivity=1, **noise))
+
+
+def truncated_replaced() -> Content:
+    """The same for a replaced history: twice the scale, and half of delta for each of two counts."""
+    noise: Content = {"distribution": "truncated-discrete-laplace", "scale": 2.0, "limit": 27, "above": 27}
+    return manifest(thresholded(most=1, sensitivity=2, neighbours=REPLACE, **noise))
+
+
 def chosen() -> Content:
     """A choice among candidates: what it is worth depends on the candidates, so that a method's own checks say it."""
     draw = drawn("phrases", norm="score", distribution="exponential", sensitivity=0.75)
@@ -146,11 +159,44 @@ def chosen() -> Content:
     return manifest(draw)
 
 
-MAKERS = (public, log, probabilistic, occurrences, parts, probable_parts, uncovered, chosen)
+def smallest() -> Content:
+    """One item of each user, and no threshold but 0: as little as may be declared. Delta promises nothing."""
+    return manifest(thresholded(most=1, scale=1.0, above=0, delta=1.0))
+
+
+def steady() -> Content:
+    """A choice that nobody changes: a sensitivity of 0 is allowed, and so is 1."""
+    draw = drawn("phrases", norm="score", distribution="exponential", sensitivity=0)
+    return manifest(draw | {"sensitivity": 0.0}, draw | {"of": "more", "sensitivity": 1.0})
+
+
+def alone() -> Content:
+    """The guarantee is for one user, as public a number as any. Delta promises nothing."""
+    return manifest(probable(users=1, scale=5.0, at_least=1, above=102))
+
+
+MAKERS = (
+    steady,
+    alone,
+    public,
+    log,
+    probabilistic,
+    occurrences,
+    parts,
+    probable_parts,
+    uncovered,
+    chosen,
+    smallest,
+    truncated,
+    truncated_replaced,
+)
 
 
 def failed(content: Content) -> set[str]:
-    return {check.name for check in draws.checks(Manifest(content, ())) if not check.passed}
+    """Checks that fail, each with a finding of its own: not because the code fell over what it did not foresee."""
+    made = [check for check in draws.checks(Manifest(content, ())) if not check.passed]
+    assert not [check for check in made if "cannot be checked" in check.detail], made
+    return {check.name for check in made}
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -158,6 +204,7 @@ def test_what_fits_passes(make: Callable[[], Content]) -> None:
     made = draws.checks(Manifest(make(), ()))
     assert [check.name for check in made] == ["draws", "guarantee", "implied-guarantee", "users"]
     assert all(check.passed for check in made), made
+    assert ("nothing is promised" in made[1].detail) == (make is uncovered)
 
 
 def test_a_guarantee_without_noise_needs_no_draws() -> None:
@@ -165,9 +212,11 @@ def test_a_guarantee_without_noise_needs_no_draws() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pure-dp", "approximate-dp", "probabilistic-dp"])
-@pytest.mark.parametrize("declared", [[], None])
+@pytest.mark.parametrize("declared", [[], None, 3, {"queries": {}}])
 def test_a_guarantee_of_noise_needs_draws(kind: str, declared: Any) -> None:
-    assert failed({"guarantee": {"kind": kind}, "draws": declared, "tables": {}}) == {"draws"}
+    content = {"guarantee": {"kind": kind}, "draws": declared, "tables": {}}
+    assert failed(content) == {"draws"}
+    assert "no draw of noise is declared" in draws.checks(Manifest(content, ()))[0].detail
 
 
 # -- each wrong field ----------------------------------------------------------------------------------------
@@ -227,13 +276,15 @@ FORM: dict[str, Case] = {
     "first threshold is a fraction": (log, put("draws", 0, "at_least", value=1.0)),
     "threshold is a fraction": (log, put("draws", 0, "above", value=29.0)),
     "users is a fraction": (probabilistic, put("draws", 0, "users", value=5e5)),
+    "epsilon is true": (public, paid(epsilon=True)),
+    "delta is true": (log, paid(delta=True)),
     "scale is text": (log, put("draws", 0, "scale", value="2")),
     "scale is negative": (log, put("draws", 0, "scale", value=-2.0)),
     "scale is nothing": (log, put("draws", 0, "scale", value=0.0)),
     "scale is beyond floats": (log, put("draws", 0, "scale", value=10**400)),
     "scale is missing": (public, drop("draws", 0, "scale")),
     "sensitivity is true": (public, put("draws", 0, "sensitivity", value=True)),
-    "makes a table that is not there": (public, put("draws", 0, "table", value="others")),
+    "makes a table that the release does not have": (public, put("draws", 0, "table", value="others")),
     "is for rows that nothing published": (public, put("draws", 0, "rows", value="published")),
     "published only later": (parts, lambda made: made["draws"].insert(0, made["draws"].pop(1))),
     "public rows, and approximate": (public, put("draws", 0, "kind", value="approximate-dp")),
@@ -283,6 +334,36 @@ FORM: dict[str, Case] = {
     ),
     "probabilistic without users": (probabilistic, drop("draws", 0, "users")),
     "probabilistic for no user": (probabilistic, put("draws", 0, "users", value=0)),
+    "noise that ends, without a limit": (truncated, drop("draws", 0, "limit")),
+    "limit is a fraction": (truncated, put("draws", 0, "limit", value=14.0)),
+    "limit is true": (truncated, put("draws", 0, "limit", value=True)),
+    "limit is negative": (truncated, put("draws", 0, "limit", value=-1)),
+    "limit is nothing": (truncated, put("draws", 0, "limit", value=0)),
+    "limit above the threshold": (truncated, put("draws", 0, "limit", value=15)),
+    "threshold below the limit": (truncated, put("draws", 0, "above", value=13)),
+    "noise that ends, without a threshold": (truncated, drop("draws", 0, "above")),
+    "noise that ends, with a first threshold": (truncated, put("draws", 0, "at_least", value=2)),
+    "noise that ends, a user counting twice": (
+        truncated,
+        lambda made: made["draws"][0].update(most=2, copies=2, sensitivity=2),
+    ),
+    "noise that ends, on public rows": (
+        lambda: manifest(
+            drawn(distribution="truncated-discrete-laplace", limit=14, most=1, sensitivity=1, scale=1.0)
+        ),
+        lambda made: None,
+    ),
+    "noise that ends, and probabilistic": (
+        lambda: manifest(probable(distribution="truncated-discrete-laplace", limit=102, at_least=1)),
+        lambda made: None,
+    ),
+    "noise that ends, measured otherwise": (truncated, put("draws", 0, "norm", value="score")),
+    "a limit of noise that has none": (log, put("draws", 0, "limit", value=14)),
+    "a limit of a choice": (chosen, put("draws", 0, "limit", value=14)),
+    "noise that ends, of one user who is added, where one is replaced": (
+        truncated_replaced,
+        put("draws", 0, "sensitivity", value=1),
+    ),
 }
 
 
@@ -305,6 +386,13 @@ GUARANTEES: dict[str, Case] = {
     "threshold too low": (log, put("draws", 0, "above", value=28)),
     "first threshold above what is proven for it": (log, put("draws", 0, "at_least", value=2)),
     "delta without the last row of one user": (occurrences, put("draws", 0, "above", value=120)),
+    "epsilon of noise that ends too small": (truncated, paid(epsilon=NEXT["one"])),
+    "delta of noise that ends too small": (truncated, paid(delta=3.8e-7)),
+    "limit too small": (truncated, lambda made: made["draws"][0].update(limit=13, above=13)),
+    "limit too small for the threshold": (truncated, put("draws", 0, "limit", value=13)),
+    "limit of a single count": (truncated_replaced, lambda made: made["draws"][0].update(limit=26, above=26)),
+    "noise that ends too small": (truncated, put("draws", 0, "scale", value=math.nextafter(1.0, 0))),
+    "noise that ends too large for its limit": (truncated, put("draws", 0, "scale", value=1.1)),
     "epsilon of the draw alone": (public, put("draws", 0, "epsilon", value=2.0)),
     "epsilon of the guarantee alone": (public, put("guarantee", "epsilon", value=2.0)),
     "delta of the draw alone": (log, put("draws", 0, "delta", value=2e-6)),
@@ -356,11 +444,40 @@ def test_a_guarantee_that_draws_do_not_give(case: str) -> None:
     assert "guarantee" in failed(content) and "draws" not in failed(content), failed(content)
 
 
+def test_what_is_wrong_is_said_once() -> None:
+    content = public()
+    paid(epsilon=0.5)(content)
+    (found,) = (check for check in draws.checks(Manifest(content, ())) if not check.passed)
+    assert found.detail.count("states epsilon 0.5, but noise and thresholds give 1") == 1
+    assert ";" not in found.detail
+
+
+def test_what_is_a_number() -> None:
+    """JSON's, not below 0, and not beyond floats; true is none."""
+    for value in (0, 1, 1.5, sys.float_info.max):
+        assert draws.number(value) and draws.positive(value) == (value > 0)
+    for other in (True, False, -1, -0.5, "1", None, [1], math.inf, math.nan, 10**400):
+        assert not draws.number(other) and not draws.positive(other)
+
+
+def test_assumptions_may_be_left_out_where_nothing_is_told() -> None:
+    content = public()
+    content["guarantee"]["assumptions"] = None
+    assert failed(content) == set()
+    replaced = manifest(drawn(neighbours=REPLACE, scale=6.0))
+    assert failed(replaced) == set(), "no number of users is told, and none need be"
+
+
+def test_a_sum_that_is_exact_is_enough() -> None:
+    content = manifest(drawn("clicks", epsilon=1.0), drawn("queries", epsilon=1.0))
+    assert content["guarantee"]["epsilon"] == 2.0 and failed(content) == set()
+
+
 def test_parts_that_are_missing_or_too_many_are_found() -> None:
     for number in (0, 1, 2):
         content = parts()
         del content["guarantee"]["parts"][number]
-        assert "guarantee" in failed(content)
+        assert failed(content) == {"guarantee", "implied-guarantee"}
     content = parts()
     content["guarantee"]["parts"].append(copy.deepcopy(content["guarantee"]["parts"][0]))
     assert "guarantee" in failed(content)
@@ -419,7 +536,15 @@ USERS: dict[str, Case] = {
     "told as a fraction, one being added": (log, put("calibration", value={"users": 61_020.5})),
     "told in the draw, one being added": (log, put("draws", 0, "users", value=61_020)),
     "told differently": (probabilistic, put("parameters", value={"users": 61_020})),
+    "told in an assumption, one being added": (
+        log,
+        put("guarantee", "assumptions", value=[{"code": "x", "sentence": "x", "fields": {"users": 61_020}}]),
+    ),
     "not among the assumptions": (probabilistic, put("guarantee", "assumptions", value=[])),
+    "not in any of the assumptions": (
+        probabilistic,
+        put("guarantee", "assumptions", value=[{"code": "x", "sentence": "x"}]),
+    ),
 }
 
 
@@ -429,3 +554,45 @@ def test_a_number_of_users(case: str) -> None:
     content = make()
     change(content)
     assert failed(content) == {"users"}
+
+
+# -- public lists --------------------------------------------------------------------------------------------
+
+LISTED: Content = {"items": 7, "lines": 9, "sha256": "ab" * 32, "above": 12}
+
+
+@pytest.mark.parametrize("made", [thresholded, probable])
+def test_a_public_list_is_paid_for_by_its_draw_once(made: Callable[..., Content]) -> None:
+    """The same epsilon and delta, neither twice nor less: what is short of them fails with a list as without."""
+    draw = made(public=LISTED)
+    assert failed(manifest(draw)) == set()
+    for name in ("epsilon", "delta"):
+        short = dict(draw) | {name: draw[name] / 2}
+        assert "guarantee" in failed(manifest(short))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        drawn(public=LISTED),
+        thresholded(public=LISTED, copies=2),
+        thresholded(
+            public=LISTED,
+            distribution="truncated-discrete-laplace",
+            limit=14,
+            above=14,
+            most=1,
+            sensitivity=1,
+            scale=1.0,
+        ),
+        thresholded(public={**LISTED, "items": 0}),
+        thresholded(public={**LISTED, "lines": 1.5}),
+        thresholded(public={**LISTED, "above": -1}),
+        thresholded(public={**LISTED, "sha256": "AB" * 32}),
+        thresholded(public={**LISTED, "path": "x"}),
+        thresholded(public=[LISTED]),
+        thresholded(public=None),
+    ],
+)
+def test_a_public_list_where_it_is_not_proven_or_not_stated_fails(draw: Content) -> None:
+    assert failed(manifest(draw)) == {"draws"}

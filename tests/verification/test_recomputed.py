@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.verification import draws
 from queryveil.verification.manifest import Manifest
-from queryveil.verification.recomputed import Worth, at_least, of_draw, published
+from queryveil.verification.recomputed import Worth, at_least, of_draw, of_truncated, outermost, published
 from tests.verification.test_draws import up
 
 EXTREMES = [(1e-300, 0), (1e-300, 2**53), (1e300, 5), (5.0, 2**53), (1e300, 2**53)]
@@ -146,6 +146,27 @@ def test_tails_add_up(scale: float, needed: int) -> None:
         q = (Decimal(-1) / Decimal(scale)).exp()
         single = published(scale, needed) - published(scale, needed + 1)
         assert abs(single - (1 - q) / (1 + q) * q ** abs(needed)) < Decimal("1e-80")
+
+
+@settings(max_examples=60, deadline=None)
+@given(scale=st.floats(0.3, 60), limit=st.integers(1, 300), moves=st.integers(1, 40))
+def test_the_end_of_truncated_noise_is_its_weight_among_all(scale: float, limit: int, moves: int) -> None:
+    weights = [math.exp(-abs(x) / scale) for x in range(-limit, limit + 1)]
+    end = weights[-1] / math.fsum(weights)
+    assert float(outermost(scale, limit)) == pytest.approx(end, rel=1e-9)
+    worth = of_truncated({"sensitivity": moves, "scale": scale, "limit": limit})
+    assert float(worth.epsilon) == pytest.approx(moves / scale)
+    assert float(worth.delta) == pytest.approx(-math.expm1(moves * math.log1p(-end)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scale", "limit"), [(1e-300, 1), (1e300, 5), (2.0**40, 2**40), (1e300, 2**40), (5.0, 2**53)]
+)
+def test_extreme_truncated_noise_has_figures(scale: float, limit: int) -> None:
+    worth = of_truncated({"sensitivity": 2 * 10**9, "scale": scale, "limit": limit})
+    assert worth.epsilon > 0 and 0 <= worth.delta <= 1
+    if scale == 1e300:  # uniform
+        assert float(outermost(scale, limit)) == pytest.approx(1 / (2 * limit + 1))
 
 
 # -- extremes, and how figures are compared ------------------------------------------------------------------

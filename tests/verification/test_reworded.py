@@ -51,7 +51,7 @@ def test_a_release_passes_after_a_caveat_is_reworded(method: str, tmp_path: Path
     reworded(source, release, WORDED[method])
     after = verified(release, source)
     assert after.returncode == 0, after.stdout + after.stderr
-    assert "they were reworded since" in " ".join(after.stdout.split())
+    assert "their sentences were reworded since" in " ".join(after.stdout.split())
     content = mutations.manifest_of(release)
     content["guarantee"]["caveats"][0]["code"] = "another-code"
     mutations.write_again(release, content, with_documents=True)

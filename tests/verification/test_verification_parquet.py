@@ -142,7 +142,7 @@ def test_bytes_behind_a_packed_page_are_found(made: Path) -> None:
 
 def test_a_small_page_does_not_unpack_into_all_memory() -> None:
     packed = zstandard.ZstdCompressor().compress(bytes(1 << 26))
-    with pytest.raises(ValueError, match="size stated"):
+    with pytest.raises(ValueError, match="stated size"):
         parquet_bytes._unpacked(memoryview(packed), 100)
 
 

@@ -55,7 +55,9 @@ def verify(
     ]
     method = read.content.get("method")
     known = isinstance(method, str) and method in MECHANISMS
-    unknown = f"this version cannot check the guarantee of {quoted(method)}, only the folder"
+    unknown = (
+        f"this version of queryveil does not know the method {quoted(method)}, and checked only the folder"
+    )
     made.append(judge("method", f"{method} is a known method", lambda: [] if known else [unknown]))
     if manifest.known_noise(read):
         # Somebody may know the noise, so that no figure of the method says anything: nothing may be promised.

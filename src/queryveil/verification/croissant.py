@@ -57,12 +57,12 @@ def _problems(file: Path, manifest: Manifest) -> Iterator[str]:
     if content["@type"] != "sc:Dataset" or _CONFORMS not in content["conformsTo"]:
         yield "it is not a data set of Croissant 1.0"
     if content.get("datePublished") != manifest.content.get("created"):
-        yield "its date is not the date of the manifest"
+        yield "its date is not the manifest's date"
     tables = manifest.section("tables")
     yield from _files(content["distribution"], manifest.section("files"), tables)
     described = {one["@id"]: one for one in content["recordSet"]}
     if len(described) != len(content["recordSet"]) or list(described) != list(tables):
-        yield "its record sets are not the tables of the manifest"
+        yield "its record sets are not the manifest's tables"
         return
     for name, table in tables.items():
         yield from _strangers(f"record set {quoted(name)}", described[name], _RECORDS)
@@ -72,7 +72,7 @@ def _problems(file: Path, manifest: Manifest) -> Iterator[str]:
 def _files(listed: list[Any], files: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[str]:
     names = [one["@id"] for one in listed]
     if names != [folder.table_file(name) for name in tables]:
-        yield "its files are not those of the tables"
+        yield "its files are not the files of the tables"
         return
     for one in listed:
         yield from _strangers(f"file {quoted(one['@id'])}", one, _FILE)
@@ -93,7 +93,7 @@ def _fields(name: str, fields: list[Any], table: Mapping[str, Any]) -> Iterator[
         yield from _strangers(f"a field of record set {quoted(name)}", one, _FIELD)
         source = {"fileObject": {"@id": folder.table_file(name)}, "extract": {"column": one["name"]}}
         if one["source"] != source or one["@id"] != f"{name}/{one['name']}":
-            yield f"a field of record set {quoted(name)} is of another column"
+            yield f"a field of record set {quoted(name)} belongs to another column"
 
 
 def _strangers(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:

@@ -59,28 +59,28 @@ def _parameters(
     parameters: Mapping[str, Any], calibration: Mapping[str, Any], promised: Promised
 ) -> Iterator[str]:
     rules = promised.parameters
-    yield from (f"there is no parameter {quoted(name)}" for name in parameters if name not in rules)
+    yield from (f"the method has no parameter {quoted(name)}" for name in parameters if name not in rules)
     for name, holds in rules.items():
         if name not in parameters:
             yield f"'{name}' is missing"
         elif not holds(parameters[name]):
-            yield f"'{name}' is out of its limits"
+            yield f"'{name}' is outside its limits"
     if calibration:
-        yield "the method draws no noise and has no calibration"
+        yield "the manifest states a calibration, but the method adds no noise"
 
 
 def _promise(
     parameters: Mapping[str, Any], guarantee: Mapping[str, Any], promised: Promised
 ) -> Iterator[str]:
     if guarantee.get("kind") != promised.kind:
-        yield f"the guarantee is not of the kind '{promised.kind}'"
+        yield f"the kind of the guarantee is not '{promised.kind}'"
     if guarantee.get("unit") != "user" or guarantee.get("neighbours") is not None:
-        yield "the guarantee is not per user, or compares logs"
+        yield "the guarantee is not per user, or it names neighbours, which only differential privacy has"
     for name in ("epsilon", "delta", "implies", "parts"):
         if name in guarantee:
             yield f"the guarantee has '{name}', which only differential privacy has"
     if guarantee.get("k") != (parameters.get("k") if promised.kind == "k-anonymity" else None):
-        yield "k of the guarantee is not the k of the parameters"
+        yield "the guarantee and the parameters state different values of k"
     if guarantee.get("shared", "") != promised.shared:
         yield "the guarantee does not say what k users share"
     for where, needed in (("assumptions", promised.assumptions), ("caveats", promised.caveats)):

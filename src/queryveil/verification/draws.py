@@ -6,34 +6,41 @@ A mechanism that counts and adds noise needs no checks of its own: they follow f
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from queryveil.verification import recomputed
+from queryveil.verification import gaussian, recomputed
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.recomputed import Worth, at_least
 
 _TEXTS = ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "kind")
-_NUMBERS = ("most", "copies", "sensitivity", "scale", "at_least", "above", "epsilon", "delta", "users")
+_MAY_BE_TEXTS = ("weights", "neighbours")
+_NUMBERS = (
+    *("most", "copies", "sensitivity", "scale", "limit", "at_least", "above"),
+    *("epsilon", "delta", "users", "mu", "p", "rounds"),
+)
 _KINDS = {
     # Which guarantee a draw can have, by the rows that get noise.
-    "public": {"pure-dp"},
-    "published": {"pure-dp"},
-    "log": {"approximate-dp", "probabilistic-dp"},
+    "public": {"pure-dp", "gaussian-dp"},
+    "published": {"pure-dp", "gaussian-dp"},
+    "log": {"approximate-dp", "probabilistic-dp", "gaussian-dp"},
     "uncovered": {"none"},
 }
-_NORMS = {"discrete-laplace": "l1", "exponential": "score"}
-_PRIVATE = ("pure-dp", "probabilistic-dp", "approximate-dp")
+_TRUNCATED = "truncated-discrete-laplace"
+_NORMS = {"discrete-laplace": "l1", _TRUNCATED: "l1", "rounded-normal": "l2", "exponential": "score"}
+_PRIVATE = ("pure-dp", "gaussian-dp", "probabilistic-dp", "approximate-dp")
 """From the strongest to the weakest."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _SAME = 1e-12
 """What sums of floats may differ by, relative to them."""
 
 
 def checks(manifest: Manifest) -> list[Check]:
     """What depends on draws that another check has found wrong is left out, not passed."""
-    draws: list[Any] = manifest.content.get("draws") or []
+    draws: Any = manifest.content.get("draws")
     guarantee = manifest.section("guarantee")
     if not draws and guarantee.get("kind") not in _PRIVATE:
         return []
@@ -68,9 +75,9 @@ def _formed(manifest: Manifest) -> Iterator[str]:
     for number, draw in enumerate(draws, 1):
         problems = list(_problems(draw, manifest.section("guarantee")))
         if not problems and draw["table"] not in tables:
-            problems.append("makes a table that is not there")
+            problems.append("makes a table that the release does not have")
         if not problems and draw["rows"] == "published" and draw["table"] not in made:
-            problems.append("is for published rows, and no draw before it published any")
+            problems.append("adds noise to published rows, but no earlier draw published any")
         yield from (f"draw {number} {problem}" for problem in problems)
         made.add(str(draw.get("table")) if isinstance(draw, dict) else "")
 
@@ -80,28 +87,57 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
         yield "is not an object"
         return
     yield from (
-        f"has the unknown key {quoted(one)}" for one in draw if one not in (*_TEXTS, *_NUMBERS, "neighbours")
+        f"has the unknown key {quoted(one)}"
+        for one in draw
+        if one not in (*_TEXTS, *_NUMBERS, *_MAY_BE_TEXTS, "public")
     )
     wrong = [one for one in _TEXTS if not isinstance(draw.get(one), str)]
     wrong += [one for one in _NUMBERS if one in draw and not number(draw[one])]
     wrong += [
-        one for one in ("most", "copies", "at_least", "above", "users") if type(draw.get(one, 1)) is not int
+        one
+        for one in ("most", "copies", "limit", "at_least", "above", "users")
+        if type(draw.get(one, 1)) is not int
     ]
     if wrong:
-        yield f"has no proper '{wrong[0]}'"
+        yield f"lacks '{wrong[0]}', or gives it a value of the wrong type"
         return
     if draw["kind"] not in _KINDS.get(draw["rows"], ()):
-        yield "has a guarantee that its rows do not allow"
+        yield "states a kind of guarantee that its rows cannot have"
     if draw.get("neighbours") != guarantee.get("neighbours"):
-        yield "compares other logs than the guarantee"
+        yield "compares logs in another way than the guarantee"
     if draw["rows"] != "uncovered" and not (positive(draw.get("epsilon")) and number(draw.get("delta"))):
         yield "does not say what it costs"
-    if _NORMS.get(draw["distribution"]) != draw["norm"]:
-        yield "has an unknown distribution, or measures sensitivity in another way"
-    elif draw["distribution"] == "discrete-laplace":
+    if ("limit" in draw) != (draw["distribution"] == _TRUNCATED):
+        yield "has noise without the limit of its distribution, or a limit that its distribution has not"
+    elif _NORMS.get(draw["distribution"]) != draw["norm"]:
+        yield "has an unknown distribution, or the wrong norm for it"
+    elif draw["distribution"] == "rounded-normal":
+        yield from gaussian.problems(draw)
+        yield from _public(draw) if "public" in draw else ()
+    elif draw["kind"] == "gaussian-dp" or any(one in draw for one in ("mu", "p", "rounds", "weights")):
+        yield "has figures of Gaussian noise, and its noise is not Gaussian"
+    elif draw["norm"] == "l1":
         yield from _laplace(draw)
+        yield from _truncated(draw) if draw["distribution"] == _TRUNCATED else ()
+        yield from _public(draw) if "public" in draw else ()
+    elif "public" in draw:
+        yield "has a public list where none is proven"
     elif not 0 <= draw["sensitivity"] <= 1 or draw["kind"] != "pure-dp":
-        yield "chooses among candidates by a score of a sensitivity that is not between 0 and 1"
+        yield "chooses among candidates, but its sensitivity is not between 0 and 1, or its guarantee is not pure"
+
+
+def _public(draw: Mapping[str, Any]) -> Iterator[str]:
+    """A public list adds no cost: its rows have the draw's own noise, and share the bound that the draw states."""
+    listed = draw["public"]
+    numbers = ("items", "lines", "above")
+    if not isinstance(listed, dict) or set(listed) != {*numbers, "sha256"}:
+        yield "does not state its public list in full"
+    elif any(type(listed[one]) is not int or listed[one] < 1 for one in numbers):
+        yield "has a public list with a number that is none"
+    elif not isinstance(listed["sha256"], str) or not _DIGEST.fullmatch(listed["sha256"]):
+        yield "has a public list without a digest"
+    if draw["rows"] != "log" or draw.get("copies") != 1:
+        yield "has a public list where none is proven"
 
 
 def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
@@ -110,19 +146,31 @@ def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
     replaced = str(draw.get("neighbours")).startswith("replace-one-user")
     most = draw.get("most") or 0
     if most < 1 or draw["copies"] not in (1, most):
-        yield "does not bound what one user adds"
+        yield "does not limit what one user adds"
     if draw.get("sensitivity") != (2 * most if replaced else most):
-        yield "has a sensitivity that does not follow from its bound"
+        yield "has a sensitivity that does not follow from its limit per user"
     if draw["rows"] != "log":
         if "above" in draw or "at_least" in draw or draw.get("delta", 0):
-            yield "has a threshold or a delta, though its rows do not depend on the log"
+            yield "has a threshold or a delta, but its rows do not depend on the log"
         return
     if draw.get("at_least", 0) < 1 or draw.get("above", -1) < 0:
-        yield "lacks a threshold, though its rows come from the log"
+        yield "lacks a threshold, but its rows come from the log"
     if draw["copies"] > 1 and (draw.get("at_least") != 1 or replaced):
-        yield "has a first threshold that is not proven where one user counts several times"
+        yield "counts a user several times, and no proof covers its first threshold"
     if draw["kind"] == "probabilistic-dp" and not (replaced and draw.get("users", 0) >= 1):
-        yield "has a guarantee that depends on a public number of users, and does not state it"
+        yield "has a guarantee that needs a public number of users, but does not state one"
+
+
+def _truncated(draw: Mapping[str, Any]) -> Iterator[str]:
+    """What the proof for noise that ends asks for: docs/proofs/truncated-geometric.md."""
+    if draw["rows"] != "log" or draw["kind"] != "approximate-dp":
+        yield "has noise that ends, which is proven for rows of a log and approximate privacy only"
+    if draw["copies"] != 1 or draw.get("at_least") != 1:
+        yield "has noise that ends, and counts users several times or has a first threshold"
+    if not 1 <= draw["limit"] <= draw.get("above", -1):
+        yield "has a threshold that noise alone exceeds"
+    if "public" in draw:
+        yield "has noise that ends, for which no public list is proven"
 
 
 # -- what they add up to -------------------------------------------------------------------------------------
@@ -130,6 +178,8 @@ def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
 
 def _worth(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth | None:
     """None where the checks of a method compute it: choices among candidates depend on the candidates."""
+    if draw["distribution"] == _TRUNCATED:
+        return recomputed.of_truncated(draw)
     if draw["distribution"] != "discrete-laplace":
         return None
     return recomputed.of_draw(draw, probabilistic=probabilistic)
@@ -142,14 +192,24 @@ def _guarantee(
     if uncovered:
         # A part that was claimed could be handed on without the rest, and would have been charged to nobody.
         if guarantee.get("kind") != "none" or parts or "epsilon" in guarantee or "delta" in guarantee:
-            yield "something is promised, though part of the release comes from the log unchanged"
+            yield "the guarantee promises something, but part of the release comes from the log unchanged"
         return
+    if all(draw["distribution"] == "rounded-normal" for draw in draws):
+        if guarantee.get("kind") != "gaussian-dp" or not all(
+            number(one.get(name)) for one in (guarantee, *parts) for name in ("epsilon", "delta", "mu", "p")
+        ):
+            yield "the guarantee of Gaussian noise lacks mu, p, epsilon or delta"
+            return
+        yield from gaussian.findings(draws, guarantee)
+        return
+    if "mu" in guarantee or "p" in guarantee or any("mu" in part or "p" in part for part in parts):
+        yield "the guarantee has figures of Gaussian noise, and some of its noise is not Gaussian"
     several = len(draws) > 1
     if len(parts) != (len(draws) if several else 0):
         yield "the guarantee does not have one part for each draw of noise"
         return
     if guarantee.get("kind") != max((draw["kind"] for draw in draws), key=_PRIVATE.index):
-        yield "the guarantee is not of the kind of its weakest draw"
+        yield "the kind of the guarantee is not the kind of its weakest draw"
     worths = []
     for draw, part in zip(draws, parts or [guarantee], strict=True):
         worths.append(_worth(draw, probabilistic=draw["kind"] == "probabilistic-dp"))
@@ -160,8 +220,9 @@ def _guarantee(
     elif several:
         yield from _too_strong("the guarantee", guarantee, worths, is_sum=True)
         for name, value, largest in (("epsilon", epsilon, math.inf), ("delta", delta, 1.0)):
-            added = math.fsum(part[name] for part in parts)
-            if value < min(largest, added) * (1 - _SAME):
+            figures = [part.get(name) for part in parts]
+            # A part without a figure was found above.
+            if all(map(number, figures)) and value < min(largest, math.fsum(figures)) * (1 - _SAME):
                 yield f"{name} of the guarantee is below the sum of its parts"
 
 
@@ -174,15 +235,18 @@ def _paid(
         yield f"{where} does not say what it is for"
     for name in ("kind", "epsilon", "delta", "neighbours"):
         if part.get(name) != draw.get(name):
-            yield f"{name} of {where} is not the one of its draw"
+            yield f"{where} and its draw state different values of {name}"
             return
     yield from _too_strong(where, part, [worth], is_sum=False)
 
 
 def _implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
     """Probabilistic differential privacy implies the approximate kind; other kinds imply nothing here."""
-    parts = guarantee.get("parts") or []
+    parts = guarantee.get("parts")
     listed = [("the implied guarantee", guarantee, draws)]
+    if parts and len(parts) != len(draws):
+        yield "the guarantee does not have one part for each draw of noise"
+        return
     if parts:
         pairs = zip(parts, draws, strict=True)
         listed += [(f"the implied guarantee of {quoted(draw['of'])}", part, [draw]) for part, draw in pairs]
@@ -190,14 +254,14 @@ def _implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -
         implied = one.get("implies")
         if one.get("kind") != "probabilistic-dp":
             if implied is not None:
-                yield f"{where} follows from nothing"
+                yield f"{where} does not follow from this kind of guarantee"
             continue
         if not isinstance(implied, dict) or implied.get("kind") != "approximate-dp":
             yield f"{where} is missing"
         elif not (positive(implied.get("epsilon")) and number(implied.get("delta"))):
             yield f"{where} has no epsilon and delta"
         elif (implied.get("unit"), implied.get("neighbours")) != (one.get("unit"), one.get("neighbours")):
-            yield f"{where} compares other logs"
+            yield f"{where} compares logs in another way"
         else:
             worths = [_worth(draw, probabilistic=False) for draw in paid]
             yield from _too_strong(where, implied, worths, is_sum=len(paid) > 1)
@@ -224,11 +288,11 @@ def _users(manifest: Manifest) -> Iterator[str]:
     shown = set(_named(manifest.content, "users"))
     if guarantee.get("neighbours") == "add-remove-one-user":
         if shown:
-            yield "the number of users is told, though the guarantee is against adding or removing one"
+            yield "the manifest states the number of users, which a guarantee for a user added or removed must hide"
     elif len(shown) > 1:
         yield "the manifest states different numbers of users"
     elif shown and not told:
-        yield "the number of users is told, but not among the assumptions"
+        yield "the manifest states the number of users, but no assumption says that it is public"
 
 
 def _named(value: Any, name: str) -> Iterator[Any]:

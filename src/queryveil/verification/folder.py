@@ -28,7 +28,7 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
         ),
         judge(
             "folder",
-            "the folder has what the manifest names and nothing else",
+            "the folder has the files that the manifest names and nothing else",
             lambda: _folder(release, files),
         ),
         judge(
@@ -61,9 +61,9 @@ def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
         elif file is None:  # also a link, or what one would wait on, a pipe or a device
             yield f"{quoted(name)} is missing"
         elif type(entry.get("bytes")) is not int or file.stat().st_size != entry["bytes"]:
-            yield f"{quoted(name)} does not have the size stated"
+            yield f"{quoted(name)} does not have the stated size"
         elif not _SHA256.fullmatch(str(entry.get("sha256"))) or folder.digest(file) != entry["sha256"]:
-            yield f"{quoted(name)} does not have the SHA-256 stated"
+            yield f"{quoted(name)} does not have the stated SHA-256"
 
 
 def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:

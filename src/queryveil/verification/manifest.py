@@ -29,6 +29,7 @@ _SECTIONS: dict[str, type] = {
     "created": str,
     "files": dict,
 }
+_TYPES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 _SENTENCES = {"how", "what"}
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
@@ -38,7 +39,7 @@ _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
     "tables": (
         {"file", "rows", "noun", "row", "counts", "noisy", "texts", "links", "unique", "order", "columns"},
-        {"inside", "least"},
+        {"inside", "least", "rows_of", "items_of"},
     ),
     "files": ({"sha256", "bytes"}, {"rows"}),
 }
@@ -46,6 +47,8 @@ _COLUMN = {"name", "type", "help"}
 _GUARANTEE = {
     "kind",
     "epsilon",
+    "mu",
+    "p",
     "delta",
     "k",
     "shared",
@@ -215,7 +218,7 @@ def checks(manifest: Manifest) -> list[Check]:
         ),
         judge(
             "delta",
-            "delta is small enough for the promise to mean something, or the release says that it is too large",
+            "delta is small enough for the guarantee to mean something, or the release says that it is too large",
             lambda: _delta(manifest.section("parameters"), manifest.section("guarantee")),
         ),
     ]
@@ -238,8 +241,10 @@ def _keys(manifest: Manifest) -> Iterator[str]:
         if name not in content:
             yield f"'{name}' is missing"
         elif not isinstance(content[name], kind) or isinstance(content[name], bool):
-            yield f"'{name}' is not {'an object' if kind is dict else f'a {kind.__name__}'}"
-    yield from (f"'{name}' is not a str" for name in _SENTENCES if not isinstance(content.get(name, ""), str))
+            yield f"'{name}' is not {_TYPES[kind]}"
+    yield from (
+        f"'{name}' is not a text" for name in _SENTENCES if not isinstance(content.get(name, ""), str)
+    )
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
     yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS)
@@ -259,7 +264,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
         try:
             datetime.datetime.strptime(content["created"], "%Y-%m-%d")
         except ValueError:
-            yield "'created' is not a plain date"
+            yield "'created' is not a date such as 2026-01-31"
 
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:

@@ -72,7 +72,7 @@ class _References(HTMLParser):
         self.elements += 1
         given = {name: (value or "").strip() for name, value in attrs}
         if tag not in _HARMLESS:
-            self._say(f"<{tag[:20]}> does more than show something")
+            self._say(f"<{tag[:20]}> can do more than show something")
         for name, value in given.items():
             if name.startswith("on"):
                 self._say(f"<{tag[:20]}> has '{name[:20]}', which runs a script")

@@ -86,7 +86,7 @@ def layout(content: memoryview) -> Layout:
             packed, unpacked = packed + sizes[0], unpacked + sizes[1]
         stated = [group.pop(name, None) for name in (_GROUP_PACKED, _GROUP_UNPACKED, _GROUP_AT)]
         if stated != [packed, unpacked, start]:
-            raise ValueError("a group of rows does not have the size or the place that is stated")
+            raise ValueError("a row group does not have the stated size or place")
     if at != footer_at:
         raise ValueError("there are bytes between its pages and its footer")
     return Layout(content, footer, maker, tuple(chunks))
@@ -108,7 +108,7 @@ def _walked(content: memoryview, start: int, chunk: Struct) -> tuple[int, tuple[
         unpacked += body - at + header[_PAGE_UNPACKED]
         at = body + header[_PAGE_PACKED]
     if at != start + packed or chunk.pop(_UNPACKED) != unpacked:
-        raise ValueError("a column does not have the size stated")
+        raise ValueError("a column does not have the stated size")
     if data_at != first_data or dictionary_at != (start if first_data != start else None):
         raise ValueError("the pages of a column are not where its footer says")
     return at, (packed, unpacked)
@@ -118,11 +118,11 @@ def _unpacked(packed: memoryview, size: int) -> bytes:
     """What one frame of Zstandard holds; nothing may stand behind it, or in a frame that readers skip."""
     # Asked first, so that a small page cannot unpack into all memory.
     if packed[4] & _FREE_BITS or zstandard.get_frame_parameters(packed).content_size != size:
-        raise ValueError("a page does not have the size stated")
+        raise ValueError("a page does not have the stated size")
     reader = zstandard.ZstdDecompressor().decompressobj()
     content = reader.decompress(packed)
     if not reader.eof or reader.unused_data or len(content) != size:
-        raise ValueError("a page holds more, or less, than it unpacks to")
+        raise ValueError("a page does not unpack to the stated size")
     return content
 
 
@@ -134,7 +134,7 @@ def differences(found: Layout, again: Layout) -> Iterator[str]:
             if found.maker == again.maker
             else f" ({_version(found.maker)}; here is {_version(again.maker)})"
         )
-        yield f"its footer says something that its rows do not give{newer}"
+        yield f"its footer says something that does not follow from its rows{newer}"
         return
     theirs, ours = found.pages(), again.pages()
     for one, other in zip(theirs, ours, strict=True):

@@ -63,10 +63,10 @@ class Software:
 
     @property
     def whose(self) -> str:
-        """Whose the sentences are, if not ours."""
+        """Whose the sentences are, if not ours: goes on after 'their sentences'."""
         if self.stated == self.here:
-            return "not those that this queryveil writes: they were reworded since, or changed"
-        return f"those of queryveil {self.stated}, which is not here ({self.here} is)"
+            return "were reworded since, or someone changed them"
+        return f"are from queryveil {self.stated}, and this is {self.here}"
 
     def problems(self) -> Iterator[str]:
         """Anyone can state any version: one that this queryveil cannot know is no excuse for not being checked."""
@@ -75,9 +75,9 @@ class Software:
         if not isinstance(self.stated, str) or not _VERSION.fullmatch(self.stated):
             yield "the version of the software is not of the form 1.2.3"
         elif _numbers(self.stated) > _numbers(self.here):
-            yield f"it was written by queryveil {self.stated}, and here is {self.here}: update queryveil to check it"
+            yield f"queryveil {self.stated} wrote it, and this is queryveil {self.here}: update queryveil to check it"
         if not isinstance(self.words, str) or not _DIGEST.fullmatch(self.words):
-            yield "the words are not told by a digest of 16 digits"
+            yield "'words' of the software is not a digest of 16 digits"
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -91,7 +91,11 @@ def checks(
     made = [judge("software", f"written by queryveil {software.stated}", software.problems)]
     if taxonomy is not None:
         made.append(
-            judge("taxonomy", "the taxonomy is the given one", lambda: _taxonomy(manifest.content, taxonomy))
+            judge(
+                "taxonomy",
+                "the release was made with this taxonomy",
+                lambda: _taxonomy(manifest.content, taxonomy),
+            )
         )
     tables_read = set(opened) == set(manifest.section("tables"))
     if tables_read:
@@ -103,7 +107,7 @@ def checks(
             )
         )
     if not software.same:
-        figures = "where documents name epsilon, delta or k first, they are those of the manifest"
+        figures = "where documents first name epsilon, delta or k, they agree with the manifest"
         return [*made, judge("figures", figures, lambda: _figures(release, manifest))]
     if not tables_read:
         return made
@@ -154,7 +158,9 @@ def _closest(
     if closest is None:
         yield "the method does not take these parameters"
         return
-    yield from (f"{quoted(place)} is not what parameters and tables give" for place in closest[:_MOST_NAMED])
+    yield from (
+        f"{quoted(place)} does not follow from parameters and tables" for place in closest[:_MOST_NAMED]
+    )
 
 
 def _wordless(value: Any) -> Any:
@@ -242,15 +248,15 @@ def _text(release: Path) -> str:
 def _taxonomy(content: Mapping[str, Any], file: Path) -> Iterator[str]:
     named = planned.foreign(content)
     if named is None:
-        yield "the release names no taxonomy of a file"
+        yield "the release was not made with a taxonomy from a file"
         return
     try:
         identity = Taxonomy.from_file(file).identity
     except QueryveilError:
-        yield "the taxonomy that was given cannot be read"
+        yield "the given taxonomy cannot be read"
         return
     if identity != named:
-        yield "the release was made with another taxonomy than the one given"
+        yield "the release was made with another taxonomy"
 
 
 # -- documents -----------------------------------------------------------------------------------------------
@@ -282,6 +288,6 @@ def _documents(release: Path, manifest: Manifest, opened: Mapping[str, Opened]) 
     for name, text in documents.written(content, tables):
         file = folder.file_inside(release, name)
         if file is None or file.read_bytes() != text:
-            yield f"{name} is not what manifest and tables give"
+            yield f"{name} does not follow from manifest and tables"
     if list(content["files"]) != list(stated):
         yield "the files are not listed in the order in which they are written"

@@ -7,10 +7,14 @@ the log, and with p_k the chance that a row of k users is published:
     rows that are public        epsilon = s/scale                  delta = 0
     rows of the log             epsilon = s/scale                  delta = max(1 - (1 - p_1)^m, p_c)
     the same, probabilistic     epsilon = s max(1/scale, L)        delta = U m p/tau
+    the same, noise ends at k   epsilon = s/scale                  delta = 1 - (1 - e)^s
+
+A public list among the rows of the log changes none of this: its rows have the same noise, searched for or not, and s
+and m bound one user over listed and other rows together. Only rows off the list can cost delta.
 
 There p_1 is taken at the first threshold, and c above 1 only where there is none. For probabilistic privacy p is the
-chance of a row of tau users, L = -ln(1 - p), and U the public number of users. docs/proofs/zealous.md and
-click-graph.md have the proofs.
+chance of a row of tau users, L = -ln(1 - p), and U the public number of users. The chance that noise is k is e. The
+proofs are in docs/proofs/zealous.md, click-graph.md and truncated-geometric.md.
 """
 
 from __future__ import annotations
@@ -54,6 +58,23 @@ def of_draw(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth:
         most = draw["most"]
         spread = p * most if p * most < _TINY else 1 - (1 - p) ** most
         return Worth(epsilon, max(spread, published(draw["scale"], draw["above"] + 1 - draw["copies"])))
+
+
+def of_truncated(draw: Mapping[str, Any]) -> Worth:
+    """What a draw of noise between -limit and limit is worth, if no count of 0 can come above its threshold."""
+    with localcontext(_CONTEXT):
+        counts, end = int(draw["sensitivity"]), outermost(draw["scale"], draw["limit"])
+        delta = end * counts if end * counts < _TINY else 1 - (1 - end) ** counts
+        return Worth(_over(counts, draw["scale"]), min(Decimal(1), delta))
+
+
+def outermost(scale: float, limit: int) -> Decimal:
+    """P[noise = limit] of noise between -limit and limit: its weight over 1 + 2 (q + q^2 + ... + q^limit)."""
+    with localcontext(_CONTEXT):
+        weight, ratio = (-_over(limit, scale)).exp(), (-_over(1, scale)).exp()
+        # Where a ratio is too near 1 to be told from it, the smallest of the weights stands for each.
+        one_side = limit * weight if 1 - ratio < _TINY else ratio * (1 - weight) / (1 - ratio)
+        return weight / (1 + 2 * one_side)
 
 
 def published(scale: float, needed: int) -> Decimal:

@@ -19,15 +19,18 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     if not declared or set(declared) - set(opened):
         return []
     tables = {name: opened[name].table for name in declared}
-    above = _thresholds(manifest.content.get("draws"))
+    draws = manifest.content.get("draws")
+    above, listed = _thresholds(draws), _listed(draws)
     return [
-        judge("thresholds", _good(above), lambda: _low(tables, declared, above)),
+        judge("thresholds", _good(above, listed), lambda: _low(tables, declared, above, listed)),
         judge(
             "distinct",
-            "nothing that a table should have once is in it twice",
+            "no row is there twice where each row must be different",
             lambda: _twice(tables, declared),
         ),
-        judge("order", "only what rows show decides their order", lambda: _orders(tables, declared)),
+        judge(
+            "order", "the order of rows tells nothing more than the rows", lambda: _orders(tables, declared)
+        ),
         judge(
             "published",
             "queries that refer to another table are in that table",
@@ -49,19 +52,45 @@ def _thresholds(draws: Any) -> dict[str, int | None]:
     return found
 
 
-def _good(above: Mapping[str, int | None]) -> str:
-    bounded = [f"{name} above {top:,}" for name, top in above.items() if top is not None]
+def _listed(draws: Any) -> dict[str, tuple[int, int]]:
+    """By table the threshold of a public list, and how many items can have it."""
+    found: dict[str, tuple[int, int]] = {}
+    for draw in draws if isinstance(draws, list) else ():
+        public = draw.get("public") if isinstance(draw, dict) else None
+        if isinstance(public, dict):
+            top, items = public.get("above"), public.get("items")
+            if type(top) is int and type(items) is int:
+                found[str(draw.get("table"))] = top, items
+    return found
+
+
+def _good(above: Mapping[str, int | None], listed: Mapping[str, tuple[int, int]]) -> str:
+    bounded = [
+        f"{name} above {top:,}" + (f" ({listed[name][0]:,} on the public list)" if name in listed else "")
+        for name, top in above.items()
+        if top is not None
+    ]
     if not bounded:
         return "no count has a threshold of its own"
     return f"counts are above their thresholds: {', '.join(bounded)}"
 
 
 def _low(
-    tables: Mapping[str, pa.Table], declared: Mapping[str, Any], above: Mapping[str, int | None]
+    tables: Mapping[str, pa.Table],
+    declared: Mapping[str, Any],
+    above: Mapping[str, int | None],
+    listed: Mapping[str, tuple[int, int]],
 ) -> Iterator[str]:
     for name, table in tables.items():
         top, least = above.get(name), declared[name].get("least")
-        low = 0 if top is None else pc.sum(pc.less_equal(table["count"], top)).as_py() or 0
+        low = _at_most(table, top)
+        if name in listed and top is not None:
+            # Which rows are on the list only its file tells; but there are no more than it has items.
+            own, items = listed[name]
+            if low > items:
+                yield f"more rows of table '{name}' are below the threshold of {top} than the public list has items"
+            top = min(top, own)
+            low = _at_most(table, top)
         if low:
             yield f"{low} counts of table '{name}' are not above the threshold of {top}"
         below = 0 if least is None else pc.sum(pc.less(table["count"], least)).as_py() or 0
@@ -69,12 +98,17 @@ def _low(
             yield f"{below} counts of table '{name}' are below {least}"
 
 
+def _at_most(table: pa.Table, top: int | None) -> int:
+    """Rows whose count is not above a threshold."""
+    return 0 if top is None else pc.sum(pc.less_equal(table["count"], top)).as_py() or 0
+
+
 def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
     for name, table in tables.items():
         unique = list(declared[name]["unique"])
         twice = table.num_rows - table.group_by(unique).aggregate([]).num_rows if unique else 0
         if twice:
-            yield f"{twice} rows of table '{name}' stand twice"
+            yield f"{twice} rows of table '{name}' are there twice"
 
 
 def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
@@ -82,7 +116,7 @@ def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iter
         keys = declared[name]["order"]
         if keys and not _ordered(table, keys):
             order = ", ".join(f"{key} (largest first)" if key == "count" else key for key in keys)
-            yield f"table '{name}' is not in the order of {order}"
+            yield f"table '{name}' is not ordered by {order}"
 
 
 def _ordered(table: pa.Table, keys: list[str]) -> bool:

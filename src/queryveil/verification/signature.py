@@ -30,11 +30,11 @@ class Signed:
 
     def unchecked(self) -> Iterator[str]:
         if not self._there:
-            yield "publisher: nobody signed the release, so that anyone can have made or relabelled it"
+            yield "publisher: nobody signed the release, so anyone may have made or relabelled it"
         elif self.trusted is None:
             by = self._fingerprint()
             yield (
-                f"publisher: signed by {by}, which was not compared with a key that you trust; pass --key FILE"
+                f"publisher: signed by {by}; to compare it with a key that you trust, pass --key FILE"
                 if by
                 else "publisher: the signature cannot be read"
             )
@@ -56,7 +56,7 @@ class Signed:
             return ""
 
     def _good(self) -> str:
-        whose = "the key given" if self.trusted is not None else "a key that nobody vouched for here"
+        whose = "the key given" if self.trusted is not None else "a key that you have not confirmed"
         return f"the manifest is signed by {self._fingerprint()}, {whose}"
 
     def _problems(self) -> Iterator[str]:
@@ -70,6 +70,6 @@ class Signed:
             return
         manifest = folder.file_inside(self.release, folder.MANIFEST)
         if manifest is None or not found.holds(manifest.read_bytes()):
-            yield "the signature is not one of this manifest: it was changed after it was signed"
+            yield "the signature does not fit this manifest, which was changed after it was signed"
         elif self.trusted is not None and found.public not in self.trusted:
             yield f"it is signed by {found.fingerprint}, which is not the key given"

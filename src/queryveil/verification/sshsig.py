@@ -69,7 +69,7 @@ class Signature:
             raise ValueError("it is not a signature of OpenSSH")
         key, namespace, reserved, hashed, signature = _parts(blob[10:], 5)
         if namespace != NAMESPACE or reserved or hashed not in _HASHES:
-            raise ValueError("it is a signature for something else than a release")
+            raise ValueError("it signs something other than a release")
         made = cls(_of_kind(key, 32), hashed, _of_kind(signature, 64))
         # One form only: a signature file is no place for anything else.
         if made.text().encode() != text:

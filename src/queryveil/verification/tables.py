@@ -63,7 +63,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str
         ),
         judge(
             "parquet-bytes",
-            "no byte of the table files hides anything: written again from their rows, they are the same",
+            "the table files hide nothing: written again from their rows, they are the same byte for byte",
             lambda: _bytes(opened),
         ),
     ]
@@ -81,13 +81,13 @@ def _shapes(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[st
             yield f"table {quoted(name)} is not described"
             continue
         if stated.get("file") != folder.table_file(name):
-            yield f"table {quoted(name)} is not in the file stated"
+            yield f"table {quoted(name)} is not in the stated file"
         for rows in (stated.get("rows"), listed.get("rows") if isinstance(listed, dict) else None):
             if type(rows) is not int or rows != one.table.num_rows:
-                yield f"table {quoted(name)} has {one.table.num_rows} rows, which is not what is stated"
+                yield f"table {quoted(name)} has {one.table.num_rows} rows, and the manifest states another number"
                 break
         if _columns(stated) != [(field.name, str(field.type)) for field in one.table.schema]:
-            yield f"table {quoted(name)} does not have the columns and types stated"
+            yield f"table {quoted(name)} does not have the stated columns and types"
 
 
 def _columns(stated: Mapping[str, Any]) -> list[tuple[Any, Any]]:

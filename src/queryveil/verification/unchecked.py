@@ -10,18 +10,13 @@ from queryveil.release import planned
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.rebuilt import Software
 
-TRACELESS: dict[str, tuple[str, ...]] = {
-    "clump": ("r", "criterion", "order", "lcg", "distinct"),
-    "ad-hoc": ("regions",),
-}
-"""Parameters that nothing else in a release follows from."""
-IN_WORDS: dict[str, tuple[str, ...]] = {
-    "ad-hoc": ("min_users",),
-    "clump": ("transactions", "whole_queries"),
+FORMERLY_IN_WORDS: dict[str, tuple[str, ...]] = {
+    "ad-hoc": ("min_users", "max_session", "k", "regions"),
+    "clump": ("transactions", "whole_queries", "r", "algorithm", "criterion", "order", "lcg", "distinct"),
     "partition": ("transactions", "whole_queries"),
     "click-graph": ("non_negative",),
 }
-"""Parameters that only sentences name, or declarations that format 1 did not have: unchecked where these are."""
+"""Parameters that format 1 named in sentences only; today they are declared."""
 
 _WORDS = "what, how, assessment, assumptions and caveats"
 
@@ -32,25 +27,24 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     if not software.same:
         yield (
             f"{folder.DATASHEET}, {folder.REPORT}, {folder.CROISSANT}, and in {folder.MANIFEST} {_WORDS}: their "
-            f"sentences are {software.whose}; rely only on their figures"
+            f"sentences {software.whose}; rely only on their figures"
         )
     yield "created: nobody can check the day"
     yield (
         "parameters: the publisher says that the release was made with them; what follows from them was computed anew"
-        + _traceless(str(method), content.get("parameters"), in_words=not software.same)
+        + _traceless(str(method), content.get("parameters"), former=manifest.written == folder.FORMER_VERSION)
     )
-    yield "tables: nobody can see whether their rows come from a log, or from which one"
+    yield "tables: a release does not show whether its rows come from a log, or from which one"
     if content.get("draws"):
-        yield "noise: nobody can see from one release whether it was drawn as stated"
+        yield "noise: one release does not show whether it was drawn as stated"
+    if any("public" in draw for draw in content.get("draws") or () if isinstance(draw, dict)):
+        yield "public list: that it is public and was made without the log, and which rows are on it: ask for its file"
     if planned.foreign(content) is not None and not taxonomy_given:
         figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
-        yield (
-            f"taxonomy: {figures}whether labels belong to it; its file is not here, so name it with --taxonomy FILE"
-        )
+        yield (f"taxonomy: {figures}whether labels belong to it; pass its file with --taxonomy FILE")
 
 
-def _traceless(method: str, given: Any, *, in_words: bool) -> str:
-    names = (*TRACELESS.get(method, ()), *(IN_WORDS.get(method, ()) if in_words else ()))
+def _traceless(method: str, given: Any, *, former: bool) -> str:
+    names = FORMERLY_IN_WORDS.get(method, ()) if former else ()
     there = [name for name in names if isinstance(given, dict) and name in given]
-    follows = "nothing but words follows" if in_words else "nothing follows"
-    return f", and {follows} from {', '.join(there)}" if there else ""
+    return f"; only sentences show {', '.join(there)}" if there else ""

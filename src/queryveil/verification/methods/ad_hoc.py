@@ -60,7 +60,9 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         queries = opened["queries"].table
         made.append(
             judge(
-                "shares", "labels, shares and sealed queries have their form", lambda: _shares(log, queries)
+                "shares",
+                "labels, shares and sealed queries look as they should",
+                lambda: _shares(log, queries),
             )
         )
     else:
@@ -101,7 +103,7 @@ def _of_steps(steps: Sequence[str], parameters: Mapping[str, Any], log: pa.Table
     if {"hash-users", "split-personality"} & set(steps) and "delete-users" not in steps:
         yield judge(
             "pseudonyms",
-            "there are hashes in place of users",
+            "hashes stand in place of users",
             lambda: _formed(log["user"], _PSEUDONYM, "pseudonyms"),
         )
     if "shorten-sessions" in steps:
@@ -111,7 +113,7 @@ def _of_steps(steps: Sequence[str], parameters: Mapping[str, Any], log: pa.Table
         least = parameters["min_users"]
         yield judge(
             "frequent",
-            f"every query is in at least {least} sessions; nobody can see whose they are",
+            f"every query is in at least {least} sessions; a release does not show whose they are",
             lambda: _frequent(log, text, least),
         )
     if "scrub" in steps and text == "query":
@@ -137,7 +139,7 @@ def _formed(column: pa.ChunkedArray, pattern: str, what: str) -> Iterator[str]:
     good = pc.and_not(pc.match_substring_regex(column, pattern), pc.match_substring(column, "\n"))
     strange = pc.sum(pc.invert(good)).as_py() or 0
     if strange:
-        yield f"{strange} {what} do not have their form"
+        yield f"{strange} {what} do not look as they should"
 
 
 def _short(log: pa.Table, most: int) -> Iterator[str]:
@@ -169,4 +171,4 @@ def _shares(log: pa.Table, queries: pa.Table) -> Iterator[str]:
         yield "sealed queries are not in the order of their labels"
     known = pc.is_in(labels, queries["label"].combine_chunks())
     if len(labels) != queries.num_rows or not (pc.all(known).as_py() or not len(labels)):
-        yield "labels of the log and sealed queries are not the same"
+        yield "the log and the sealed queries have different labels"

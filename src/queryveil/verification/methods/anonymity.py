@@ -22,7 +22,7 @@ _LONGEST_PREFIX = 64
 _ACCOUNTS = {"rows-apart": "how rows are parsed", "user-is-account": "what a user is"}
 _OF_CROWDS = {
     "fake-accounts": "what fake accounts learn",
-    "all-alike": "what a group that is all alike gives away",
+    "all-alike": "what a group gives away if all its members are alike",
 }
 _K_QUERY = Promised(
     parameters={"k": whole(2, MOST_USERS)},
@@ -31,7 +31,7 @@ _K_QUERY = Promised(
     caveats=_OF_CROWDS
     | {
         "sessions-link": "that sessions link queries",
-        "pairs-have-no-crowd": "that pairs of queries have no crowd",
+        "pairs-have-no-crowd": "that a pair of queries may belong to one user",
     },
 )
 _K_KEYWORD = Promised(
@@ -93,7 +93,7 @@ def _sessions(table: pa.Table) -> Iterator[str]:
 def _filled(column: pa.ChunkedArray, name: str) -> Iterator[str]:
     blank = pc.sum(pc.equal(column, "")).as_py() or 0
     if blank:
-        yield f"{blank} cells of column '{name}' are empty texts"
+        yield f"{blank} cells of column '{name}' are empty"
 
 
 # -- k-keyword -----------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _prefixes(table: pa.Table) -> Iterator[str]:
     for wrong, words in (
         (pc.equal(texts, ""), "rows are empty"),
         (pc.equal(texts, "*"), "rows are the empty prefix, which is never published"),
-        (pc.match_substring(texts, " "), "rows have a blank, which no word has"),
+        (pc.match_substring(texts, " "), "rows have a space, which no word has"),
         (
             pc.and_(starred, pc.greater(pc.utf8_length(texts), _LONGEST_PREFIX + 1)),
             f"prefixes are longer than {_LONGEST_PREFIX} characters",
@@ -163,7 +163,7 @@ def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator
     if parameters["token_order"] == "shuffle":  # noqa: S105 (an order, no secret)
         ordered = sum(1 for query in different if (parts := query.split(" ")) != sorted(parts))
         if ordered:
-            yield f"{ordered} queries do not have their hashes in order"
+            yield f"the hashes of {ordered} queries are not in order"
 
 
 # -- common --------------------------------------------------------------------------------------------------

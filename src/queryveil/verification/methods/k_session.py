@@ -26,7 +26,7 @@ _PROMISED = Promised(
         "sessions-apart": "how sessions are cut",
     },
     caveats={
-        "all-alike": "what a group that is all alike gives away",
+        "all-alike": "what a group gives away if all its members are alike",
         "fake-accounts": "what fake accounts learn",
         "known-members": "that nothing is promised against someone who knows more",
         "sessions-are-exact": "that the number of sessions is exact",
@@ -45,7 +45,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         return made
     table, k = opened["transactions"].table, manifest.section("parameters")["k"]
     made += group_checks(table, k, whose=USERS_NOT_SEEN, once=True, may_be_empty=True)
-    made.append(judge("one-number", "equal sets have one number", lambda: _one_number(table)))
+    made.append(judge("one-number", "equal sets have the same number", lambda: _one_number(table)))
     return made
 
 
@@ -57,7 +57,7 @@ def _one_number(table: pa.Table) -> Iterator[str]:
     joined = pc.binary_join(sets, " ")
     blank = pc.any(pc.match_substring(pc.list_flatten(sets), " ")).as_py()
     if blank:
-        yield "a keyword has a blank in it"
+        yield "a keyword contains a space"
     again = len(joined) - pc.count_distinct(joined).as_py()
     if again:
         yield f"{again} sets have more than one number"

@@ -95,13 +95,13 @@ _PROMISED = "kind, numbers, neighbours and caveats of the guarantee follow from 
 
 
 def _parameters(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> Iterator[str]:
-    yield from (f"there is no parameter {quoted(name)}" for name in given if name not in rules)
+    yield from (f"the method has no parameter {quoted(name)}" for name in given if name not in rules)
     for name, holds in rules.items():
         if name not in given:
             if name not in _OPTIONAL:
                 yield f"'{name}' is missing"
         elif not holds(given[name]):
-            yield f"'{name}' is out of its limits"
+            yield f"'{name}' is outside its limits"
 
 
 def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
     if given.get("pad") and (
         "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
     ):
-        yield "rows cannot be padded without a number of phrases, per topic, or with words kept"
+        yield "rows cannot be padded without max_phrases, with a domain per topic, or with kept words"
     if given.get("domain") == "per-topic" and "topics" not in given:
         yield "a domain per topic has no topics"
     if given.get("criterion") == "sqc2" and "topics" not in given:
@@ -134,7 +134,7 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
     if given["epsilon_per"] == "query" or "max_phrases" in given:
         most = given.get("max_phrases", 1)
         if type(each) is not float or Fraction(each) * most > _total(given) * (1 + Fraction(1, 10**12)):
-            yield "the epsilon of a phrase is not a share of the whole"
+            yield "the epsilon of a phrase is not its share of the whole epsilon"
     elif each is not None:
         yield "the epsilon of a phrase depends on the user and cannot be stated"
 
@@ -150,7 +150,7 @@ def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
     if not (
         least * (1 - 1e-9) <= shares[0] <= most * (1 + 1e-9) and shares == sorted(shares) and shares[-1] <= 1
     ):
-        yield "the shares of draws near the true concept are none that epsilon allows"
+        yield "epsilon does not allow the stated shares of draws near the true concept"
 
 
 def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _histogram_figures(manifest: Manifest) -> Iterator[str]:
         yield "the domain has no concepts"
     draw = manifest.content["draws"][0]
     if (figures["noise_scale"], given["max_queries"]) != (draw["scale"], draw["most"]):
-        yield "noise scale or bound are not those of the draw"
+        yield "the noise scale or the limit per user is not the one of the draw"
 
 
 def _total(given: Mapping[str, Any]) -> Fraction:
@@ -213,13 +213,13 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
     needed = {}
     if not given["pad"]:
         needed["shape-is-published"] = "that the number of queries is disclosed"
-        needed["no-sum"] = "that it has no sum with others"
+        needed["no-sum"] = "that it does not add up with other releases"
     if words_kept:
         needed["words-are-published"] = "that kept words are not protected"
     if per_topic:
         needed["topics-are-published"] = "that topics are disclosed"
     if per_query:
-        needed["epsilon-per-phrase"] = "what a user with many phrases has"
+        needed["epsilon-per-phrase"] = "how little protects a user with many phrases"
     yield from _said("caveats", guarantee, needed)
 
 
@@ -274,10 +274,10 @@ def _numbered(table: pa.Table) -> Iterator[str]:
 
 def _labels_words(manifest: Manifest) -> str:
     if manifest.section("parameters").get("keep_words", "none") != "none":
-        return "no text is empty; the publisher kept words of the log, so texts cannot be looked up"
+        return "no text is empty; the publisher kept words of the log, so texts cannot be compared with the taxonomy"
     if _of_wordnet(manifest):
-        return "texts consist of labels of concepts of the domain, and of nothing else"
-    return "no label is empty; the file of the taxonomy is not here, so labels cannot be looked up"
+        return "texts are made of the domain's concepts and nothing else"
+    return "no label is empty; the taxonomy's file is not here, so labels cannot be looked up in it"
 
 
 def _of_wordnet(manifest: Manifest) -> bool:
@@ -297,7 +297,7 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
         return
     nouns = Taxonomy.wordnet()
     if manifest.section("calibration")["taxonomy"] != nouns.identity:
-        yield "the taxonomy is another edition of WordNet than the one here"
+        yield "the release was made with another edition of WordNet"
         return
     roots = {
         nouns.named(label)
@@ -306,7 +306,7 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     known: dict[int, bool] = {}
     strange = sum(1 for label in found if label and not _below(nouns, nouns.named(label), roots, known))
     if strange:
-        yield f"{strange} different texts are no labels of concepts of the domain"
+        yield f"{strange} different texts are not made of the domain's concepts"
 
 
 def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dict[int, bool]) -> bool:

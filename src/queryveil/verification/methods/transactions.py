@@ -45,8 +45,8 @@ _ASSUMPTIONS = {
     "taxonomy-is-public": "where the taxonomy comes from",
 }
 _CAVEATS = {
-    "all-alike": "what a group that is all alike gives away",
-    "known-members": "what someone learns who knows the others",
+    "all-alike": "what a group gives away if all its members are alike",
+    "known-members": "what someone learns who knows the other members",
     "fake-accounts": "what fake accounts learn",
     "no-sum": "that several releases can be combined",
 }
@@ -200,7 +200,7 @@ def _filled(rows: _Rows, *, may_be_empty: bool) -> Iterator[str]:
         yield f"{rows.items.null_count} items are missing"
     blank = pc.sum(pc.equal(rows.items, "")).as_py() or 0
     if blank:
-        yield f"{blank} items are empty texts"
+        yield f"{blank} items are empty"
 
 
 def _sorted(rows: _Rows) -> Iterator[str]:
@@ -211,4 +211,4 @@ def _sorted(rows: _Rows) -> Iterator[str]:
 def _once(rows: _Rows) -> Iterator[str]:
     twice = int((rows.steps() == 0).sum())
     if twice:
-        yield f"{twice} items are twice in a transaction"
+        yield f"{twice} items are in a transaction twice"
