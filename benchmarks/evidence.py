@@ -109,6 +109,7 @@ def script(name: str, *options: str) -> Callable[[], Any]:
 
 
 RESUMED = ("paper-zealous", "paper-clump")
+UNTIMED = (*RESUMED, "set-union")
 """Parts that go on where an earlier run stopped, so that their time says nothing."""
 INVERSION = ("hash-inversion", "expansion", "gap")
 PARTS: dict[str, Callable[[], Any]] = {
@@ -134,6 +135,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "scrubbing": script("scrubbing.py"),
     "spotting": script("spotting.py"),
     "exposure": study_runs.exposure,
+    "set-union": study_runs.set_union,
     **{
         part: script("papers.py", part.removeprefix("paper-"), "--json", "--out", str(HERE / "data" / part))
         for part in RESUMED
@@ -202,6 +204,7 @@ def sections() -> dict[str, Callable[[Any], list[str]]]:
         "profiles": profiles_section,
         "transactions": transactions_section,
         "exposure": exposure_section,
+        "set-union": union_section,
         **dict.fromkeys(RESUMED, paper_section),
         **{part: functools.partial(printed_section, title) for part, title in PRINTED.items()},
     }
@@ -382,6 +385,47 @@ def exposure_section(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def union_section(found: dict[str, Any]) -> list[str]:
+    """Every method at its best number of items per user: queries with their interval, and the share of events."""
+    lines = [
+        "## Study: set-union",
+        "",
+        "Different queries published (95 % interval over the runs), the share of query events, and the items per user",
+        "(d) that are best on that log; steered has its default. [What it means](../studies/set-union.md).",
+    ]
+    for setting, one in found.items():
+        lines += ["", f"{setting}: {one['users']:,} users, {one['rows']:,} rows, delta {one['delta']:g}."]
+        epsilons = list(dict.fromkeys(point["epsilon"] for point in one["points"]))
+        head = " | ".join(f"epsilon {epsilon:.4g}" for epsilon in epsilons)
+        rows = []
+        for method in dict.fromkeys(point["method"] for point in one["points"]):
+            own = {point["epsilon"]: point for point in one["points"] if point["method"] == method}
+            rows.append(f"| {method} | {' | '.join(_union_cell(own.get(at)) for at in epsilons)} |")
+        lines += table(f"| method | {head} |", rows)
+        errors = [
+            f"| {point['epsilon']:.4g} | {' | '.join(f'{point[key][0]:.1f}' for key in _ERRORS)} |"
+            for point in one["points"]
+            if _ERRORS[0] in point
+        ]
+        lines += ["Counts of steered, in percent:"]
+        lines += table("| epsilon | median error | of the top 100 | bias | useless |", errors)
+        lines += [
+            f"- {'pass' if check['passes'] else 'FAIL'}: {check['name']} ({check['detail']})"
+            for check in one["checks"]
+        ]
+    return [*lines, ""]
+
+
+_ERRORS = ("count-error", "count-error-top", "count-bias", "counts-useless")
+
+
+def _union_cell(point: dict[str, Any] | None) -> str:
+    if point is None:
+        return ""
+    mean, low, high = point["distinct"]
+    return f"{mean:,.0f} ({low:,.0f} to {high:,.0f}), {point['events'][0]:.1f} %, d {point['d']}, {point['runs']} runs"
+
+
 def paper_section(found: dict[str, Any]) -> list[str]:
     """All studies of one paper: whether the expected shapes are there. The figures are in the JSON file."""
     paper = found["paper"]
@@ -440,7 +484,7 @@ def main() -> None:
         figures = PARTS[name]()
         seconds = round(time.perf_counter() - start, 1)
         about: dict[str, Any] = {"part": name, "python": platform.python_version()}
-        if name not in RESUMED:
+        if name not in UNTIMED:
             about["seconds"] = seconds
         about |= {"duckdb": duckdb.__version__, "figures": figures}
         file.write_text(json.dumps(about, indent=2) + "\n")

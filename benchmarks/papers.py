@@ -39,6 +39,7 @@ PAPERS: dict[str, tuple[str, ...]] = {
     ),
     "clump": ("clump-quality", "clump-r"),
     "semantic": ("profiles",),
+    "set-union": ("set-union",),
     "hash-inversion": ("hash-inversion", "expansion", "gap", "exposure", "active-attack"),
 }
 SIZES = {
@@ -79,7 +80,7 @@ def run(paper: str, rows: int, users: int, out: Path) -> dict[str, Any]:
 def points(table: Path) -> list[dict[str, Any]]:
     """Means over the runs, one entry for each place in the study; what does not vary is left out."""
     rows = pq.read_table(table).to_pylist()
-    apart = {"repeat", "metric", "unit", "value"}
+    apart = {"mechanism", "repeat", "metric", "unit", "value"}
     names = [name for name in rows[0] if name not in apart and len({row[name] for row in rows}) > 1]
     runs: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for row in rows:

@@ -52,8 +52,20 @@ def publish(log: Path, max_items: int) -> dict[str, float]:
     return {"seconds": seconds, "released": release.released["items"], **release.seconds}
 
 
+def steered(log: Path) -> dict[str, float]:
+    import queryveil as qv
+
+    _ = (qv.publish, qv.read, qv.Steered, qv.Noise)
+    out = Path(tempfile.mkdtemp())
+    start = time.perf_counter()
+    release = qv.publish(qv.read(log), qv.Steered(epsilon=1, delta=1e-7), out=out / "release")
+    seconds = time.perf_counter() - start
+    shutil.rmtree(out)
+    return {"seconds": seconds, "released": release.released["items"], **release.seconds}
+
+
 def once(what: str, log: Path, max_items: int) -> None:
-    figures = bare(log) if what == "bare" else publish(log, max_items)
+    figures = bare(log) if what == "bare" else steered(log) if what == "steered" else publish(log, max_items)
     figures["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(json.dumps(figures))
 
@@ -64,7 +76,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=650_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--max-items", type=int, default=5)
-    parser.add_argument("--once", choices=("bare", "publish"))
+    parser.add_argument("--once", choices=("bare", "publish", "steered"))
     given = parser.parse_args()
     log = DATA / f"log-{given.rows}-{given.users}.parquet"
     if given.once:
@@ -77,7 +89,7 @@ def main() -> None:
         start = time.perf_counter()
         qv.generate(log, qv.LogSettings(rows=given.rows, users=given.users))
         print(f"generated {log.name} in {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    runs: dict[str, list[dict[str, float]]] = {"bare": [], "publish": []}
+    runs: dict[str, list[dict[str, float]]] = {"bare": [], "publish": [], "steered": []}
     for _ in range(given.runs):
         for what, done in runs.items():
             command = [sys.executable, __file__, "--once", what]
@@ -103,6 +115,9 @@ def main() -> None:
                 "bare_seconds": round(seconds["bare"], 2),
                 "publish_seconds": round(seconds["publish"], 2),
                 "ratio": round(seconds["publish"] / seconds["bare"], 2),
+                "steered_seconds": round(seconds["steered"], 2),
+                "steered_ratio": round(seconds["steered"] / seconds["bare"], 2),
+                "steered_peak_gb": round(max(one["peak_gb"] for one in runs["steered"]), 2),
                 "publish_peak_gb": round(max(one["peak_gb"] for one in runs["publish"]), 2),
                 "bare_peak_gb": round(max(one["peak_gb"] for one in runs["bare"]), 2),
             },

@@ -9,7 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow.parquet as pq
+
 import queryveil as qv
+from queryveil.study.declaration import Findings, Interval
+from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
+from queryveil.study.union.baselines import BASELINES
 from queryveil.synthetic.generator import write_results
 
 SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
@@ -17,8 +22,40 @@ LARGE = qv.LogSettings(rows=6_400_000, seed=1, zipf=0.6)
 """A log of 6,050,000 queries, for the studies that need a million or more in each half."""
 CLUMP = qv.LogSettings(rows=1_417_000, users=54_500, seed=1)
 """As many users with concepts as the paper's."""
-OWN = {"hash-inversion": LARGE, "expansion": LARGE, "clump-quality": CLUMP, "clump-r": CLUMP}
+OWN = {
+    "hash-inversion": LARGE,
+    "expansion": LARGE,
+    "clump-quality": CLUMP,
+    "clump-r": CLUMP,
+    "set-union": qv.SETTINGS["medium"],
+}
 """Studies that run on another log."""
+_MORE = {"repeats": 5, "d": [1, 100, 200, 400]}
+_FEWER = {"repeats": 3, "d": [1, 20, 100, 200]}
+UNION: dict[str, dict[str, dict[str, Any]]] = {
+    "medium": {
+        "shipped": {
+            "repeats": 5,
+            "method": [STEERED, NO_COUNTS, *(one.label for one in OTHERS if one.method != "none")],
+        },
+        "one-round": {
+            **_MORE,
+            "method": [name for name in BASELINES if "Laplace" in name or "policy" in name],
+        },
+        "more-rounds": {**_MORE, "method": ["SIPS", "MAD", "MAD2R"]},
+        "variants": {**_MORE, "method": [one.label for one in (*REPLACED, *CHANGED)]},
+    },
+    "large": {
+        "all": {
+            **_FEWER,
+            "method": [one.label for one in METHODS if one not in CHANGED],
+            "epsilon": [1.0],
+        },
+    },
+}
+"""Study `set-union` by the generator's settings, in parts: methods that take long have fewer values of d."""
+KEPT = Path(__file__).parent / "data" / "set-union"
+"""Its runs are long: what is finished is not run again."""
 
 
 @contextmanager
@@ -32,6 +69,29 @@ def generated(names: Collection[str] = ()) -> Iterator[tuple[Any, Path | None]]:
         qv.generate(Path(folder) / "log.parquet", SETTINGS)
         write_results(results, SETTINGS)
         yield qv.read(Path(folder) / "log.parquet"), results
+
+
+def union(setting: str, part: str) -> Path:
+    """The folder of a part of study `set-union` on one of its logs."""
+    out = KEPT / f"{setting}-{part}"
+    if not (out / "checks.json").is_file():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        given = dict(UNION[setting][part])
+        with TemporaryDirectory() as folder:
+            qv.generate(Path(folder) / "log.parquet", qv.SETTINGS[setting])
+            log = qv.read(Path(folder) / "log.parquet")
+            qv.compare(log, "set-union", out=out, repeats=given.pop("repeats"), vary=given)
+    return out
+
+
+def union_findings(setting: str) -> Findings:
+    """All parts together, in the order of the study's methods."""
+    tables = [pq.read_table(union(setting, part) / "table.parquet") for part in UNION[setting]]
+    rows = [row for table in tables for row in table.to_pylist()]
+    order = {one.label: place for place, one in enumerate(METHODS)}
+    return Findings(
+        tuple(sorted(rows, key=lambda row: (order[row["method"]], row["epsilon"], row["d"], row["repeat"])))
+    )
 
 
 def run(name: str, log: qv.SearchLog | None, results: Path | None, out: Path | None = None) -> qv.Comparison:
@@ -124,3 +184,29 @@ def exposure() -> dict[str, Any]:
         counts = found.setdefault(row["metric"], {}).setdefault(method, {})
         counts[row["category"]] = max(int(row["value"]), counts.get(row["category"], 0))
     return found | {"checks": [check.as_dict() for check in made.checks]}
+
+
+def set_union() -> dict[str, Any]:
+    """Study `set-union`: what each method publishes at its best number of items per user, on two logs."""
+    found: dict[str, Any] = {}
+    for setting in UNION:
+        rows = union_findings(setting)
+        chosen = best(rows)
+        points = []
+        for place in chosen.settings("method", "neighbours", "epsilon", "d"):
+            point: dict[str, Any] = dict(place)
+            own = chosen.where(**place)
+            point["runs"] = len(own.values("repeat"))
+            for metric in own.values("metric"):
+                runs = [row["value"] for row in own.where(metric=metric)]
+                point[metric] = [round(one, 2) for one in Interval.of(runs)]
+            points.append(point)
+        settings = qv.SETTINGS[setting]
+        found[setting] = {
+            "users": settings.users,
+            "rows": settings.rows,
+            "delta": rows.values("delta")[0],
+            "points": points,
+            "checks": [check.as_dict() for check in qv.STUDIES["set-union"].checks(rows)],
+        }
+    return found

@@ -83,7 +83,7 @@ def test_a_difference_that_stays_does_not_fall(line: tuple[float, float], passes
 def test_precision_is_compared_with_the_other_method(ours: float, passes: bool) -> None:
     name = "query-substitution"
     found = outcome(name, rows(name, "precision", [ours, 0.4], "method", "zealous", "k-query"))
-    check = "precision by ZEALOUS is comparable to that by k-query anonymity: within a factor of two"
+    check = "the precision of ZEALOUS is within a factor of two of k-query anonymity's"
     assert found == {check: passes}
 
 
@@ -98,7 +98,7 @@ def test_a_release_that_caches_badly_is_told(hits: float, passes: bool) -> None:
     name = "index-caching"
     log = rows(name, "hit-probability-of-log", [0.5], "m", 1)
     found = outcome(name, log, rows(name, "hit-probability", [hits], "m", 1))
-    assert found["the best release hits nearly as often as the log itself, and not more often"] == passes
+    assert found["the best release hits nearly as often as the log itself, but not more often"] == passes
 
 
 def test_coverage_that_stays_is_not_best_for_the_frequent() -> None:

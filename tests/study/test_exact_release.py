@@ -84,7 +84,7 @@ def test_counts_are_those_of_the_mechanism(generated: Path) -> None:
 def test_expected_shares_are_means_of_real_releases(generated: Path) -> None:
     log = exact_release.only_events(qv.read(generated))
     method = qv.ClickGraph(epsilon=math.log(10), delta=1e-3, max_queries=5)
-    setting, repeats = method.selection(), 40
+    setting, repeats = method.setting(), 40
     share = exact_release.bounded_counts(log, [5]).bounded[None, 5].share(setting.scale, setting.top)
     made = [qv.publish(log, method, i_understand=True) for _ in range(repeats)]
     tables = [one.tables["queries"] for one in made]

@@ -27,10 +27,6 @@ def measured(prepared: Given, given: Given, cell: Cell) -> Iterator[dict[str, An
         yield {"how": "measured", "repeat": 0, "metric": metric, "value": float(value)}
 
 
-def nothing_drawn(found: Findings) -> dict[str, Any]:
-    return {}
-
-
 def nothing_expected(found: Findings) -> list[Check]:
     return []
 
@@ -45,7 +41,7 @@ STUDY = Study(
     repeats=1,
     prepare=prepared,
     measure=measured,
-    figures=nothing_drawn,
+    figures=(),
     checks=nothing_expected,
     needs=(),
 )

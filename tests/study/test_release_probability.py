@@ -12,7 +12,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.study.declaration import Given
-from queryveil.study.release_probability import agrees
+from queryveil.study.release_probability import agrees, trials_of
 
 # The paper: epsilon ln 10, delta 1e-5, d = 20. The paper's K is 140.00, which discrete noise meets at 140.
 D, SCALE, THRESHOLDS = 20, 20 / math.log(10), {"tight": 121, "paper": 140}
@@ -34,7 +34,7 @@ def measured() -> qv.Comparison:
 def test_measured_frequencies_agree_with_the_curve(measured: qv.Comparison, analysis: str) -> None:
     found = measured.findings.where(analysis=analysis, metric="release-probability")
     seen = found.where(how="measured").along("frequency")
-    trials = int(measured.findings.where(metric="trials").value)
+    trials = trials_of(measured.findings.where(analysis=analysis))
 
     def fits(scale: float, threshold: float) -> bool:
         return agrees([(round(seen[n] * trials), trials, curve(n, scale, threshold)) for n in FREQUENCIES])
@@ -51,7 +51,7 @@ def test_measured_frequencies_agree_with_the_curve(measured: qv.Comparison, anal
 
 def test_a_mechanism_with_the_wrong_threshold_is_seen() -> None:
     """The same study of a mechanism whose K is off by b, against the curve of the right one."""
-    right = qv.ClickGraph(epsilon=math.log(10), delta=1e-5, max_queries=D).selection()
+    right = qv.ClickGraph(epsilon=math.log(10), delta=1e-5, max_queries=D).setting()
     wrong = qv.ClickGraph(noise_scale=right.scale, threshold=right.top + right.scale, max_queries=D)
     exact = qv.ClickGraph(noise_scale=right.scale, threshold=right.top, max_queries=D)
     from queryveil.study import release_probability as study
@@ -59,7 +59,7 @@ def test_a_mechanism_with_the_wrong_threshold_is_seen() -> None:
     def fits(method: qv.ClickGraph) -> bool:
         given = qv.STUDIES["release-probability"].grid({"frequency": FREQUENCIES})
         asked = Given(None, given, 1)
-        released = qv.publish(study._prepare(asked).log, method).tables["queries"]
+        released = qv.publish(study._made(asked).log, method).tables["queries"]
         counts = np.array([int(query.split()[0]) for query in released["query"].to_pylist()])
         return agrees(
             [(int((counts == n).sum()), 200, curve(n, right.scale, right.top)) for n in FREQUENCIES]

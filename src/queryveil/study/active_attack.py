@@ -1,10 +1,9 @@
-"""What fake accounts find out about one person, method by method: certain under k-anonymity, bounded otherwise."""
+"""What fake accounts find out about one person, method by method: everything under k-anonymity, otherwise a bound."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from scipy import stats
 
 from queryveil.attack.active.active import FALSE_ALARM, USUAL, ActiveAttack
 from queryveil.attack.protocol import difference
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
-from queryveil.reading.log import SearchLog
+from queryveil.charts.figures import Scale
+from queryveil.measure.measure import Original
 from queryveil.study import shapes
 from queryveil.study.declaration import (
     EXPECTED,
@@ -28,7 +26,9 @@ from queryveil.study.declaration import (
     Row,
     Study,
 )
+from queryveil.study.drawing import Curves
 from queryveil.study.expectations import expected
+from queryveil.study.grid import row
 
 SUCCESS, CONTROL, ADVANTAGE, LOW, HIGH = "success", "control", "advantage", "interval-low", "interval-high"
 BOUND, ACCOUNTS = "bound", "fake-accounts"
@@ -36,57 +36,30 @@ _ANONYMITY = ("k-query", "k-session", "k-keyword")
 _SURE = 0.95
 
 
-@dataclass(frozen=True)
-class Prepared:
-    log: SearchLog
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = field(default_factory=dict)
-    """Attacks on methods that do not know epsilon are made once."""
-
-
-def _prepare(given: Given) -> Prepared:
-    return Prepared(given.the_log)
-
-
-def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
     for repeat in range(given.repeats):
-        for one in _attacked(prepared, cell, repeat):
+        for one in _attacked(original, cell, repeat):
             label = {"variant": f"{one['rule']}, {one['accounts']:,} accounts"}
-            known = {
-                SUCCESS: one["success"],
-                CONTROL: one["control"],
-                ADVANTAGE: one["advantage"],
-                LOW: one["interval"][0],
-                HIGH: one["interval"][1],
-                ACCOUNTS: one["accounts"],
-            }
-            for metric, value in known.items():
-                yield {"how": MEASURED, "repeat": repeat, "metric": metric, "value": float(value), **label}
-            if one["bound"] is not None:
-                yield {"how": EXPECTED, "repeat": repeat, "metric": BOUND, "value": one["bound"], **label}
-            for metric, value in (one["exact"] or {}).items():
-                yield {"how": EXPECTED, "repeat": repeat, "metric": metric, "value": value, **label}
+            seen = {metric: one[metric] for metric in (SUCCESS, CONTROL, ADVANTAGE)}
+            seen |= dict(zip((LOW, HIGH), one["interval"], strict=True)) | {ACCOUNTS: one["accounts"]}
+            known = ({BOUND: one["bound"]} if one["bound"] is not None else {}) | (one["exact"] or {})
+            for how, found in ((MEASURED, seen), (EXPECTED, known)):
+                yield from (
+                    row(metric, value, how=how, repeat=repeat, **label) for metric, value in found.items()
+                )
 
 
-def _attacked(prepared: Prepared, cell: Cell, repeat: int) -> list[dict[str, Any]]:
+def _attacked(original: Original, cell: Cell, repeat: int) -> list[dict[str, Any]]:
+    """Attacks on methods that do not know epsilon are made once."""
     numbers = {name: cell[name] for name in ("k", "trials")}
     if cell["method"] not in _ANONYMITY:
         numbers |= {name: cell[name] for name in ("epsilon", "delta")}
         numbers |= {"max_items": cell["most"], "max_queries": cell["most"]}
-    key = (cell["method"], repeat, *numbers.values())
-    if key not in prepared.found:
-        made = ActiveAttack(methods=(cell["method"],), **numbers).run(prepared.log)
-        prepared.found[key] = made.figures["methods"]
-    return prepared.found[key]
-
-
-def _points(found: Findings) -> Iterator[tuple[dict[str, Any], Findings]]:
-    """Every variant of every cell by itself."""
-    for at in found.settings("method", "k", "epsilon", "delta", "most", "trials", "variant", "repeat"):
-        yield at, found.where(**at)
-
-
-def _values(rows: Findings, how: str = MEASURED) -> dict[str, float]:
-    return {row["metric"]: row["value"] for row in rows.where(how=how)}
+    attack = ActiveAttack(methods=(cell["method"],), **numbers)
+    made: list[dict[str, Any]] = original.once(
+        (cell["method"], repeat, *numbers.values()), lambda: attack.run(original.log).figures["methods"]
+    )
+    return made
 
 
 Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
@@ -94,7 +67,13 @@ Point = tuple[dict[str, Any], dict[str, float], dict[str, float]]
 
 
 def _of(found: Findings) -> list[Point]:
-    return [(at, _values(rows), _values(rows, EXPECTED)) for at, rows in _points(found)]
+    """Every variant of every cell by itself."""
+    places = found.settings("method", "k", "epsilon", "delta", "most", "trials", "variant", "repeat")
+    made: list[Point] = [(place, {}, {}) for place in places]
+    for at, seen, known in made:
+        for one in found.where(**at):
+            (known if one["how"] == EXPECTED else seen)[one["metric"]] = one["value"]
+    return made
 
 
 def _certain(found: Findings) -> Iterator[Check]:
@@ -129,15 +108,15 @@ def _within_bounds(found: Findings) -> Iterator[Check]:
         surely = [_at_least(seen, at["trials"]) for at, seen, _ in own]
         inside = sum(seen[HIGH] <= known[BOUND] for _, seen, known in own)
         yield Check(
-            f"what is gained against {method} is within its bound",
+            f"the attacker's gain against {method} is within its bound",
             shapes.never_above(surely, bounds),
-            f"measured {max(seen[ADVANTAGE] for _, seen, _ in own):.3f} at most; the whole 95 % interval is "
-            f"within in {inside} of {len(own)} cells (false alarm {FALSE_ALARM:g} each)",
+            f"at most {max(seen[ADVANTAGE] for _, seen, _ in own):.3f}; the whole 95 % interval is within the bound "
+            f"in {inside} of {len(own)} cells (false alarm {FALSE_ALARM:g} each)",
         )
 
 
 def _at_least(seen: dict[str, float], trials: int) -> float:
-    """What the advantage is at least, but for the false-alarm rate: a bound that is reached must not fail by chance."""
+    """The least advantage, but for the false-alarm rate: a bound that is reached must not fail by chance."""
     success, control = ((round(seen[metric] * trials), trials) for metric in (SUCCESS, CONTROL))
     return difference(success, control, 1 - FALSE_ALARM)[0]
 
@@ -157,55 +136,43 @@ def _as_computed(found: Findings) -> Iterator[Check]:
         )
 
 
-def _figures(found: Findings) -> dict[str, Any]:
-    best: dict[tuple[str, float], float] = {}
-    for at, rows in _points(found):
-        key = (at["method"], at["epsilon"])
-        best[key] = max(best.get(key, -1.0), _values(rows)[ADVANTAGE])
-    points: list[dict[str, Any]] = [
-        {"method": name, "epsilon": epsilon, "advantage": value} for (name, epsilon), value in best.items()
-    ]
+def _best_and_bound(found: Findings) -> Findings:
+    """The best variant of each method, and the bound for any attacker."""
+    best: dict[tuple[str, float], Row] = {}
+    for one in found.where(metric=ADVANTAGE, how=MEASURED):
+        key = (one["method"], one["epsilon"])
+        best[key] = max(best.get(key, one), one, key=lambda row: row["value"])
     delta = found.values("delta")[0]
-    curve = [
+    bound = [
         {
-            "method": "bound for any attacker",
+            "method": _ANY,
+            "how": EXPECTED,
+            "metric": ADVANTAGE,
             "epsilon": float(epsilon),
-            "advantage": (math.exp(epsilon) - 1 + 2 * delta) / (math.exp(epsilon) + 1),
+            "value": (math.exp(epsilon) - 1 + 2 * delta) / (math.exp(epsilon) + 1),
         }
         for epsilon in np.linspace(0.01, max(found.values("epsilon")) * 1.1, 60)
     ]
-    least = min(found.values("epsilon"))
-    private = [
-        row["advantage"] for row in points if row["method"] not in _ANONYMITY and row["epsilon"] == least
-    ]
-    anonymous = [row["advantage"] for row in points if row["method"] in _ANONYMITY]
-    told = (
-        f"Fake accounts gain {100 * min(anonymous):.0f} points of 100 under k-anonymity" if anonymous else ""
-    )
-    bounded = f"{100 * max(private):.0f} at most under epsilon {least:g}" if private else ""
-    one = found.rows[0]
-    return {
-        "advantage": figures.curves(
-            [*curve, *points],
-            points,
-            x=Scale("epsilon", "epsilon (privacy loss per user)"),
-            y=Scale("advantage", "advantage: success minus control", top=1.0),
-            by="method",
-            by_title="method",
-            words=Words(
-                ", ".join(part for part in (told, bounded) if part),
-                f"share of targets who posed a query and are found out, less those who did not and are accused; "
-                f"k = {one['k']}, delta = {one['delta']:g}, {one['most']} item per user, {one['trials']:,} trials each",
-            ),
-        )
-    }
+    return Findings((*bound, *best.values()))
 
+
+def _gained(found: Findings) -> str:
+    least = min(found.values("epsilon"))
+    best = _best_and_bound(found).where(how=MEASURED)
+    anonymous = [one["value"] for one in best if one["method"] in _ANONYMITY]
+    private = [one["value"] for one in best.where(epsilon=least) if one["method"] not in _ANONYMITY]
+    told = [f"{100 * min(anonymous):.0f} points of 100 under k-anonymity"] if anonymous else []
+    told += [f"at most {100 * max(private):.0f} under epsilon {least:g}"] if private else []
+    return f"Fake accounts gain {', '.join(told)}"
+
+
+_ANY = "bound for any attacker"
 
 ACTIVE_ATTACK = Study(
     name="active-attack",
     question="What do fake accounts find out about one person?",
-    paper="k - 1 accounts are certain of a query under k-anonymity; no attacker gains more than "
-    "(e^epsilon - 1 + 2 delta)/(e^epsilon + 1) under differential privacy",
+    paper="under k-anonymity k - 1 accounts make an attacker certain; under differential privacy no attacker gains "
+    "more than (e^epsilon - 1 + 2 delta)/(e^epsilon + 1)",
     mechanism="several",
     axes=(
         Axis("method", USUAL, "method under attack"),
@@ -213,11 +180,11 @@ ACTIVE_ATTACK = Study(
         Axis("epsilon", (0.5, 1.0, 2.0, 4.0), "privacy loss per user"),
         Axis("delta", (1e-6,), "probability that the loss is exceeded"),
         Axis("most", (1,), "items or queries that one user may add"),
-        Axis("trials", (1000,), "targets who posed the query, and as many who did not"),
+        Axis("trials", (1000,), "targets who posed the query, and the same number who did not"),
     ),
     metrics=(
-        Metric(SUCCESS, "share", "targets who posed the query and are found out"),
-        Metric(CONTROL, "share", "targets who did not, and are accused"),
+        Metric(SUCCESS, "share", "share of the targets who posed the query that is found out"),
+        Metric(CONTROL, "share", "share of the targets who did not pose it that is accused"),
         Metric(ADVANTAGE, "share", "success minus control"),
         Metric(LOW, "share", "lower end of the advantage's 95 % interval"),
         Metric(HIGH, "share", "upper end of the advantage's 95 % interval"),
@@ -225,9 +192,21 @@ ACTIVE_ATTACK = Study(
         Metric(ACCOUNTS, "accounts", "fake accounts for each target"),
     ),
     repeats=1,
-    prepare=_prepare,
     measure=_measure,
-    figures=_figures,
+    figures=(
+        Curves(
+            name="advantage",
+            title=_gained,
+            under="success: share of the people who posed a query and are accused; control: share of those who did not "
+            "and are accused too; k = {k}, delta = {delta}, items per user: {most}, trials: {trials}",
+            metric=ADVANTAGE,
+            among=_best_and_bound,
+            x=Scale("epsilon", "epsilon (privacy loss per user)"),
+            y=Scale("value", "advantage: success minus control", top=1.0),
+            by="method",
+            ticks=False,
+        ),
+    ),
     checks=expected(_certain, _outvoted, _within_bounds, _as_computed),
     labels=("variant",),
 )

@@ -1,19 +1,19 @@
 """What Clump and Partition keep of k-anonymous transactions: against k and the number of users, and against r.
 
-The transactions are users' merged words as WordNet concepts, as `publish clump` makes them. Smaller sets are
-every so many-th user of the log.
+The transactions are users' merged words as WordNet concepts, as `publish clump` makes them. Smaller sets hold users
+at equal distances in the log.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
 from queryveil.reading.log import SearchLog
@@ -30,6 +30,7 @@ from queryveil.study.declaration import (
     Study,
     Value,
 )
+from queryveil.study.drawing import Curves
 from queryveil.study.expectations import Along, Beside, expected
 from queryveil.study.shapes import Line
 
@@ -54,12 +55,12 @@ _QUALITY = {GGD: "ggd_per_item", NCP: "ncp_per_item"} | {
     name: name.replace("-", "_") for name in (LENGTH, LEVEL, "density")
 }
 _METRICS = (
-    Metric(GGD, "loss", "what published items lose, and 1 for every suppressed one, per item"),
+    Metric(GGD, "loss", "what published items lose, plus 1 for every suppressed item, per item"),
     Metric(NCP, "loss", "what the lowest published concept above an item loses, per item"),
-    Metric(LENGTH, "items", "items of a published transaction"),
-    Metric(LEVEL, "level", "level of a published item, the root being 1"),
-    Metric("density", "share", "mean length over the taxonomy's leaves"),
-    Metric(SECONDS, "s", "processor time of grouping, compiled before"),
+    Metric(LENGTH, "items", "items in a published transaction, on average"),
+    Metric(LEVEL, "level", "level of a published item, on average; the root is level 1"),
+    Metric("density", "share", "mean length, divided by the number of the taxonomy's leaves"),
+    Metric(SECONDS, "s", "processor time of the grouping, without compiling"),
 )
 
 
@@ -101,9 +102,9 @@ def _measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
     for repeat in range(given.repeats):
         start = time.process_time()
         found = _grouped(cell["method"], tree, bags, cell["k"], cell["r"])
-        figures = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
-        figures[SECONDS] = time.process_time() - start
-        for metric, value in figures.items():
+        taken = {name: float(getattr(found.quality, name_of)) for name, name_of in _QUALITY.items()}
+        taken[SECONDS] = time.process_time() - start
+        for metric, value in taken.items():
             yield {"how": MEASURED, "repeat": repeat, "metric": metric, "value": value}
 
 
@@ -127,46 +128,27 @@ def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, Line
         yield setting["method"], line
 
 
-def _drawn(found: Findings, metric: str, along: str, title: str) -> Any:
-    points = [
-        {along: at, "method": _NAMES[method], "value": value}
-        for method, line in _lines(found, metric, along)
-        for at, value in line.items()
-    ]
-    ticks = tuple(sorted({point[along] for point in points}))
+def _curves(name: str, metric: str, along: str, y: str, said: str, means: str) -> Curves:
     noun = {"k": "users that share a transaction (k)", "r": "open clusters (r)"}[along]
-    name = {GGD: "GGD per item", NCP: "NCP per item", LENGTH: "items", LEVEL: "level", SECONDS: "seconds"}[
-        metric
-    ]
-    means = {LENGTH: "items of a published transaction", LEVEL: "the root is level 1", SECONDS: "on one core"}
-    users = f"{max(found.values('users')):,} users; {means.get(metric, '0: nothing lost, 1: everything')}"
-    return figures.curves(
-        points,
-        points,
-        x=Scale(along, noun, log=along == "r", ticks=ticks, format="d", zero=False),
-        y=Scale("value", name),
+    return Curves(
+        name=name,
+        title=f"{{method}}: {said} {{line.first:.2f}} at {along} = {{line.start}}, {{line.last:.2f}} at {{line.end}}",
+        under=partial(_users, means),
+        metric=metric,
+        among=_largest,
+        x=Scale(along, noun, log=along == "r"),
+        y=Scale("value", y),
         by="method",
-        by_title="method",
-        words=Words(title, users),
+        shown={"method": _NAMES},
     )
 
 
-def _by_k(found: Findings) -> dict[str, Any]:
-    return {
-        "ggd": _drawn(found, GGD, "k", "Clump keeps more of each item; a larger crowd costs more"),
-        "ncp": _drawn(found, NCP, "k", "Covered items cost less by NCP, which favours Partition"),
-        "length": _drawn(
-            found, LENGTH, "k", "Clump keeps duplicates, and with them how often something occurs"
-        ),
-        "level": _drawn(found, LEVEL, "k", "Published concepts are more general in a larger crowd"),
-    }
+def _users(means: str, found: Findings) -> str:
+    return f"{max(found.values('users')):,} users; {means}"
 
 
-def _by_r(found: Findings) -> dict[str, Any]:
-    return {
-        "ggd": _drawn(found, GGD, "r", "More open clusters are not always better"),
-        "seconds": _drawn(found, SECONDS, "r", "More open clusters take longer"),
-    }
+_LOST = "0: nothing lost, 1: everything"
+_GGD = ("GGD per item", "loss per item (GGD)", _LOST)
 
 
 def _saved(found: Findings) -> Iterator[Check]:
@@ -201,14 +183,14 @@ def _duplicates(found: Findings) -> Iterator[Check]:
         yield Check(
             "duplicates make transactions longer and their concepts more general",
             lengths[DISTINCT] < lengths[OURS] and levels[OURS] < levels[DISTINCT],
-            f"{lengths[OURS]:.1f} items at level {levels[OURS]:.2f} with them, {lengths[DISTINCT]:.1f} at "
-            f"{levels[DISTINCT]:.2f} without, at the largest k",
+            f"at the largest k, {lengths[OURS]:.1f} items at level {levels[OURS]:.2f} with duplicates, "
+            f"{lengths[DISTINCT]:.1f} at {levels[DISTINCT]:.2f} without",
         )
     if {OURS, PARTITION} <= set(lengths):
         yield Check(
             "Clump's transactions are longer than Partition's",
             lengths[OURS] > lengths[PARTITION],
-            f"{lengths[OURS]:.1f} items against {lengths[PARTITION]:.1f}, at the largest k",
+            f"{lengths[OURS]:.1f} items against {lengths[PARTITION]:.1f} at the largest k",
         )
 
 
@@ -218,26 +200,28 @@ def _usual_r(found: Findings) -> Iterator[Check]:
             continue  # the least by itself
         usual = min(line, key=lambda r: (abs(r - 10), r))
         yield Check(
-            f"r = {usual} is within a tenth of the least loss ({_NAMES[method]})",
+            f"r = {usual} loses at most a tenth more than the best r ({_NAMES[method]})",
             line[usual] <= 1.1 * line.lowest,
-            f"{line[usual]:.3f} there, least {line.lowest:.3f} at r = {line.dip}, {line.last:.3f} at r = {line.end}",
+            f"{line[usual]:.3f}, the best {line.lowest:.3f} at r = {line.dip}, and {line.last:.3f} at r = {line.end}",
         )
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
 
 _K = Axis("k", (5, 7, 10, 15), "users that share every published transaction")
-_R = Axis("r", (10,), "clusters that are open at a time; Partition has none")
-_USERS = Axis("users", (1_000, 10_000, 53_058), "transactions, one per user; all if the log has fewer")
+_R = Axis("r", (10,), "clusters that are open at a time (Clump)")
+_USERS = Axis(
+    "users", (1_000, 10_000, 53_058), "users, each with one transaction; all users if the log has fewer"
+)
 
 CLUMP_QUALITY = Study(
     name="clump-quality",
-    question="How much is left of k-anonymous transactions, by which method?",
-    paper="Clump loses up to 30 % less than Partition; the gain shrinks with k and with more, sparser transactions; "
-    "removing duplicates costs little; Clump's transactions are longer, its concepts more general",
+    question="How much is left of k-anonymous transactions, and which method keeps most?",
+    paper="Clump loses up to 30 % less than Partition; it gains less for a larger k and for more, sparser "
+    "transactions; removing duplicates costs little; Clump's transactions are longer, and its concepts more general",
     mechanism="clump, partition",
     axes=(
-        Axis("method", (OURS, DISTINCT, PAPERS, PARTITION), "who groups, and by which rules"),
+        Axis("method", (OURS, DISTINCT, PAPERS, PARTITION), "how users are grouped", closed=True),
         _USERS,
         _K,
         _R,
@@ -246,7 +230,12 @@ CLUMP_QUALITY = Study(
     repeats=1,
     prepare=_prepare,
     measure=_measure,
-    figures=_by_k,
+    figures=(
+        _curves("ggd", GGD, "k", *_GGD),
+        _curves("ncp", NCP, "k", "NCP per item", "loss per item (NCP)", _LOST),
+        _curves("length", LENGTH, "k", "items", "items per transaction", "items of a published transaction"),
+        _curves("level", LEVEL, "k", "level", "mean level of concepts", "the root is level 1"),
+    ),
     checks=expected(
         Beside(
             says="Clump's GGD is below Partition's",
@@ -287,10 +276,10 @@ CLUMP_QUALITY = Study(
 CLUMP_R = Study(
     name="clump-r",
     question="How many clusters should Clump keep open at a time?",
-    paper="a larger r takes longer and is not always better, for Clump is greedy; r = 10 is good",
+    paper="a larger r takes longer and is not always better, because Clump is greedy; r = 10 is good",
     mechanism="clump",
     axes=(
-        Axis("method", (OURS, PAPERS), "by which rules"),
+        Axis("method", (OURS, PAPERS), "by which rules users are grouped"),
         Axis("users", (53_058,), _USERS.help),
         Axis("k", (5,), _K.help),
         Axis("r", (5, 10, 30, 50, 100), _R.help),
@@ -299,7 +288,10 @@ CLUMP_R = Study(
     repeats=1,
     prepare=_prepare,
     measure=_measure,
-    figures=_by_r,
+    figures=(
+        _curves("ggd", GGD, "r", *_GGD),
+        _curves("seconds", SECONDS, "r", "seconds", "seconds", "processor time on one core"),
+    ),
     checks=expected(_usual_r),
     needs=(),
     within=_within,

@@ -1,25 +1,21 @@
-"""What people fear most, or whatever stands in a pattern, in the log and in its release: the paper's table 4."""
+"""What people fear most, or what else a pattern asks for, in the log and in its release: the paper's table 4."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from queryveil.charts import figures
-from queryveil.charts.figures import Words
-from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet
-from queryveil.measure.graph import Graph, occurrence_counts
+from queryveil.measure.graph import Graph
+from queryveil.measure.measure import Original, Released
 from queryveil.measure.pattern_ranking import rank_pattern
-from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.study import exact_release
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study import exact_release, grid
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row
+from queryveil.study.drawing import Ranks
 from queryveil.study.expectations import expected
-from queryveil.study.releases import releases
+from queryveil.study.grid import Grid, row
+from queryveil.study.released_share import ANALYSIS, CLICK_GRAPH, FIXED, D, ln
 
 ORIGINAL, RELEASED = "original", "released"
 RANK, COUNT = "rank", "count"
@@ -27,39 +23,29 @@ _LEAST_COMMON = 7 / 9
 """The share of released matches that are among the original's, over all releases: the paper had nine of nine."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    given: Given
-    original: Graph
+def _events(given: Given) -> Original:
+    return Original(exact_release.only_events(given.the_log))
 
 
-def _prepare(given: Given) -> Prepared:
-    log = exact_release.only_events(given.the_log)
-    counted = log.engine.arrow(occurrence_counts(log, item_kinds.kind("queries")))
-    return Prepared(Given(log, given.axes, given.repeats), Graph(queries=counted))
-
-
-def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
-    yield from _ranking(prepared.original, cell, ORIGINAL, None)
-    method = ClickGraph(
-        epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"], analysis=cell["analysis"]
-    )
-    for repeat, made in releases(prepared.given.the_log, method, given.repeats):
-        yield from _ranking(Graph(queries=made.tables["queries"]), cell, RELEASED, repeat)
-
-
-def _ranking(graph: Graph, cell: Cell, how: str, repeat: int | None) -> Iterator[Row]:
-    found = rank_pattern(graph, cell["pattern"], cell["most"]).to_pylist()
-    if not found and how == ORIGINAL:
+def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
+    found = list(_ranking(original.graph("queries"), cell, ORIGINAL))
+    if not found:
         raise CannotBeMet("no query of the log fits the pattern", "choose one with --vary 'pattern=how to *'")
-    for place, row in enumerate(found, 1):
-        always = {"how": how, "repeat": repeat, "match": row["match"]}
-        yield always | {"metric": RANK, "value": float(place)}
-        yield always | {"metric": COUNT, "value": float(row["count"])}
+    yield from found
+
+
+def _in_release(_: Original, side: Released, cell: Cell, __: int) -> Iterator[Row]:
+    return _ranking(Graph(queries=side.release.tables["queries"]), cell, RELEASED)
+
+
+def _ranking(graph: Graph, cell: Cell, how: str) -> Iterator[Row]:
+    for place, one in enumerate(rank_pattern(graph, cell["pattern"], cell["most"]).to_pylist(), 1):
+        yield row(RANK, place, how=how, match=one["match"])
+        yield row(COUNT, one["count"], how=how, match=one["match"])
 
 
 def _ranks(found: Findings, how: str, repeat: int | None) -> dict[str, float]:
-    return {row["match"]: row["value"] for row in found.where(metric=RANK, how=how, repeat=repeat)}
+    return {one["match"]: one["value"] for one in found.where(metric=RANK, how=how, repeat=repeat)}
 
 
 def _kept(found: Findings) -> Iterator[Check]:
@@ -67,7 +53,7 @@ def _kept(found: Findings) -> Iterator[Check]:
         chosen = found.where(pattern=pattern)
         ours = _ranks(chosen, ORIGINAL, None)
         shares, numbers, orders = [], [], []
-        for repeat in sorted({row["repeat"] for row in chosen if row["repeat"] is not None}):
+        for repeat in sorted({one["repeat"] for one in chosen if one["repeat"] is not None}):
             theirs = _ranks(chosen, RELEASED, repeat)
             both = [match for match in ours if match in theirs]
             if theirs:
@@ -78,15 +64,15 @@ def _kept(found: Findings) -> Iterator[Check]:
         yield Check(
             f"what is released of '{pattern}' is what is most common in the log",
             common >= _LEAST_COMMON,
-            f"{np.mean(numbers):.1f} matches in a release, {100 * common:.0f} % of them among the log's "
-            f"{len(ours)} most common ({100 * min(shares):.0f} % in the worst of {len(shares)} releases)"
+            f"{np.mean(numbers):.1f} matches in a release, {100 * common:.0f} % among the log's {len(ours)} most "
+            f"common ({100 * min(shares):.0f} % in the worst of {len(shares)} releases)"
             if numbers
             else "nothing is released",
         )
         yield Check(
             f"the order of '{pattern}' is kept, more or less",
             bool(orders) and float(np.mean(orders)) > 0.5,
-            f"{100 * float(np.mean(orders)):.0f} % of pairs stand in the same order"
+            f"{100 * float(np.mean(orders)):.0f} % of pairs are in the same order"
             if orders
             else "no release has two matches to compare",
         )
@@ -98,39 +84,25 @@ def _in_order(ranks: list[float]) -> list[float]:
     return [sum(a < b for a, b in pairs) / len(pairs)] if pairs else []
 
 
-def _figures(found: Findings) -> dict[str, Any]:
-    made = {}
-    for number, pattern in enumerate(found.values("pattern")):
-        chosen = found.where(pattern=pattern)
-        ours, theirs = _ranks(chosen, ORIGINAL, None), _ranks(chosen, RELEASED, 0)
-        rows = [{"match": match, "source": "original log", "rank": rank} for match, rank in ours.items()]
-        rows += [{"match": match, "source": "one release", "rank": rank} for match, rank in theirs.items()]
-        both = len(ours.keys() & theirs.keys())
-        one = chosen.rows[0]
-        made["ranking" if number == 0 else f"ranking-{number + 1}"] = figures.ranks(
-            rows,
-            item="match",
-            side="source",
-            rank="rank",
-            y_title="rank by count (1 = most frequent)",
-            words=Words(
-                f"{both} of the log's {len(ours)} most common '{pattern}' are released",
-                f"d = {one['d']}, epsilon = {one['epsilon']:.3g}, delta = {one['delta']:g}",
-            ),
-        )
-    return made
+def _one_release(found: Findings) -> Findings:
+    return found.chosen(lambda one: not one["repeat"])
 
 
-COMMON_FEARS = Study(
+def _both(found: Findings) -> str:
+    ours, theirs = _ranks(found, ORIGINAL, None), _ranks(found, RELEASED, 0)
+    pattern = found.values("pattern")[0]
+    return f"{len(ours.keys() & theirs.keys())} of the log's {len(ours)} most common '{pattern}' are released"
+
+
+COMMON_FEARS = grid.study(
+    Grid((CLICK_GRAPH,), (_in_release,), further=("most", "pattern"), ready=_events, of_log=_in_log),
     name="common-fears",
-    question="Does a release still show what people search for most: what they fear?",
+    question="Does a release still show what people search for most, such as what they fear?",
     paper="the nine most common fears are the same in the log and in its release, in nearly the same order",
-    mechanism="click-graph",
     axes=(
-        Axis("analysis", ("tight",), "whose threshold"),
-        Axis("epsilon", (math.log(10),), "privacy loss of the selection"),
-        Axis("delta", (1e-5,), "probability that the loss is exceeded"),
-        Axis("d", (5,), "queries that one user may add"),
+        Axis("analysis", ("tight",), ANALYSIS.help),
+        *FIXED,
+        Axis("d", (5,), D.help),
         Axis("most", (9,), "length of the rankings"),
         Axis("pattern", ("fear of *",), "queries of this form are ranked by what stands at the *"),
     ),
@@ -139,9 +111,20 @@ COMMON_FEARS = Study(
         Metric(COUNT, "query events", "true count in the log, noisy count in the release"),
     ),
     repeats=5,
-    prepare=_prepare,
-    measure=_measure,
-    figures=_figures,
+    figures=(
+        Ranks(
+            name="ranking",
+            title=_both,
+            under="d = {d}, epsilon = {epsilon}, delta = {delta}",
+            metric=RANK,
+            among=_one_release,
+            shown={"how": {ORIGINAL: "original log", RELEASED: "one release"}, "epsilon": ln},
+            each="pattern",
+            item="match",
+            side="how",
+            y_title="rank by count (1 = most frequent)",
+        ),
+    ),
     checks=expected(_kept),
     labels=("match",),
 )

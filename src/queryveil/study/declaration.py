@@ -2,10 +2,26 @@
 
 A study runs cell by cell, a cell being one point of its grid. What a cell finds does not depend on the other
 cells or on their order, so a study that was interrupted goes on where it stopped.
+
+Most studies publish a log with some methods over a grid of parameters, and measure each release. Such a study is one
+call of `grid.study` (docs/studies/index.md has a whole one, which a test runs):
+
+    SET_UNION = grid.study(Grid(methods, measures), name=..., axes=..., metrics=..., repeats=5, figures=..., checks=...)
+
+- A method is an `Entry`, which is a registered mechanism, or a `Function`: a baseline that only this study knows. A
+  function gets log, cell and run, and gives counted items (`Counted`), which are measured like a release.
+- A measure is one of `queryveil evaluate`, or a function that takes rows from a release.
+- `repeats` is the number of independent runs of each cell (seeds); the column `repeat` numbers them. A release draws
+  its noise from the system.
+- `Findings.intervals` gives the mean at each point of an axis with its 95 % interval over the runs. A figure with
+  `intervals=True` draws it, and a `Beside` with `noise=spread(metric)` allows for it.
+
+A study that does something else declares its own `prepare` and `measure`, and shares everything else.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -14,12 +30,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from queryveil.errors import UsageError
 from queryveil.files import output
+from queryveil.measure.measure import Original
 from queryveil.reading.log import SearchLog
 from queryveil.study.kept_folder import check_place
 from queryveil.study.shapes import Line
@@ -43,8 +61,12 @@ class Axis:
     name: str
     values: tuple[Value, ...]
     help: str
+    closed: bool = False
+    """Whether other values than these mean nothing."""
+    single: bool = False
+    """Whether it takes one value at a time."""
 
-    def changed(self, values: Sequence[Any]) -> Axis:
+    def changed(self, study: str, values: Sequence[Any]) -> Axis:
         """The same axis with other values, of the same type."""
         kind = type(self.values[0])
         try:
@@ -60,10 +82,19 @@ class Axis:
                 str: "words",
             }[kind]
             raise UsageError(
-                f"'{self.name}' varies over different {wanted}",
+                f"in study {study}, '{self.name}' varies over different {wanted}",
                 f"write it like --vary {self.name}={self._example}",
             )
-        return Axis(self.name, made, self.help)
+        if self.closed and not set(made) <= set(self.values):
+            raise UsageError(
+                f"study {study} knows no {self.name} '{next(one for one in made if one not in self.values)}'",
+                f"use some of {', '.join(map(str, self.values))}",
+            )
+        if self.single and len(made) > 1:
+            raise UsageError(
+                f"study {study} takes one value of '{self.name}'", f"pass one with --vary {self.name}="
+            )
+        return dataclasses.replace(self, values=made)
 
     @property
     def _example(self) -> str:
@@ -112,9 +143,25 @@ class Given:
         return self.log
 
 
+class Interval(NamedTuple):
+    """The mean over some runs, and where the true mean lies: 95 % by Student's t. One run has no interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, runs: Sequence[float]) -> Interval:
+        mean = float(np.mean(runs))
+        if len(runs) < 2:
+            return cls(mean, mean, mean)
+        reach = stats.t.ppf(0.975, len(runs) - 1) * np.std(runs, ddof=1) / math.sqrt(len(runs))
+        return cls(mean, mean - float(reach), mean + float(reach))
+
+
 @dataclass(frozen=True)
 class Findings:
-    """The rows of a study, with what figures and checks ask of them."""
+    """The rows of a study, and the questions that figures and checks ask."""
 
     rows: tuple[Row, ...] = field(repr=False)
 
@@ -125,20 +172,29 @@ class Findings:
         return len(self.rows)
 
     def where(self, **wanted: object) -> Findings:
-        return Findings(
-            tuple(row for row in self.rows if all(row[key] == value for key, value in wanted.items()))
-        )
+        return self.chosen(lambda row: all(row[key] == value for key, value in wanted.items()))
+
+    def chosen(self, which: Callable[[Row], object]) -> Findings:
+        return Findings(tuple(row for row in self.rows if which(row)))
+
+    def changed(self, how: Callable[[Row], Row]) -> Findings:
+        """The same rows with other columns, or with other values in them."""
+        return Findings(tuple({**row, **how(row)} for row in self.rows))
 
     def values(self, column: str) -> list[Any]:
         """The different values of a column, in order of appearance."""
         return list(dict.fromkeys(row[column] for row in self.rows))
 
-    def along(self, axis: str) -> Line:
-        """The value at each point of an axis, the mean where there are repeats."""
+    def intervals(self, axis: str) -> dict[Any, Interval]:
+        """At each point of an axis the mean over the repeats, and its interval."""
         found: dict[Any, list[float]] = {}
         for row in self.rows:
             found.setdefault(row[axis], []).append(row["value"])
-        return Line({point: float(np.mean(values)) for point, values in sorted(found.items())})
+        return {point: Interval.of(values) for point, values in sorted(found.items())}
+
+    def along(self, axis: str) -> Line:
+        """The value at each point of an axis, the mean where there are repeats."""
+        return Line({point: one.mean for point, one in self.intervals(axis).items()})
 
     def settings(self, *columns: str) -> list[Row]:
         """The different combinations of values of some columns, in order of appearance."""
@@ -152,7 +208,7 @@ class Findings:
 
     @property
     def axes(self) -> list[str]:
-        """The columns that say which cell a row is of, and what in it."""
+        """The columns that say which cell a row is from, and what in it."""
         return [name for name in (self.rows[0] if self.rows else {}) if name not in _FOUND]
 
     @property
@@ -161,7 +217,18 @@ class Findings:
         return float(np.mean([row["value"] for row in self.rows]))
 
 
+def everything(found: Findings) -> Findings:
+    return found
+
+
 Prepared = Any
+Figure = Callable[[Findings], Iterable[tuple[str, Any]]]
+"""A declared figure, which draws itself: named charts of what was found."""
+
+
+def whole_log(given: Given) -> Original:
+    """The log, with a memory for what cells share."""
+    return Original(given.the_log)
 
 
 def _as_asked(_: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
@@ -178,7 +245,7 @@ def _nothing(_: Given, __: Sequence[Cell]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """An experiment, declared: adding one is a module with such a value and a line in the registry."""
+    """An experiment, declared. To add one, write a module with such a value and a line in the registry."""
 
     name: str
     question: str
@@ -188,12 +255,12 @@ class Study:
     axes: tuple[Axis, ...]
     metrics: tuple[Metric, ...]
     repeats: int
-    """Random runs of each cell, unless asked for otherwise."""
-    prepare: Callable[[Given], Prepared]
+    """Independent runs of each cell, unless asked for otherwise."""
+    prepare: Callable[[Given], Prepared] = whole_log
     """Work that all cells share; done once, and only if a cell is left to do."""
     measure: Callable[[Prepared, Given, Cell], Iterable[Row]]
     """What one cell finds: rows with `how`, `repeat`, `metric`, `value`, the labels, and `mechanism` if it varies."""
-    figures: Callable[[Findings], Mapping[str, Any]]
+    figures: tuple[Figure, ...]
     checks: Callable[[Findings], Sequence[Check]]
     needs_log: bool = True
     takes_log: bool = False
@@ -219,7 +286,7 @@ class Study:
         """The values of each axis, with those that were asked for in their place."""
         wanted = dict(vary or {})
         made = {
-            axis.name: axis.changed(wanted.pop(axis.name)) if axis.name in wanted else axis
+            axis.name: axis.changed(self.name, wanted.pop(axis.name)) if axis.name in wanted else axis
             for axis in self.axes
         }
         if wanted:
@@ -275,13 +342,6 @@ class Study:
             made.append({column: row[column] for column in self.columns()})
         return made
 
-    def run(self, given: Given, progress: Progress | None = None) -> Findings:
-        """All cells, one after the other, keeping nothing on disk."""
-        self.check_log(given.log)
-        prepared = self.prepare(given)
-        cells, rows = self.cells(given), []
-        for number, cell in enumerate(cells, 1):
-            rows += self.rows(prepared, given, cell)
-            if progress:
-                progress(number, len(cells))
-        return Findings(tuple(rows))
+    def drawn(self, found: Findings) -> dict[str, Any]:
+        """Its charts by name."""
+        return {name: chart for figure in self.figures for name, chart in figure(found)}

@@ -150,5 +150,5 @@ def span_of(log: SearchLog) -> tuple[dt.datetime, dt.datetime]:
 
 
 def ends(start: dt.datetime, days: int) -> dt.datetime:
-    """Where the first so many days of a log end."""
+    """Where the first days of a log end."""
     return start + dt.timedelta(days=days)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from queryveil.study.declaration import Check, Findings, Row
+from queryveil.study.declaration import Check, Findings, Interval, Row, everything
 from queryveil.study.shapes import Line, Values
 
 Expectation = Callable[[Findings], Iterable[Check]]
@@ -19,8 +19,19 @@ Noise = Callable[[Findings, Row], float]
 """How far from each other values may be by chance, at one setting of the columns that tell lines apart."""
 
 
-def _all(found: Findings) -> Findings:
-    return found
+@dataclass(frozen=True)
+class _Spread:
+    metric: str
+
+    def __call__(self, found: Findings, at: Row) -> float:
+        chosen = found.where(metric=self.metric, **at)
+        runs = ([row["value"] for row in chosen.where(**one)] for one in chosen.settings(*chosen.axes))
+        return max((one.high - one.low for one in map(Interval.of, runs)), default=0.0)
+
+
+def spread(metric: str) -> Noise:
+    """Two means may differ by this much by chance: the longest 95 % interval of a cell's runs."""
+    return _Spread(metric)
 
 
 @dataclass(frozen=True)
@@ -49,20 +60,24 @@ class Along:
     by: tuple[str, ...] = ()
     """Columns that tell lines apart."""
     where: Mapping[str, object] = field(default_factory=dict)
-    among: Callable[[Findings], Findings] = _all
+    among: Callable[[Findings], Findings] = everything
     """What of the findings it is about, where that depends on them."""
     least: int = 2
     """Points of a line that has a shape at all."""
     noise: Noise | None = None
+    missing: str | None = None
+    """What fails where no line has as many points; by default nothing is said."""
 
     def __call__(self, found: Findings) -> Iterator[Check]:
         chosen = self.among(found).where(metric=self.metric, **self.where)
-        for setting, line in chosen.lines(self.along, *self.by):
-            if len(line) >= self.least:
-                words = {**setting, "line": line}
-                noise = {"noise": self.noise(found, setting)} if self.noise else {}
-                told = self.told(line) if callable(self.told) else self.told.format(**words, **noise)
-                yield Check(self.says.format(**words), self.shape(line.heights, **noise), told)
+        lines = [one for one in chosen.lines(self.along, *self.by) if len(one[1]) >= self.least]
+        if not lines and self.missing is not None:
+            yield Check(self.missing, False, f"not measured at {self.least} values or more")
+        for setting, line in lines:
+            words = {**setting, "line": line}
+            noise = {"noise": self.noise(found, setting)} if self.noise else {}
+            told = self.told(line) if callable(self.told) else self.told.format(**words, **noise)
+            yield Check(self.says.format(**words), self.shape(line.heights, **noise), told)
 
 
 class Range(NamedTuple):

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from queryveil.attack.exposure.exposure import ExposureAttack
 from queryveil.attack.exposure.words import LABELS
 from queryveil.attack.inversion import Inversion, TokenCounts
 from queryveil.attack.protocol import AttackResult
-from queryveil.charts import figures
-from queryveil.charts.figures import Words
-from queryveil.errors import UsageError
 from queryveil.language.spotting.counting import DANGEROUS
-from queryveil.mechanisms import Mechanism
-from queryveil.mechanisms.ad_hoc.ad_hoc import AdHoc
-from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.k_keyword import KKeyword
-from queryveil.mechanisms.k_query import KQuery
-from queryveil.mechanisms.k_session.k_session import KSession
-from queryveil.mechanisms.semantic.semantic import Semantic
+from queryveil.measure.measure import Original
 from queryveil.mechanisms.token_hash import TokenHash
-from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
 from queryveil.study import shapes
 from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.drawing import Bars
 from queryveil.study.expectations import expected
+from queryveil.study.grid import Entry
 from queryveil.study.hashed_halves import split
 
 LOG, HASHED = "log", "token-hash"
@@ -35,44 +27,34 @@ SESSIONS, QUERIES, OCCURRENCES, ALL = "sessions", "queries", "occurrences", "all
 PRIVATE = ("zealous", "click-graph")
 _FIRST_HASHES = 1_000
 _LONG = 500_000
-"""Query events of a hashed log from which on most is read rightly; in a short one what is not there is read."""
+"""The number of query events from which on most of a hashed log is read rightly; a short one is misread."""
 
-_METHODS: Mapping[str, Callable[[Cell], Mechanism]] = {
-    "zealous": lambda cell: Zealous(
-        epsilon=cell["epsilon"], delta=cell["delta"], max_items=cell["d"], guarantee="probabilistic"
-    ),
-    "click-graph": lambda cell: ClickGraph(
-        epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"]
-    ),
-    "k-query": lambda cell: KQuery(k=cell["k"]),
-    "k-session": lambda cell: KSession(k=cell["k"]),
-    "k-keyword": lambda cell: KKeyword(k=cell["k"]),
-    "scrub": lambda _: AdHoc(steps=("delete-users", "scrub")),
-    "semantic": lambda cell: Semantic(epsilon=cell["epsilon"]),
+_D = {"epsilon": "epsilon", "delta": "delta"}
+_CROWD = {"k": "k"}
+_METHODS = {
+    one.label: one
+    for one in (
+        Entry("zealous", "zealous", {"guarantee": "probabilistic"}, {**_D, "d": "max_items"}),
+        Entry("click-graph", "click-graph", {}, {**_D, "d": "max_queries"}),
+        Entry("k-query", "k-query", {}, _CROWD),
+        Entry("k-session", "k-session", {}, _CROWD),
+        Entry("k-keyword", "k-keyword", {}, _CROWD),
+        Entry("scrub", "ad-hoc", {"steps": ("delete-users", "scrub")}, {}),
+        Entry("semantic", "semantic", {}, {"epsilon": "epsilon"}),
+    )
 }
 
 
-def _prepare(given: Given) -> SearchLog:
-    unknown = {str(name) for name in given.axes["method"]} - {LOG, HASHED, *_METHODS}
-    if unknown:
-        raise UsageError(
-            f"study exposure knows no method '{min(unknown)}'",
-            f"use some of {', '.join((LOG, *_METHODS, HASHED))}",
-        )
-    return given.the_log
-
-
-def _measure(log: SearchLog, given: Given, cell: Cell) -> Iterator[Row]:
+def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+    log = original.log
     attack, method = ExposureAttack(), cell["method"]
     if method == LOG:
         yield from _rows(_subjects(attack.run([log]))[0], MEASURED, None)
     elif method == HASHED:
         yield from _hashed(log, cell["n"])
     else:
-        releases = [
-            publish(log, _METHODS[method](cell), allow_empty=True, i_understand=True)
-            for _ in range(given.repeats if method in PRIVATE else 1)
-        ]
+        # One attack on all releases: which names are stars' is looked up in the log once.
+        releases = list(_METHODS[method].releases(log, cell, given.repeats if method in PRIVATE else 1))
         for repeat, found in enumerate(_subjects(attack.run(releases, log))):
             yield from _rows(found, MEASURED, repeat)
 
@@ -146,7 +128,7 @@ def _scrubbed(found: Findings) -> Iterator[Check]:
         yield Check(
             "scrubbing takes identifiers and leaves names",
             left == 0 and shapes.never_below([after], [0.99 * before]),
-            f"{left:,.0f} identifiers left; {after:,.0f} sessions name a non-star, {before:,.0f} did",
+            f"{left:,.0f} identifiers are left; {after:,.0f} sessions name a non-star, {before:,.0f} did before",
         )
 
 
@@ -161,62 +143,67 @@ def _read_in_hashes(found: Findings) -> Iterator[Check]:
         return
     read = {how: _most(found, HASHED, "person", SESSIONS, how) for how in (RAW, BELIEVED, CORRECT)}
     said = (
-        f"{read[BELIEVED]:,.0f} sessions are believed to name a person, {read[CORRECT]:,.0f} of them rightly, "
-        f"and {read[RAW]:,.0f} do"
+        f"the attacker believes that {read[BELIEVED]:,.0f} sessions name a person, and is right about "
+        f"{read[CORRECT]:,.0f}; {read[RAW]:,.0f} do"
     )
-    yield Check("hashes that were turned back are read as people", read[BELIEVED] > 0, said)
+    yield Check("people are read in hashes that were turned back into words", read[BELIEVED] > 0, said)
     if _most(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
         yield Check("most of what is read in hashes is right", read[CORRECT] > read[BELIEVED] / 2, said)
 
 
-def _figures(found: Findings) -> dict[str, Any]:
-    rows = []
-    for method in found.values("method"):
-        how = CORRECT if method == HASHED else MEASURED
-        name = f"{HASHED}, read correctly" if method == HASHED else method
-        for category, label in LABELS.items():
-            rows.append(
-                {"what": label, "queries": _most(found, method, category, QUERIES, how), "method": name}
-            )
-    before = _most(found, LOG, "non-star")
+def _right(found: Findings) -> Findings:
+    """Releases as they are read; of hashes what is read correctly."""
+    chosen = found.chosen(lambda one: one["how"] == (CORRECT if one["method"] == HASHED else MEASURED))
+    ordered = sorted((one for one in chosen if one["category"] in LABELS), key=_place)
+    return Findings(tuple(sorted(ordered, key=lambda one: found.values("method").index(one["method"]))))
+
+
+def _place(one: Row) -> int:
+    return list(LABELS).index(one["category"])
+
+
+def _named(found: Findings) -> str:
     left = max((_most(found, method, "non-star") for method in PRIVATE), default=0.0)
-    return {
-        "queries": figures.bars(
-            rows,
-            item="what",
-            value="queries",
-            panel="method",
-            x_title="different queries",
-            words=Words(
-                f"{left:,.0f} queries of private histograms name someone who is no star; {before:,.0f} of the log do",
-                "different queries that hold it; the largest number where there are several releases",
-            ),
-        )
-    }
+    return (
+        f"{left:,.0f} queries of private histograms name a person who is no star; "
+        f"{_most(found, LOG, 'non-star'):,.0f} queries of the log do"
+    )
 
 
 EXPOSURE = Study(
     name="exposure",
     question="What can be read about people in a log, and in its releases?",
-    paper="1,000 hashes turned back into words uncover non-star names in 2,960 sessions, and beside a place in 83",
+    paper="1,000 hashes, turned back into words, uncover a non-star's name in 2,960 sessions, "
+    "and one beside a place in 83",
     mechanism="several",
     axes=(
-        Axis("method", (LOG, *_METHODS, HASHED), "the log itself, or how it was published"),
+        Axis("method", (LOG, *_METHODS, HASHED), "the log itself, or how it was published", closed=True),
         Axis("epsilon", (2.0,), "privacy loss of private releases"),
         Axis("delta", (1e-5,), "probability that the loss is exceeded"),
         Axis("d", (5,), "queries that one user may add"),
         Axis("k", (5,), "users that everything published must have"),
-        Axis("n", (8_000,), "hashes that are turned back into words, at most"),
+        Axis("n", (8_000,), "most hashes that are turned back into words"),
     ),
     metrics=(
-        Metric(SESSIONS, "sessions", "sessions, or whatever links texts, that hold it"),
-        Metric(QUERIES, "different queries", "different texts that hold it"),
-        Metric(OCCURRENCES, "occurrences", "how often these occur, by the release's own counts"),
+        Metric(SESSIONS, "sessions", "sessions (or what else links texts) in which it appears"),
+        Metric(QUERIES, "different queries", "different texts in which it appears"),
+        Metric(OCCURRENCES, "occurrences", "how often these texts occur, by the release's own counts"),
     ),
     repeats=5,
-    prepare=_prepare,
     measure=_measure,
-    figures=_figures,
+    figures=(
+        Bars(
+            name="queries",
+            title=_named,
+            under="different queries; the largest number where there are several releases",
+            metric=QUERIES,
+            among=_right,
+            shown={"category": LABELS, "method": {HASHED: f"{HASHED}, read correctly"}},
+            item="category",
+            panel="method",
+            x_title="different queries",
+        ),
+    ),
     checks=expected(_people_in_the_log, _no_dangerous_pair, _scrubbed, _crowds, _read_in_hashes),
     labels=("category",),
 )

@@ -1,216 +1,200 @@
-"""Studies that publish with several methods over a grid of parameters, and evaluate each release.
+"""Studies that publish a log with several methods over a grid of parameters, and measure each release.
 
-Most experiments are of this kind: which methods, what varies, which measures. Such a study is one call of `study`;
-a file of one's own (`own.py`) says the same in YAML.
+Most experiments are like this: which methods, what varies, which measures. A release is made once for each setting and
+run, and then measured in every way. A file of one's own (`own.py`) says the same in YAML.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from queryveil.charts import figures
-from queryveil.charts.figures import MOST_SERIES, Scale, Words
 from queryveil.errors import CannotBeMet, InputError
+from queryveil.measure.measure import Counted as Counted  # noqa: PLC0414 - functions of studies give it
 from queryveil.measure.measure import Measure, Original, Released
 from queryveil.mechanisms import MECHANISMS, Mechanism
-from queryveil.parameters import parameters
-from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
-from queryveil.study.releases import Releases
-from queryveil.study.shapes import Line
+from queryveil.parameters import Parameter, parameters
+from queryveil.privacy.guarantee import K_ANONYMITY
+from queryveil.reading.log import SearchLog
+from queryveil.release.publish import Release, publish
+from queryveil.study.declaration import MEASURED, Axis, Cell, Given, Row, Study, whole_log
 
 METHOD = "method"
+Take = Callable[[Original, Released, Cell, int], Iterable[Row]]
+"""Rows of one release: from the log, the release, the cell, and the number of the run."""
+
+
+def row(metric: str, value: float, **labels: Any) -> Row:
+    return {"metric": metric, "value": float(value), **labels}
+
+
+@functools.cache
+def _declared(mechanism: type) -> Mapping[str, Parameter]:
+    return {one.name: one for one in parameters(mechanism)}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method of a study: what it is called there, and its parameters that do not vary."""
+    """A registered method: what a study calls it, its parameters that do not vary, and which axes set the others."""
 
     label: str
     method: str
-    fixed: Mapping[str, Any] = field(hash=False)
+    fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    sets: Mapping[str, str] | None = field(default=None, hash=False)
+    """The parameter that each axis sets; by default the one of its name."""
 
-    def takes(self, name: str) -> bool:
+    def _parameter(self, axis: str) -> Parameter | None:
+        name = axis if self.sets is None else self.sets.get(axis)
+        return None if name is None or name in self.fixed else _declared(MECHANISMS[self.method]).get(name)
+
+    def takes(self, axis: str) -> bool:
         """Whether a value of the grid makes a difference to it."""
-        return name not in self.fixed and any(one.name == name for one in parameters(MECHANISMS[self.method]))
+        return axis != METHOD and self._parameter(axis) is not None
 
     def made(self, cell: Mapping[str, Any]) -> Mechanism:
-        varied = {name: value for name, value in cell.items() if name != METHOD and self.takes(name)}
-        return MECHANISMS[self.method](**{**self.fixed, **varied})
+        varied = {
+            one.name: (one, cell[axis]) for axis in cell if axis != METHOD and (one := self._parameter(axis))
+        }
+        values = {name: (value,) if one.declaration.many else value for name, (one, value) in varied.items()}
+        return MECHANISMS[self.method](**{**self.fixed, **values})
+
+    def releases(self, log: SearchLog, cell: Cell, repeats: int) -> Iterator[Release]:
+        """As many releases as asked for, or one where nothing in it is random."""
+        for _ in range(repeats):
+            # A release in which nothing survives is an answer too. A paper's delta may be no promise for a log of this
+            # size: that is for a study, and for nobody else.
+            made = publish(log, self.made(cell.values), allow_empty=True, i_understand=True)
+            yield made
+            if made.guarantee.kind == K_ANONYMITY:
+                return
+
+    def sides(self, original: Original, log: SearchLog, cell: Cell, repeats: int) -> Iterator[Released]:
+        return map(Released.of, self.releases(log, cell, repeats))
 
 
 @dataclass(frozen=True)
-class Expected:
-    """A shape: what a measure does along an axis."""
+class Function:
+    """A method that only one study knows: a function that gives what `measures` look at."""
 
-    measure: str
-    along: str
-    shape: str
-    """A name of `shapes.NAMED`."""
+    label: str
+    made: Callable[[Original, Cell, int], Released]
+    """From the log, the cell and the number of the run; `Counted` makes counted items into what is measured."""
+    axes: tuple[str, ...] = ()
+    """What makes a difference to it."""
+    random: bool = True
+    method: str = "none"
+    """What the column `mechanism` says."""
+
+    def takes(self, axis: str) -> bool:
+        return axis in self.axes
+
+    def sides(self, original: Original, log: SearchLog, cell: Cell, repeats: int) -> Iterator[Released]:
+        return (self.made(original, cell, run) for run in range(repeats if self.random else 1))
+
+
+def _whole(original: Original, _: Cell) -> SearchLog:
+    return original.log
+
+
+def _nothing(_: Original, __: Cell) -> Iterable[Row]:
+    return ()
 
 
 @dataclass(frozen=True)
 class Grid:
     """What such a study does, as a value that goes to other processes."""
 
-    entries: tuple[Entry, ...]
-    measures: tuple[Measure, ...]
-    expected: tuple[Expected, ...] = ()
+    methods: tuple[Entry | Function, ...]
+    measures: tuple[Measure | Take, ...]
+    further: tuple[str, ...] = ()
+    """Axes that are no parameter of a method: what is measured, and what of the log is published."""
+    shared: bool = False
+    """Whether cells that differ in further axes alone look at the same releases."""
+    ready: Callable[[Given], Original] = whole_log
+    """The log that is published, and what all cells share."""
+    part: Callable[[Original, Cell], SearchLog] = _whole
+    """What of it a cell publishes."""
+    of_log: Callable[[Original, Cell], Iterable[Row]] = _nothing
+    """Rows that need no release: what is in the log, or what is expected."""
 
-    def entry(self, label: str) -> Entry:
-        return next(one for one in self.entries if one.label == label)
+    def method(self, cell: Cell) -> Entry | Function:
+        label = cell.values.get(METHOD, self.methods[0].label)
+        return next(one for one in self.methods if one.label == label)
 
+    def rows(self, original: Original, given: Given, cell: Cell) -> Iterator[Row]:
+        method = self.method(cell)
+        for found in self.of_log(original, cell):
+            yield {"mechanism": method.method, **found}
+        for run, side in enumerate(self._sides(original, given, cell)):
+            for found in self._taken(original, side, cell, run):
+                yield {"mechanism": method.method, "how": MEASURED, "repeat": run, **found}
 
-def study(
-    grid: Grid,
-    *,
-    name: str,
-    question: str,
-    paper: str,
-    vary: Sequence[Axis],
-    repeats: int,
-    needs: tuple[str, ...] = (),
-    version: str = "",
-) -> Study:
-    """The study of a grid."""
-    methods = Axis(METHOD, tuple(entry.label for entry in grid.entries), "how the log is published")
-    return Study(
-        name=name,
-        question=question,
-        paper=paper,
-        mechanism=", ".join(dict.fromkeys(entry.method for entry in grid.entries)),
-        axes=(methods, *vary),
-        metrics=tuple(Metric(str(one), one.unit, one.help) for one in grid.measures),
-        repeats=repeats,
-        prepare=_prepare,
-        measure=Releases(functools.partial(_made, grid), functools.partial(_taken, grid)),
-        figures=functools.partial(drawn, grid),
-        checks=functools.partial(checked, grid),
-        needs=needs,
-        only=functools.partial(_differs, grid),
-        ahead=functools.partial(_plan, grid),
-        version=version,
-    )
+    def _sides(self, original: Original, given: Given, cell: Cell) -> Iterable[Released]:
+        method = self.method(cell)
+        sides = method.sides(original, self.part(original, cell), cell, given.repeats)
+        if not self.shared:
+            return sides
+        # Those of one setting are kept: cells that share them follow each other.
+        kept: dict[tuple[Any, ...], list[Released]] = original.once("releases", dict)
+        setting = (method.label, *(value for axis, value in cell.values.items() if method.takes(axis)))
+        if setting not in kept:
+            kept.clear()
+            kept[setting] = list(sides)
+        return kept[setting]
 
+    def _taken(self, original: Original, side: Released, cell: Cell, run: int) -> Iterator[Row]:
+        for measure in self.measures:
+            if isinstance(measure, Measure):
+                yield from self._measured(measure, original, side, cell)
+            else:
+                yield from measure(original, side, cell, run)
 
-def _prepare(given: Given) -> Original:
-    return Original(given.the_log)
-
-
-def _differs(grid: Grid, given: Given, cell: Cell) -> bool:
-    """A method without some parameter is measured at its first value alone."""
-    entry = grid.entry(cell[METHOD])
-    return all(
-        name == METHOD or entry.takes(name) or value == given.axes[name][0]
-        for name, value in cell.values.items()
-    )
-
-
-def _plan(grid: Grid, given: Given, cells: Sequence[Cell]) -> None:
-    """Every method with every setting, as far as it can be told without reading a row."""
-    log = given.the_log
-    if log.users == 0:
-        raise CannotBeMet("the log has no accepted row", "check the file and --columns")
-    for cell in cells:
-        method = _made(grid, cell)
-        method.plan(users=log.users if method.needs_users else None)
-        method.check(log)
-
-
-def _made(grid: Grid, cell: Cell) -> Mechanism:
-    return grid.entry(cell[METHOD]).made(cell.values)
-
-
-def _taken(grid: Grid, original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
-    entry = grid.entry(cell[METHOD])
-    for measure in grid.measures:
+    def _measured(self, measure: Measure, original: Original, side: Released, cell: Cell) -> Iterator[Row]:
         lacking = measure.lacks(side)
         if lacking is not None:
             raise InputError(
-                f"measure {measure.name} needs a table of {lacking}, and {entry.method} publishes none",
+                f"measure {measure.name} needs a table of {lacking}, and {self.method(cell).label} publishes none",
                 "take the measure or the method out of the study",
             )
         for metric, value in measure.figures(original, side).items():
             if value is not None:
-                yield {
-                    "mechanism": entry.method,
-                    "metric": metric,
-                    "unit": measure.stated(metric).unit,
-                    "value": value,
-                }
+                yield row(metric, value, unit=measure.stated(metric).unit)
 
-
-# -- figures and checks ------------------------------------------------------------------------------------------
-
-
-def lines(found: Findings, axis: str) -> list[tuple[Row, Line]]:
-    """For each setting of everything else, the mean at each point of an axis, if there are at least two."""
-    made = found.lines(axis, *(name for name in found.axes if name != axis))
-    return [(setting, line) for setting, line in made if len(line) > 1]
-
-
-def checked(grid: Grid, found: Findings) -> list[Check]:
-    """Whether the expected shapes came out."""
-    made = []
-    for one in grid.expected:
-        name = f"{one.measure} is {one.shape} along {one.along}"
-        measured = lines(found.where(metric=one.measure), one.along)
-        if not measured:
-            made.append(Check(name, False, "it was not measured at two values or more"))
-        for setting, line in measured:
-            made.append(
-                Check(
-                    f"{name} ({', '.join(map(_shown, setting.values()))})",
-                    shapes.NAMED[one.shape](line.heights),
-                    f"{line.first:.4g} at {_shown(line.start)} to {line.last:.4g} at {_shown(line.end)}",
-                )
-            )
-    return made
-
-
-def drawn(grid: Grid, found: Findings) -> dict[str, Any]:
-    """Each measure against the first axis of numbers, one line per setting of the others."""
-    axis = next((name for name in found.axes if _numbers(found, name)), None)
-    if axis is None:
-        return {}
-    made = {}
-    for metric in found.values("metric"):
-        rows = found.where(metric=metric)
-        series = [(", ".join(map(_shown, setting.values())), line) for setting, line in lines(rows, axis)][
-            :MOST_SERIES
-        ]
-        if not series:
-            continue
-        points = [
-            {axis: at, "series": label, "value": value}
-            for label, line in series
-            for at, value in line.items()
-        ]
-        ticks = tuple(sorted({point[axis] for point in points}))
-        wide = ticks[0] > 0 and ticks[-1] / ticks[0] >= 20
-        made[_file_name(metric)] = figures.curves(
-            points,
-            points,
-            x=Scale(axis, axis.replace("_", " "), log=wide, ticks=ticks, zero=False),
-            y=Scale("value", f"{metric} ({rows.rows[0]['unit']})"),
-            by="series",
-            by_title="setting",
-            words=Words(f"{metric} against {axis.replace('_', ' ')}", "means over the runs"),
+    def differs(self, given: Given, cell: Cell) -> bool:
+        """A method without some parameter is measured at its first value alone."""
+        method = self.method(cell)
+        return all(
+            axis == METHOD or axis in self.further or method.takes(axis) or value == given.axes[axis][0]
+            for axis, value in cell.values.items()
         )
-    return made
+
+    def plan(self, given: Given, cells: Sequence[Cell]) -> None:
+        """Every method with every setting, as far as it can be told without reading a row."""
+        if given.log is None:
+            return
+        if given.log.users == 0:
+            raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+        for cell in cells:
+            entry = self.method(cell)
+            if isinstance(entry, Entry):
+                method = entry.made(cell.values)
+                method.plan(users=given.log.users if method.needs_users else None)
+                method.check(given.log)
 
 
-def _numbers(found: Findings, axis: str) -> bool:
-    values = found.values(axis)
-    return len(values) > 1 and all(isinstance(value, (int, float)) for value in values)
+def method_axis(methods: Iterable[Entry | Function]) -> Axis:
+    return Axis(METHOD, tuple(one.label for one in methods), "how the log is published", closed=True)
 
 
-def _file_name(metric: str) -> str:
-    return "".join(one if one.isalnum() or one in "-." else "-" for one in metric)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def study(grid: Grid, **declared: Any) -> Study:
+    """The study of a grid; what else is declared are the fields of `Study`."""
+    usual = {
+        "mechanism": ", ".join(dict.fromkeys(one.method for one in grid.methods)),
+        "prepare": grid.ready,
+        "measure": grid.rows,
+        "only": grid.differs,
+        "ahead": grid.plan,
+    }
+    return Study(**{**usual, **declared})

@@ -1,4 +1,4 @@
-"""What the studies of hash inversion share: two logs, one of them hashed, and who stands for whom."""
+"""What the studies of hash inversion share: two logs, the second one hashed, and which hash is which word."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cached_property
 from queryveil.attack.inversion import Inverted, Statistics, TokenCounts
 from queryveil.attack.inversion.judging import Score, ceiling, score, truth_of
 from queryveil.attack.inversion.kinds import I32, L1
+from queryveil.charts.figures import Scale
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
@@ -22,19 +23,26 @@ CONTEXT = "all others known"
 ITERATIONS, SECONDS, QUERIES = "iterations", "seconds", "queries"
 BY_ITERATION = "accuracy-by-iteration"
 FOUND = (
-    Metric(ACCURACY, "share", "hashes of the matchable set whose word was found"),
+    Metric(ACCURACY, "share", "share of the matchable hashes whose word is found"),
     Metric(
         MATCHABLE,
         "hashes",
-        "hashes whose word is among the n most frequent of the reference, and was not given",
+        "hashes whose word is among the n most frequent of the reference and is not given",
     ),
 )
 WORK = (
-    Metric(SECONDS, "s", "of the whole inversion"),
-    Metric(QUERIES, "queries", "of the smaller log"),
+    Metric(SECONDS, "s", "time that the whole inversion takes"),
+    Metric(QUERIES, "queries", "queries in the smaller log"),
 )
 ENOUGH = 1_000_000
-"""Queries in each log that what is expected holds for."""
+"""The number of queries in each log from which on what is expected holds."""
+BY_SIZE = Scale("n", "most frequent hashes to be found (n)", log=True)
+SHARE = Scale("value", "found, share of the matchable set", top=1.0)
+NEAREST = Metric(
+    CEILING,
+    "share",
+    "hashes nearest to their own word if all others are known; one-to-one matching can find more",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +69,7 @@ class Hashed:
 
     @property
     def queries(self) -> int:
-        """Of the shorter log."""
+        """The number of queries in the shorter log."""
         return min(self.reference.queries, self.target.queries)
 
     @cached_property
@@ -101,13 +109,29 @@ def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
     return parts[0], parts[1]
 
 
+def largest_first(given: Given) -> Hashed:
+    """The halves of a log, counted for the largest vocabulary."""
+    hashed = halves(given.the_log)
+    sizes(given, hashed)
+    hashed.at(max(int(n) for n in given.axes["n"]))
+    return hashed
+
+
+def with_ceiling(found: Findings, way: str) -> Findings:
+    """Accuracies, and beside them the ceiling as a line of its own."""
+    tops = found.where(metric=CEILING).chosen(lambda one: one["at"] in (None, L1))
+    return Findings(
+        (*found.where(metric=ACCURACY), *tops.changed(lambda _: {"metric": ACCURACY, way: CONTEXT}))
+    )
+
+
 def halves(log: SearchLog) -> Hashed:
-    """Two disjoint halves of a log by user, one of them hashed."""
+    """Two disjoint halves of a log by user, the second one hashed."""
     return Hashed.of(*split(log))
 
 
 def sizes(given: Given, hashed: Hashed, name: str = "n") -> None:
-    """Refuse vocabularies that a log does not have, before the first of them is worked on."""
+    """Refuse vocabularies that a log does not have, before any work."""
     largest = max(int(n) for n in given.axes[name])
     if largest > hashed.least:
         raise UsageError(
@@ -121,7 +145,7 @@ def measured(metric: str, value: float, label: str | None = None) -> Row:
 
 
 def judged(inverted: Inverted, truth: I32, given: int = 0) -> Iterator[Row]:
-    """Accuracy and matchable set of the last stage, the hashes aside whose words were given, and what it took."""
+    """Accuracy and matchable set of the last stage, without hashes whose words were given, and what it took."""
     found = score(inverted.stages[-1].last, truth, given)
     yield measured(ACCURACY, found.accuracy or 0.0)
     yield measured(MATCHABLE, found.matchable)

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
-from queryveil.count import item_kinds, public_lists
+from queryveil.charts.figures import Scale
+from queryveil.count import public_lists
 from queryveil.errors import CannotBeMet, UsageError
-from queryveil.measure.graph import Graph, occurrence_counts
+from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import generate_keywords
-from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.release.publish import publish
-from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.measure.measure import Original, Released
+from queryveil.study import grid, shapes
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row
+from queryveil.study.drawing import Curves
 from queryveil.study.expectations import expected
+from queryveil.study.grid import Function, Grid, row
+from queryveil.study.released_share import ANALYSIS, CLICK_GRAPH, FIXED, D
 
 ORIGINAL, RELEASED = "original", "released"
 COUNT, SHARED, OVERLAP = "keywords", "keywords-in-both", "overlap"
 GRAPH_QUERIES, GRAPH_EDGES = "graph-queries", "graph-edges"
 _LEAST_OVERLAP = 78.0
-_RELEASE_AXES = ("analysis", "d", "epsilon", "delta", "max_clicks", "epsilon_clicks")
+_SETS = {**(CLICK_GRAPH.sets or {}), "max_clicks": "max_clicks", "epsilon_clicks": "epsilon_clicks"}
+_METHOD = dataclasses.replace(CLICK_GRAPH, sets=_SETS)
 
 # Concepts of the generated logs: two popular kinds of site, and a narrow one after the paper's most sensitive.
 _MIND = "anxiety depression schizophrenia bipolar autism paranoia panic phobia stress trauma"
@@ -37,13 +39,10 @@ _SEEDS = (
 )
 
 
-@dataclass
-class Prepared:
-    original: Graph
+@dataclass(eq=False)
+class LogWithLists(Original):
     lists: dict[str, list[str]] | None
     """Public result lists, read once for all releases."""
-    releases: dict[tuple[Any, ...], Graph] = field(default_factory=dict)
-    keywords: dict[tuple[Any, ...], dict[str, float]] = field(default_factory=dict)
 
 
 def seed_set(text: str) -> tuple[str, list[str]]:
@@ -56,80 +55,66 @@ def seed_set(text: str) -> tuple[str, list[str]]:
     return name, domains.split("+")
 
 
-def _prepare(given: Given) -> Prepared:
+def _with_lists(given: Given) -> LogWithLists:
     for text in given.axes["seeds"]:
         seed_set(str(text))
-    log = given.the_log
-    lists: dict[str, list[str]] | None = None
-    if given.results is not None:
-        lists = {}
-        read = public_lists.read(given.results)
-        for query, url in zip(read["query"].to_pylist(), read["url"].to_pylist(), strict=True):
-            lists.setdefault(query, []).append(url)
-    return Prepared(Graph(clicks=log.engine.arrow(occurrence_counts(log, item_kinds.kind("clicks")))), lists)
+    if given.results is None:
+        return LogWithLists(given.the_log, None)
+    lists: dict[str, list[str]] = {}
+    read = public_lists.read(given.results)
+    for query, url in zip(read["query"].to_pylist(), read["url"].to_pylist(), strict=True):
+        lists.setdefault(query, []).append(url)
+    return LogWithLists(given.the_log, lists)
 
 
-def _release(prepared: Prepared, given: Given, cell: Cell, repeat: int) -> Graph:
-    """One release serves every seed set and threshold."""
-    key = (repeat, *(cell[name] for name in _RELEASE_AXES))
-    if key not in prepared.releases:
-        # Urls are public where result lists are; elsewhere they need a threshold of their own.
-        known = prepared.lists
-        urls: dict[str, Any] = {"urls": "private", "delta_clicks": cell["delta"]}
-        if known is not None:
-            urls = {"results": lambda query: known.get(query, [])}
-        method = ClickGraph(
-            epsilon=cell["epsilon"],
-            delta=cell["delta"],
-            max_queries=cell["d"],
-            analysis=cell["analysis"],
-            max_clicks=cell["max_clicks"],
-            epsilon_clicks=cell["epsilon_clicks"],
-            **urls,
-        )
-        made = publish(given.the_log, method, allow_empty=True, i_understand=True)
-        prepared.releases[key] = Graph(queries=made.tables["queries"], clicks=made.tables["clicks"])
-    return prepared.releases[key]
+def _published(original: Original, cell: Cell, _: int) -> Released:
+    # Urls are public where result lists are; elsewhere they need a threshold of their own.
+    known = cast(LogWithLists, original).lists
+    urls: dict[str, Any] = {"urls": "private", "delta_clicks": cell["delta"]}
+    if known is not None:
+        urls = {"results": lambda query: known.get(query, [])}
+    entry = dataclasses.replace(_METHOD, fixed=urls)
+    return next(entry.sides(original, original.log, cell, 1))
 
 
-def _keywords(prepared: Prepared, graph: Graph, cell: Cell, *key: Any) -> set[str]:
-    """The keywords of a graph above the threshold; a graph without the seeds has none."""
+def _keywords(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
+    """The keywords of a graph above the threshold; a released graph without the seeds has none."""
     name, domains = seed_set(cell["seeds"])
-    known = (*key, cell["seeds"], cell["min_clicks"])
-    if known not in prepared.keywords:
+
+    def chances() -> dict[str, float]:
         try:
             found = generate_keywords(graph, domains, threshold=0, min_clicks=cell["min_clicks"])
         except CannotBeMet:
-            if key[0] == ORIGINAL:
-                raise CannotBeMet(
-                    f"no url of the log is in the domains of seed set '{name}'",
-                    "choose seeds of this log with --vary seeds=NAME:DOMAIN+DOMAIN,...",
-                ) from None
-            found = pa.table({"query": pa.array([], pa.string()), "probability": pa.array([], pa.float64())})
-        pairs = zip(found["query"].to_pylist(), found["probability"].to_pylist(), strict=True)
-        prepared.keywords[known] = dict(pairs)
-    return {query for query, chance in prepared.keywords[known].items() if chance > cell["threshold"]}
+            if isinstance(side, Released):
+                return {}
+            raise CannotBeMet(
+                f"no url of the log is in the domains of seed set '{name}'",
+                "choose seeds of this log with --vary seeds=NAME:DOMAIN+DOMAIN,...",
+            ) from None
+        return dict(zip(found["query"].to_pylist(), found["probability"].to_pylist(), strict=True))
+
+    known = side.once(("keywords", cell["seeds"], cell["min_clicks"]), chances)
+    return {query for query, chance in known.items() if chance > cell["threshold"]}
 
 
-def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
-    ours = _keywords(prepared, prepared.original, cell, ORIGINAL)
-    edges = prepared.original.positive("clicks", cell["min_clicks"])
-    yield {"how": ORIGINAL, "metric": COUNT, "value": float(len(ours))}
-    for repeat in range(given.repeats):
-        graph = _release(prepared, given, cell, repeat)
-        key = (RELEASED, repeat, *(cell[name] for name in _RELEASE_AXES))
-        theirs = _keywords(prepared, graph, cell, *key)
-        kept = graph.positive("clicks", cell["min_clicks"])
-        figures_of = {
-            COUNT: len(theirs),
-            SHARED: len(ours & theirs),
-            GRAPH_QUERIES: 100 * _distinct(kept) / max(1, _distinct(edges)),
-            GRAPH_EDGES: 100 * kept.num_rows / max(1, edges.num_rows),
-        }
-        if theirs:
-            figures_of[OVERLAP] = 100 * len(ours & theirs) / len(theirs)
-        for metric, value in figures_of.items():
-            yield {"how": RELEASED, "repeat": repeat, "metric": metric, "value": float(value)}
+def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
+    yield row(COUNT, len(_keywords(original, original.graph("clicks"), cell)), how=ORIGINAL)
+
+
+def _in_release(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+    log = original.graph("clicks")
+    released = Graph(queries=side.release.tables["queries"], clicks=side.release.tables["clicks"])
+    ours, theirs = _keywords(original, log, cell), _keywords(side, released, cell)
+    edges, kept = (one.positive("clicks", cell["min_clicks"]) for one in (log, released))
+    found = {
+        COUNT: len(theirs),
+        SHARED: len(ours & theirs),
+        GRAPH_QUERIES: 100 * _distinct(kept) / max(1, _distinct(edges)),
+        GRAPH_EDGES: 100 * kept.num_rows / max(1, edges.num_rows),
+    }
+    if theirs:
+        found[OVERLAP] = 100 * len(ours & theirs) / len(theirs)
+    yield from (row(metric, value, how=RELEASED) for metric, value in found.items())
 
 
 def _distinct(edges: pa.Table) -> int:
@@ -151,64 +136,47 @@ def _fewer_but_right(found: Findings) -> Iterator[Check]:
         shared = sum(chosen.where(metric=SHARED).along("threshold").values())
         overlap = 100 * shared / max(1.0, some)
         yield Check(
-            f"most released keywords are keywords of the original too ({name})",
+            f"most released keywords are also keywords of the original ({name})",
             overlap >= _LEAST_OVERLAP,
             f"{overlap:.0f} % over all thresholds; the paper had {_LEAST_OVERLAP:g} % or more",
         )
 
 
-def _figures(found: Findings) -> dict[str, Any]:
+def _shares(found: Findings) -> str:
     counted = found.where(metric=COUNT)
-
-    def rows(how: str) -> list[Row]:
-        made = []
-        for text in counted.values("seeds"):
-            along = counted.where(how=how, seeds=text).along("threshold")
-            made += [
-                {"threshold": p, "keywords": value, "graph": f"{how} graph", "seeds": seed_set(text)[0]}
-                for p, value in along.items()
-            ]
-        return made
-
-    drawn = [*rows(ORIGINAL), *rows(RELEASED)]
-    sums = {how: sum(row["keywords"] for row in rows(how)) for how in (ORIGINAL, RELEASED)}
-    both = sum(
-        found.where(metric=SHARED, seeds=text).along("threshold")[p]
-        for text in counted.values("seeds")
-        for p in counted.values("threshold")
-    )
-    share = 100 * sums[RELEASED] / max(1.0, sums[ORIGINAL])
-    overlap = 100 * both / max(1.0, sums[RELEASED])
-    return {
-        "keywords": figures.curves(
-            drawn,
-            drawn,
-            x=Scale("threshold", "probability above", steps=True),
-            y=Scale("keywords", "keywords generated"),
-            by="graph",
-            by_title="keywords from",
-            panel="seeds",
-            words=Words(
-                f"The released graph gives {share:.0f} % as many keywords, {overlap:.0f} % right",
-                "right: found in the original graph too; all thresholds together; one panel for each seed set; "
-                f"edges below {counted.values('min_clicks')[0]} clicks are pruned",
-            ),
-        )
-    }
+    ours, theirs = (_sum(counted.where(how=how)) for how in (ORIGINAL, RELEASED))
+    both = _sum(found.where(metric=SHARED))
+    share, right = 100 * theirs / max(1.0, ours), 100 * both / max(1.0, theirs)
+    return f"The released graph gives {share:.0f} % as many keywords, and {right:.0f} % of these are right"
 
 
-KEYWORD_GENERATION = Study(
+def _sum(found: Findings) -> float:
+    """Over all seed sets and thresholds; means of the runs."""
+    return sum(sum(line.values()) for _, line in found.lines("threshold", "seeds"))
+
+
+def _name(text: str) -> str:
+    return seed_set(text)[0]
+
+
+KEYWORD_GENERATION = grid.study(
+    Grid(
+        (Function("click-graph", _published, tuple(_SETS), method="click-graph"),),
+        (_in_release,),
+        further=("min_clicks", "seeds", "threshold"),
+        shared=True,
+        ready=_with_lists,
+        of_log=_in_log,
+    ),
     name="keyword-generation",
     question="Does the released graph still suggest keywords for a concept?",
-    paper="4 to 25 % as many keywords as from the original graph, 78 % or more of them also from the original "
-    "(shoes 93 %, suicide 99 %); the released graph has 9.85 % of the queries and 20.43 % of the edges",
-    mechanism="click-graph",
+    paper="the released graph gives 4 to 25 % as many keywords, and 78 % or more also come from the original graph "
+    "(shoes 93 %, suicide 99 %); it has 9.85 % of the queries and 20.43 % of the edges",
     axes=(
-        Axis("analysis", ("tight",), "whose threshold"),
-        Axis("epsilon", (math.log(10),), "privacy loss of the selection"),
-        Axis("delta", (1e-5,), "probability that the loss is exceeded"),
-        Axis("d", (5,), "queries that one user may add"),
-        Axis("epsilon_clicks", (math.log(10),), "privacy loss of the click counts"),
+        Axis("analysis", ("tight",), ANALYSIS.help),
+        *FIXED,
+        Axis("d", (5,), D.help),
+        Axis("epsilon_clicks", FIXED[0].values, "privacy loss of the click counts"),
         Axis("max_clicks", (5,), "clicks that one user may add"),
         Axis("min_clicks", (10,), "edges with fewer clicks are pruned, in both graphs"),
         Axis("seeds", _SEEDS, "concepts: a name, and the domains whose urls are known to be about it"),
@@ -216,15 +184,29 @@ KEYWORD_GENERATION = Study(
     ),
     metrics=(
         Metric(COUNT, "keywords", "queries with a probability above the threshold"),
-        Metric(SHARED, "keywords", "of those from the released graph, found in the original too"),
-        Metric(OVERLAP, "%", "the same, of all from the released graph"),
-        Metric(GRAPH_QUERIES, "%", "queries of the released graph, of the original's, after pruning"),
-        Metric(GRAPH_EDGES, "%", "edges of the released graph, of the original's, after pruning"),
+        Metric(SHARED, "keywords", "keywords from the released graph that the original gives too"),
+        Metric(OVERLAP, "%", "the same, in percent of the keywords from the released graph"),
+        Metric(
+            GRAPH_QUERIES, "%", "queries of the released graph, in percent of the original's, after pruning"
+        ),
+        Metric(GRAPH_EDGES, "%", "edges of the released graph, in percent of the original's, after pruning"),
     ),
     repeats=3,
-    prepare=_prepare,
-    measure=_measure,
-    figures=_figures,
+    figures=(
+        Curves(
+            name="keywords",
+            title=_shares,
+            under="right: the original graph gives them too; all thresholds together; edges below {min_clicks} clicks "
+            "are pruned",
+            metric=COUNT,
+            shown={"how": "{} graph", "seeds": _name},
+            x=Scale("threshold", "probability above", steps=True),
+            y=Scale("value", "keywords generated"),
+            by="how",
+            by_title="keywords from",
+            panel="seeds",
+        ),
+    ),
     checks=expected(_fewer_but_right),
     needs=("time", "url"),
 )

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from queryveil.charts.figures import Scale
 from queryveil.count.item_kinds import KINDS
 from queryveil.errors import InputError, UsageError, instead
 from queryveil.measure.evaluation import measures
@@ -29,22 +31,13 @@ from queryveil.measure.measure import Measure
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import Parameter, parameters, present
 from queryveil.study import grid
-from queryveil.study.declaration import MOST_CELLS, MOST_REPEATS, Axis, Study
-from queryveil.study.grid import Entry, Expected, Grid
+from queryveil.study.declaration import MOST_CELLS, MOST_REPEATS, Axis, Findings, Metric, Study
+from queryveil.study.drawing import MEANS, Curves
+from queryveil.study.expectations import Along, expected
+from queryveil.study.grid import METHOD, Entry, Grid, method_axis
 from queryveil.study.shapes import NAMED
 
-_KEYS = (
-    "name",
-    "question",
-    "methods",
-    "vary",
-    "measures",
-    "repeats",
-    "expect",
-    "seeds",
-    "pattern",
-    "top",
-)
+_KEYS = ("name", "question", "methods", "vary", "measures", "repeats", "expect", "seeds", "pattern", "top")
 _LARGEST = 1_000_000
 _FURTHEST = 2**63
 """No whole number of a file is as large."""
@@ -78,11 +71,9 @@ def read_study(file: str | Path) -> Study:
         raise about.wrong(
             f"'repeats' must be a whole number from 1 to {MOST_REPEATS}", "write it like repeats: 3"
         )
-    expected = tuple(
-        _expected(about, one, {axis.name for axis in vary}, chosen)
-        for one in about.sequence(document.get("expect"), "expect")
-    )
-    made = Grid(entries, tuple(chosen), expected)
+    expects = [
+        _expected(about, one, vary, chosen) for one in about.sequence(document.get("expect"), "expect")
+    ]
     for entry in entries:
         # Wrong parameters are refused here, by the method's own words.
         for axis in vary or ():
@@ -93,12 +84,16 @@ def read_study(file: str | Path) -> Study:
         if not vary:
             entry.made({})
     return grid.study(
-        made,
+        Grid(entries, tuple(chosen)),
         name=about.text(document.get("name", path.stem), "name"),
         question=about.text(document.get("question", f"What comes out of {path.name}?"), "question"),
         paper="none: a study of one's own",
-        vary=vary,
+        axes=(method_axis(entries), *vary),
+        metrics=tuple(Metric(str(one), one.unit, one.help) for one in chosen),
         repeats=repeats,
+        figures=(EveryMetric(tuple(axis.name for axis in vary)),),
+        checks=expected(*expects),
+        needs=(),
         version=hashlib.sha256(text).hexdigest(),
     )
 
@@ -271,13 +266,57 @@ def _measures(about: _Reading, document: Mapping[Any, Any]) -> list[Measure]:
     return measures([about.text(one, "measures") for one in names], seeds=seeds, pattern=pattern, top=top)
 
 
-def _expected(about: _Reading, said: Any, axes: set[str], chosen: list[Measure]) -> Expected:
+def _expected(about: _Reading, said: Any, vary: tuple[Axis, ...], chosen: list[Measure]) -> Along:
     given = about.mapping(said, "an entry of expect")
     about.known(given, ("measure", "along", "shape"), "an entry of expect")
     along, shape = str(given.get("along")).replace("-", "_"), str(given.get("shape"))
-    about.known([along], sorted(axes), "vary")
+    about.known([along], sorted(axis.name for axis in vary), "vary")
     about.known([shape], NAMED, "the list of shapes")
-    return Expected(_figure(about, about.text(given.get("measure"), "measure"), chosen), along, shape)
+    metric = _figure(about, about.text(given.get("measure"), "measure"), chosen)
+    says = f"{metric} is {shape} along {along}"
+    number = {axis.name: ":.4g" if isinstance(axis.values[0], float) else "" for axis in vary}
+    others = {METHOD: ""} | {name: form for name, form in number.items() if name != along}
+    return Along(
+        says=f"{says} ({', '.join(f'{{{name}{form}}}' for name, form in others.items())})",
+        metric=metric,
+        along=along,
+        by=tuple(others),
+        shape=NAMED[shape],
+        told=f"{{line.first:.4g}} at {{line.start{number[along]}}} to {{line.last:.4g}} at {{line.end{number[along]}}}",
+        missing=says,
+    )
+
+
+@dataclass(frozen=True)
+class EveryMetric:
+    """Each metric against the first axis of numbers, one line for each setting of the others."""
+
+    axes: tuple[str, ...]
+
+    def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
+        axis = next((name for name in self.axes if _numbers(found.values(name))), None)
+        if axis is None:
+            return
+        for metric in found.values("metric"):
+            here = found.where(metric=metric)
+            values = sorted(here.values(axis))
+            noun = axis.replace("_", " ")
+            yield from Curves(
+                name="".join(one if one.isalnum() or one in "-." else "-" for one in metric),
+                title=f"{metric} of {{method}}: {{line.first:.4g}} at {noun} {{line.start:.4g}}, {{line.last:.4g}} at "
+                "{line.end:.4g}",
+                under=MEANS,
+                metric=metric,
+                x=Scale(axis, noun, log=values[0] > 0 and values[-1] / values[0] >= 20),
+                y=Scale("value", f"{metric} ({here.rows[0]['unit']})"),
+                by=(METHOD, *(name for name in self.axes if name != axis)),
+                by_title="setting",
+                least=2,
+            )(here)
+
+
+def _numbers(values: list[Any]) -> bool:
+    return len(values) > 1 and all(isinstance(value, (int, float)) for value in values)
 
 
 def _figure(about: _Reading, said: str, chosen: list[Measure]) -> str:

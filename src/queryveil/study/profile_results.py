@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale
 from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2
 from queryveil.study import shapes
 from queryveil.study.declaration import Check, Findings, Row
+from queryveil.study.drawing import MEANS, Curves
 from queryveil.study.expectations import Along, Beside, expected
-from queryveil.study.shapes import Line
 
 LOSS, ERROR = "profile-divergence", "standard-error"
 DRAWN = "drawn"
@@ -21,16 +20,11 @@ PER_QUERY, PER_USER = "query", "user"
 CRITERIA = (SQC1, SQC2, NSQC, HBDP)
 _PERTURBED = (SQC1, SQC2, NSQC)
 _ERRORS = 6
-"""Standard errors of a difference that count as noise: over all checks together a false alarm of less than 1e-6."""
+"""This many standard errors of a difference count as noise: a false alarm below 1e-6 over all checks together."""
 _FLAT_TO = 10.0
 """The largest epsilon per user at which 100 phrases leave nothing to see."""
 _FLAT_PHRASES = 16
-"""Users of a log may have fewer phrases: below so many this epsilon is not spread thinly."""
-
-
-def curve(found: Findings, setting: str, criterion: str, per: str) -> Line:
-    """Loss against epsilon, means over the runs; empty if it was not measured."""
-    return found.where(metric=LOSS, setting=setting, criterion=criterion, epsilon_per=per).along("epsilon")
+"""Users of a log may have fewer phrases. Below this number the epsilon is not spread thinly."""
 
 
 def noise_of(found: Findings, at: Row) -> float:
@@ -46,15 +40,13 @@ def noise_of(found: Findings, at: Row) -> float:
 
 def _perturbed(found: Findings) -> Findings:
     """Phrases that are replaced by others near them, from domains that are not the topics."""
-    return Findings(
-        tuple(row for row in found if row["criterion"] in _PERTURBED and row["setting"] in ("A", "B", "C"))
-    )
+    return found.chosen(lambda row: row["criterion"] in _PERTURBED and row["setting"] in ("A", "B", "C"))
 
 
 def _thinly_spread(found: Findings) -> Findings:
     """As far as an epsilon per user leaves nothing to see of a user's many phrases."""
     many = max(found.values("phrases"), default=0) >= _FLAT_PHRASES
-    return Findings(tuple(row for row in _perturbed(found) if many and row["epsilon"] <= _FLAT_TO))
+    return _perturbed(found).chosen(lambda row: many and row["epsilon"] <= _FLAT_TO)
 
 
 def _nothing_lost(found: Findings) -> Iterator[Check]:
@@ -65,7 +57,7 @@ def _nothing_lost(found: Findings) -> Iterator[Check]:
         yield Check(
             "nothing at all is lost where topics are the domains (D = P)",
             wrong == 0,
-            f"loss exactly 0 in {len(runs) - wrong} of {len(runs)} runs, largest {max(runs):.3g}",
+            f"the loss is exactly 0 in {len(runs) - wrong} of {len(runs)} runs; the largest is {max(runs):.3g}",
         )
 
 
@@ -124,53 +116,38 @@ _SAID = {
 }
 
 
-def figures_of(found: Findings) -> dict[str, Any]:
-    return {
-        f"per-{per}": _figure(found.where(epsilon_per=per, metric=LOSS), per)
-        for per in found.values("epsilon_per")
-    }
-
-
-def _title(found: Findings, per: str) -> str:
+def _title(per: str, found: Findings) -> str:
     """What becomes of the hardest setting that was measured."""
-    setting = "B" if "B" in found.values("setting") else found.values("setting")[-1]
-    criterion = SQC2 if SQC2 in found.values("criterion") else found.values("criterion")[0]
-    points = curve(found, setting, criterion, per)
-    first, last = min(points), max(points)
-    whose = {PER_QUERY: "for each query", PER_USER: "for a whole user"}[per]
+    chosen = found.where(metric=LOSS, epsilon_per=per)
+    setting = "B" if "B" in chosen.values("setting") else chosen.values("setting")[-1]
+    criterion = SQC2 if SQC2 in chosen.values("criterion") else chosen.values("criterion")[0]
+    line = chosen.where(setting=setting, criterion=criterion).along("epsilon")
     return (
-        f"Epsilon {whose}: the loss goes from {points[first]:.2f} at {first:g} to {points[last]:.2f} at {last:g} "
-        f"({criterion.upper()}, setting {setting})"
+        f"Epsilon {_WHOSE[per]}: the loss goes from {line.first:.2f} at {line.start:g} to {line.last:.2f} at "
+        f"{line.end:g} ({criterion.upper()}, setting {setting})"
     )
 
 
-def _figure(found: Findings, per: str) -> Any:
-    ticks = tuple(sorted(found.values("epsilon")))
+def _sizes(per: str, found: Findings) -> str:
+    users, phrases = (found.values(name)[0] for name in ("users", "phrases"))
+    return f"epsilon {_WHOSE[per]}; {users:,} users with about {phrases:,} phrases each; {MEANS}"
 
-    def row(setting: str, criterion: str, epsilon: float, loss: float) -> dict[str, Any]:
-        return {
-            "setting": _SAID.get(setting, setting),
-            "criterion": criterion.upper(),
-            "epsilon": epsilon,
-            "loss": loss,
-        }
 
-    lines = [
-        row(setting, criterion, epsilon, loss)
-        for setting in found.values("setting")
-        for criterion in found.values("criterion")
-        for epsilon, loss in curve(found, setting, criterion, per).items()
-    ]
-    points = [row(one["setting"], one["criterion"], one["epsilon"], one["value"]) for one in found]
-    whose = {PER_QUERY: "of each query", PER_USER: "of a user's whole history"}[per]
-    sizes = [f"{found.values(name)[0]:,} {name}" for name in ("users", "phrases")]
-    return figures.curves(
-        lines,
-        points,
-        x=Scale("epsilon", "epsilon", log=True, ticks=ticks if len(ticks) < 4 else (0.1, 1, 10), format="~g"),
-        y=Scale("loss", "loss (Jensen-Shannon divergence, bits)", top=1.0),
+def _loss(per: str) -> Curves:
+    return Curves(
+        name=f"per-{per}",
+        title=partial(_title, per),
+        under=partial(_sizes, per),
+        metric=LOSS,
+        where={"epsilon_per": per},
+        shown={"setting": _SAID, "criterion": str.upper},
+        x=Scale("epsilon", "epsilon", log=True, ticks=(0.1, 1, 10)),
+        y=Scale("value", "loss (Jensen-Shannon divergence, bits)", top=1.0),
         by="criterion",
-        by_title="criterion",
         panel="setting",
-        words=Words(_title(found, per), f"epsilon {whose}; {sizes[0]} of about {sizes[1]}; lines are means"),
+        least=1,
     )
+
+
+_WHOSE = {PER_QUERY: "for each query", PER_USER: "for a whole user"}
+FIGURES = tuple(_loss(per) for per in _WHOSE)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
@@ -26,19 +26,19 @@ from queryveil.measure.profiles import SUB_TOPICS, profile_counts, profile_diver
 from queryveil.measure.profiles import TOPICS as ROOTS
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.domain import WORDNET_DOMAIN, Choice
-from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2, Exponential
+from queryveil.mechanisms.semantic.draws import SQC2, Exponential
 from queryveil.mechanisms.semantic.rows import Phrases, windows
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
 from queryveil.study import profile_results
 from queryveil.study.declaration import Axis, Cell, Given, Metric, Row, Study
-from queryveil.study.profile_results import DRAWN, ERROR, HBDP, LOSS, PER_QUERY, PER_USER
+from queryveil.study.profile_results import CRITERIA, DRAWN, ERROR, HBDP, LOSS, PER_QUERY, PER_USER
 
 _FOCUS = 0.3
 """Of the Dirichlet distribution of interests: most of a user's phrases are of three or four of the 19 topics."""
 _ANYWHERE = 0.1
-"""Share of phrases from anywhere inside the four roots, whatever the user's interests are."""
+"""Share of phrases from anywhere inside the four roots, outside the user's interests too."""
 _SPREAD = 0.1
 """Users have up to this share more or fewer phrases than the mean."""
 
@@ -99,17 +99,6 @@ class Prepared:
 
 def _prepare(given: Given) -> Prepared:
     taxonomy = Taxonomy.wordnet()
-    unknown = {str(name) for name in given.axes["setting"]} - SETTINGS.keys()
-    unknown |= {str(name) for name in given.axes["criterion"]} - set(profile_results.CRITERIA)
-    unknown |= {str(name) for name in given.axes["epsilon_per"]} - {PER_USER, PER_QUERY}
-    if unknown:
-        raise UsageError(
-            f"study profiles knows no '{min(unknown)}'",
-            f"settings are {', '.join(SETTINGS)}; criteria {', '.join(profile_results.CRITERIA)}",
-        )
-    for name in ("users", "phrases", "seed"):
-        if len(given.axes[name]) > 1:
-            raise UsageError(f"study profiles takes one value of '{name}'", f"pass one with --vary {name}=")
     users, phrases, seed = (int(given.axes[name][0]) for name in ("users", "phrases", "seed"))
     if given.log is not None:
         found = of_log(given.log, users, seed, taxonomy)
@@ -120,7 +109,7 @@ def _prepare(given: Given) -> Prepared:
 
 
 def generated(users: int, phrases: int, seed: int, taxonomy: Taxonomy) -> Phrases:
-    """Users with interests: about so many phrases each, nearly all of them from a few of the sub-topics.
+    """Users with interests and about this many phrases each, nearly all from a few of the sub-topics.
 
     A phrase is the first word of a concept. Only concepts that this word is mapped to can be posed.
     """
@@ -144,9 +133,9 @@ def generated(users: int, phrases: int, seed: int, taxonomy: Taxonomy) -> Phrase
 
 
 def of_log(log: SearchLog, most: int, seed: int, taxonomy: Taxonomy) -> Phrases:
-    """The phrases of a log that are inside the four roots; of the users who have any at most so many.
+    """The phrases of a log that are inside the four roots, for at most this many of the users who have any.
 
-    Which ones is a matter of a hash of seed and user, so that the same log gives the same users on every engine.
+    A hash of seed and user chooses them, so that the same log gives the same users on every engine.
     """
     inside = Topics(taxonomy, ROOTS).of >= 0
     chosen: list[tuple[bytes, Numbers]] = []
@@ -230,10 +219,7 @@ def _replaced(
         tiled = np.tile(phrases.concepts, len(variants))
         drawn = choice.draw(tiled, list(epsilons), shares.ravel(), noise).reshape(len(variants), -1)
         for (per, size), concepts in zip(variants, drawn, strict=True):
-            yield (
-                (criterion, per, size),
-                Phrases(phrases.users, phrases.owners, phrases.queries, concepts),
-            )
+            yield ((criterion, per, size), Phrases(phrases.users, phrases.owners, phrases.queries, concepts))
 
 
 def sampling(prepared: Prepared, setting: Setting, criterion: str) -> Choice:
@@ -273,13 +259,23 @@ PROFILES = Study(
     "C lose less than B, SQC2 is best above epsilon 1, and HBDP is worst, in C by an order of magnitude",
     mechanism="semantic",
     axes=(
-        Axis("setting", tuple(SETTINGS), "where concepts are drawn from, and the topics of a profile"),
-        Axis("criterion", (SQC1, SQC2, NSQC, HBDP), "what is close; hbdp are noisy histograms instead"),
-        Axis("epsilon_per", (PER_QUERY, PER_USER), "spent on each phrase, or spread over all of a user"),
+        Axis(
+            "setting",
+            tuple(SETTINGS),
+            "where concepts are drawn from, and the topics of a profile",
+            closed=True,
+        ),
+        Axis("criterion", CRITERIA, "what is close; hbdp makes noisy histograms instead", closed=True),
+        Axis(
+            "epsilon_per",
+            (PER_QUERY, PER_USER),
+            "whether epsilon is for a phrase or for a whole user",
+            closed=True,
+        ),
         Axis("epsilon", (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "privacy loss of a phrase, or of a user"),
-        Axis("users", (1000,), "users that are made, or most users of a log that are looked at"),
-        Axis("phrases", (100,), "phrases of a user, on average; a log has its own"),
-        Axis("seed", (1,), "of the users that are made or chosen; the noise has none"),
+        Axis("users", (1000,), "users that are made, or the most users to take from a log", single=True),
+        Axis("phrases", (100,), "phrases of a user, on average; a log has its own", single=True),
+        Axis("seed", (1,), "chooses the users that are made or taken; the noise has no seed", single=True),
     ),
     metrics=(
         Metric(LOSS, "bits", "mean Jensen-Shannon divergence of a user's profile before and after, 0 to 1"),
@@ -288,7 +284,7 @@ PROFILES = Study(
     repeats=3,
     prepare=_prepare,
     measure=_measure,
-    figures=profile_results.figures_of,
+    figures=profile_results.FIGURES,
     checks=profile_results.CHECKS,
     needs_log=False,
     takes_log=True,

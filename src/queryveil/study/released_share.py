@@ -8,87 +8,106 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
+from queryveil.charts.figures import Scale
+from queryveil.measure.measure import Original, Released
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog
-from queryveil.study import exact_release, share_checks, share_figures
-from queryveil.study.declaration import EXPECTED, MEASURED, Axis, Cell, Given, Metric, Row, Study, Value
+from queryveil.study import exact_release, grid, share_checks
+from queryveil.study.declaration import EXPECTED, Axis, Cell, Findings, Given, Metric, Row, Value
+from queryveil.study.drawing import REAL, Curves
 from queryveil.study.exact_release import BoundedCounts
-from queryveil.study.releases import releases
-from queryveil.study.share_checks import DEVIATION, DISTINCT, IMPRESSIONS, QUERIES
+from queryveil.study.grid import Entry, Grid, row
+from queryveil.study.share_checks import DEVIATION, DISTINCT, IMPRESSIONS, NOUNS, QUERIES, best_bounds, days
 
-_METRICS = (
-    Metric(DISTINCT, "%", "distinct queries published, of all in the log"),
-    Metric(IMPRESSIONS, "%", "sum of the published noisy counts, of all query events in the log"),
-    Metric(QUERIES, "queries", "queries published"),
-    Metric(DEVIATION, "queries", "standard deviation of the queries published, over the noise"),
+CLICK_GRAPH = Entry(
+    "click-graph",
+    "click-graph",
+    {},
+    {"epsilon": "epsilon", "delta": "delta", "d": "max_queries", "analysis": "analysis"},
 )
-_BOUNDS = (1, 5, 10, 20, 40, 80, 160)
-_D = Axis("d", _BOUNDS, "queries that one user may add")
-_ANALYSIS = Axis("analysis", ("tight", "paper"), "whose threshold")
+D = Axis("d", (1, 5, 10, 20, 40, 80, 160), "queries that one user may add")
+ANALYSIS = Axis("analysis", ("tight", "paper"), "whose threshold")
+FIXED = (
+    Axis("epsilon", (math.log(10),), "privacy loss of the selection"),
+    Axis("delta", (1e-5,), "probability that the loss is exceeded"),
+)
+_METRICS = (
+    Metric(DISTINCT, "%", "published queries, in percent of the log's different queries"),
+    Metric(IMPRESSIONS, "%", "sum of the published noisy counts, in percent of the log's query events"),
+    Metric(QUERIES, "queries", "queries published"),
+    Metric(DEVIATION, "queries", "standard deviation of the number of published queries, over the noise"),
+)
+_SPAN = "days"
 
 
-@dataclass(frozen=True)
-class Prepared:
-    log: SearchLog
-    counts: BoundedCounts
-    start: dt.datetime | None
+def click_graph(cell: Cell) -> ClickGraph:
+    return cast(ClickGraph, CLICK_GRAPH.made(cell.values))
+
+
+def ln(epsilon: float) -> str:
+    """ln 10 is easier to recognise than 2.303."""
+    power = math.exp(epsilon)
+    return f"ln {power:.0f}" if abs(power - round(power)) < 1e-6 else f"{epsilon:.3g}"
+
+
+@dataclasses.dataclass(eq=False)
+class CountedLog(Original):
+    """The log's events, and its queries counted under every bound in the first days of every span."""
+
+    numbers: BoundedCounts
+
+
+def _counted(given: Given) -> CountedLog:
+    log = exact_release.only_events(given.the_log)
+    spans: list[Any] = list(given.axes.get(_SPAN, (None,)))
+    return CountedLog(log, exact_release.bounded_counts(log, [int(d) for d in given.axes["d"]], spans))
+
+
+def _expected(original: Original, cell: Cell) -> Iterator[Row]:
+    counts, span, setting = _counts(original), _span(cell), click_graph(cell).setting()
+    share = counts.bounded[span, cell["d"]].share(setting.scale, setting.top)
+    found = (*_shares(original, cell, share.queries, share.impressions), row(DEVIATION, share.deviation))
+    yield from ({**one, "how": EXPECTED} for one in found)
+
+
+def _shares(original: Original, cell: Cell, queries: float, impressions: float) -> Iterable[Row]:
+    whole = _counts(original).whole[_span(cell)]
+    return (
+        row(DISTINCT, 100 * queries / max(1, whole.distinct)),
+        row(IMPRESSIONS, 100 * impressions / max(1, whole.events)),
+        row(QUERIES, queries),
+    )
 
 
 def _span(cell: Cell) -> int | None:
-    return cell["days"] if "days" in cell.values else None
+    return cell[_SPAN] if _SPAN in cell.values else None
 
 
-def _prepare(given: Given) -> Prepared:
-    log = exact_release.only_events(given.the_log)
-    spans: list[Any] = list(given.axes["days"]) if "days" in given.axes else [None]
-    counts = exact_release.bounded_counts(log, [int(d) for d in given.axes["d"]], spans)
-    return Prepared(log, counts, exact_release.span_of(log)[0] if "days" in given.axes else None)
+def _counts(original: Original) -> BoundedCounts:
+    return cast(CountedLog, original).numbers
 
 
-def _measure(prepared: Prepared, given: Given, cell: Cell) -> Iterator[Row]:
-    method = ClickGraph(
-        epsilon=cell["epsilon"], delta=cell["delta"], max_queries=cell["d"], analysis=cell["analysis"]
-    )
-    whole = prepared.counts.whole[_span(cell)]
-    setting = method.selection()
-    share = prepared.counts.bounded[_span(cell), cell["d"]].share(setting.scale, setting.top)
-
-    def row(how: str, repeat: int | None, metric: str, value: float) -> Row:
-        return {"how": how, "repeat": repeat, "metric": metric, "value": value}
-
-    def rows(how: str, repeat: int | None, queries: float, impressions: float) -> Iterator[Row]:
-        yield row(how, repeat, DISTINCT, 100 * queries / max(1, whole.distinct))
-        yield row(how, repeat, IMPRESSIONS, 100 * impressions / max(1, whole.events))
-        yield row(how, repeat, QUERIES, queries)
-
-    yield from rows(EXPECTED, None, share.queries, share.impressions)
-    yield row(EXPECTED, None, DEVIATION, share.deviation)
-    log = _cut(prepared, _span(cell))
-    for repeat, release in releases(log, method, given.repeats):
-        table = release.tables["queries"]
-        yield from rows(MEASURED, repeat, table.num_rows, int(np.sum(table["count"].to_numpy())))
+def _released(original: Original, side: Released, cell: Cell, _: int) -> Iterable[Row]:
+    table = side.release.tables["queries"]
+    return _shares(original, cell, table.num_rows, int(np.sum(table["count"].to_numpy())))
 
 
-def _cut(prepared: Prepared, days: int | None) -> SearchLog:
-    """The first days of a log."""
-    log = prepared.log
-    if days is None or prepared.start is None:
+def _first_days(original: Original, cell: Cell) -> SearchLog:
+    log = original.log
+    if _SPAN not in cell.values:
         return log
-    end = exact_release.ends(prepared.start, days)
+    end = exact_release.ends(original.once("start", lambda: exact_release.span_of(log)[0]), cell[_SPAN])
     return dataclasses.replace(
         log,
         table=log.table.filter(log.table["time"] < end),
         source=log.source.filter(log.source["time"] < end),
     )
-
-
-# -- declarations --------------------------------------------------------------------------------------------
 
 
 def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
@@ -97,68 +116,129 @@ def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Map
         return axes
     first, last = exact_release.span_of(log)
     length = (last - first) / dt.timedelta(days=1)
-    days = sorted(int(span) for span in axes["days"])
-    inside = [span for at, span in enumerate(days) if at == 0 or days[at - 1] <= length]
-    return {**axes, "days": tuple(inside)}
+    asked = sorted(int(span) for span in axes[_SPAN])
+    return {**axes, _SPAN: tuple(span for at, span in enumerate(asked) if at == 0 or asked[at - 1] <= length)}
 
 
-_FIXED = (
-    Axis("epsilon", (math.log(10),), "privacy loss of the selection"),
-    Axis("delta", (1e-5,), "probability that the loss is exceeded"),
+# -- figures -------------------------------------------------------------------------------------------------
+
+
+def _curves(metric: str, title: Any, x: Scale, by: str, by_title: str, under: str, **further: Any) -> Curves:
+    return Curves(
+        name={IMPRESSIONS: "impressions", DISTINCT: "distinct"}[metric],
+        title=title,
+        under=f"{under}; {REAL}",
+        metric=metric,
+        x=x,
+        y=Scale("value", f"{NOUNS[metric]} released (%)"),
+        by=by,
+        by_title=by_title,
+        shown={"epsilon": ln, "analysis": {"paper": "the paper's"}, _SPAN: days},
+        **further,
+    )
+
+
+def _times(metric: str, found: Findings) -> str:
+    values = [one["value"] for one in found.where(how=EXPECTED, metric=metric)]
+    return (
+        f"Weaker privacy releases up to {max(values) / max(min(values), 1e-12):.1f} times the {NOUNS[metric]}"
+    )
+
+
+def _moves(found: Findings) -> str:
+    best = best_bounds(_first_analysis(found))
+    if best.first == best.last:
+        return f"The best d is {best.first} for the shortest and for the longest log"
+    return f"The best d moves from {best.first} for {days(best.start)} to {best.last} for {days(best.end)}"
+
+
+def _steadiest(found: Findings) -> str:
+    """The bound under which the share depends least on the length of the log."""
+    chosen = _first_analysis(found).where(how=EXPECTED, metric=DISTINCT)
+    shares = {one["d"]: line.heights for one, line in chosen.lines(_SPAN, "d")}
+    best = min(shares, key=lambda d: max(shares[d]) / max(min(shares[d]), 1e-12))
+    low, high = min(shares[best]), max(shares[best])
+    return f"At d = {best} logs of every length release {low:.2g} to {high:.2g} % of their distinct queries"
+
+
+def _first_analysis(found: Findings) -> Findings:
+    return found.where(analysis=found.values("analysis")[0])
+
+
+_X_D = Scale("d", "queries that one user may add (d)", log=True)
+_FIXED_AT = "epsilon = {epsilon}, delta = {delta}"
+_BY_D = partial(_curves, x=_X_D, by="analysis", by_title="threshold", under=_FIXED_AT)
+_BY_BOTH = partial(
+    _curves,
+    x=Scale("delta", "delta", log=True, format=".0e"),
+    by="epsilon",
+    by_title="epsilon",
+    under="thresholds: {analysis}; d = {d}",
+    panel="analysis",
+)
+_BY_SPAN = partial(
+    _curves, x=_X_D, by=_SPAN, by_title="length of the log", under=_FIXED_AT, among=_first_analysis
 )
 
-RELEASE_D = Study(
+
+# -- declarations --------------------------------------------------------------------------------------------
+
+_SHARES = Grid(
+    (CLICK_GRAPH,), (_released,), further=(_SPAN,), ready=_counted, part=_first_days, of_log=_expected
+)
+
+RELEASE_D = grid.study(
+    _SHARES,
     name="release-d",
     question="How much of a log is released, and how many queries should a user be allowed to add?",
-    paper="for one week, impressions peak at about 34 % near d = 20; distinct queries fall with d, from 0.75 % at "
-    "d = 1",
-    mechanism="click-graph",
-    axes=(_ANALYSIS, *_FIXED, _D),
+    paper="for one week, impressions peak at about 34 % near d = 20; distinct queries fall with d, from "
+    "0.75 % at d = 1",
+    axes=(ANALYSIS, *FIXED, D),
     metrics=_METRICS,
     repeats=1,
-    prepare=_prepare,
-    measure=_measure,
-    figures=share_figures.against_d,
+    figures=(
+        _BY_D(IMPRESSIONS, "Most impressions are released at d = {line.peak} (threshold: {analysis})"),
+        _BY_D(
+            DISTINCT,
+            "Most distinct queries are released at d = {line.peak}, fewer beyond (threshold: {analysis})",
+        ),
+    ),
     checks=share_checks.AGAINST_D,
 )
 
-RELEASE_EPSILON_DELTA = Study(
+RELEASE_EPSILON_DELTA = grid.study(
+    _SHARES,
     name="release-epsilon-delta",
     question="How much more is released under weaker privacy?",
     paper="for one week and d = 21, impressions grow from 26.79 % (ln 2, 1e-6) to 34.23 % (ln 10, 1e-4), distinct "
     "queries from 0.03 % to 0.12 %",
-    mechanism="click-graph",
     axes=(
-        _ANALYSIS,
-        Axis("d", (20,), _D.help),
-        Axis("epsilon", (math.log(2), math.log(5), math.log(10)), _FIXED[0].help),
-        Axis("delta", (1e-6, 1e-5, 1e-4), _FIXED[1].help),
+        ANALYSIS,
+        Axis("d", (20,), D.help),
+        Axis("epsilon", (math.log(2), math.log(5), math.log(10)), FIXED[0].help),
+        Axis("delta", (1e-6, 1e-5, 1e-4), FIXED[1].help),
     ),
     metrics=_METRICS,
     repeats=1,
-    prepare=_prepare,
-    measure=_measure,
-    figures=share_figures.against_epsilon_delta,
+    figures=tuple(_BY_BOTH(metric, partial(_times, metric)) for metric in (IMPRESSIONS, DISTINCT)),
     checks=share_checks.AGAINST_EPSILON_DELTA,
 )
 
-RELEASE_SPAN = Study(
+RELEASE_SPAN = grid.study(
+    _SHARES,
     name="release-span",
     question="Is a longer log worth more, and should a user then be allowed to add more?",
     paper="the share of distinct queries hardly depends on the length of the log; the d where impressions peak grows "
     "with it; at d = 20 a month releases 24 times the queries of a day",
-    mechanism="click-graph",
     axes=(
-        Axis("analysis", ("tight",), _ANALYSIS.help),
-        *_FIXED,
-        Axis("days", (1, 2, 4, 7, 14, 30, 90, 365), "the log's first days"),
-        _D,
+        Axis("analysis", ("tight",), ANALYSIS.help),
+        *FIXED,
+        Axis(_SPAN, (1, 2, 4, 7, 14, 30, 90, 365), "how many of the log's first days"),
+        D,
     ),
     metrics=_METRICS,
     repeats=1,
-    prepare=_prepare,
-    measure=_measure,
-    figures=share_figures.against_span,
+    figures=(_BY_SPAN(IMPRESSIONS, _moves), _BY_SPAN(DISTINCT, _steadiest)),
     checks=share_checks.AGAINST_SPAN,
     within=_within,
 )

@@ -131,7 +131,7 @@ def never_below(ours: Values, theirs: Values, *, noise: float = 0.0) -> bool:
 
 
 def within_a_factor(ours: Values, theirs: Values, *, factor: float) -> bool:
-    """At most so many times as large or as small; nothing is comparable to anything."""
+    """At most `factor` times as large or as small; 0 is comparable to nothing."""
     return all(
         one > 0 and other / factor <= one <= other * factor for one, other in zip(ours, theirs, strict=True)
     )

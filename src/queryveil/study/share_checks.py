@@ -19,14 +19,12 @@ _FALSE_ALARM = 1e-6
 _COMPUTED = {"how": EXPECTED}
 
 
-def said(column: str, value: Any) -> str:
-    if column == "days":
-        return f"{value} day" + ("" if value == 1 else "s")
-    return str(value) if column == "analysis" else f"{column} {value:.3g}"
+def days(number: int) -> str:
+    return f"{number} day" + ("" if number == 1 else "s")
 
 
 def _agreement(found: Findings) -> Iterator[Check]:
-    """Real releases against expectations, by Bernstein's inequality over all of them together."""
+    """Real releases against expectations, by Bernstein's inequality over all together."""
     axes = found.axes
     point = {_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=QUERIES)}
     spread = {_point(row, axes): row["value"] for row in found.where(how=EXPECTED, metric=DEVIATION)}
@@ -40,7 +38,7 @@ def _agreement(found: Findings) -> Iterator[Check]:
     yield Check(
         "real releases agree with what is expected",
         len(measured) > 0 and far == 0,
-        f"{len(measured) - far} of {len(measured)} numbers of published queries are as near as chance allows "
+        f"in {len(measured) - far} of {len(measured)} releases the number of queries is as near as chance allows "
         f"(false alarm {_FALSE_ALARM:g})",
     )
 
@@ -64,26 +62,31 @@ def _grow_with_both(found: Findings) -> Iterator[Check]:
                 )
 
 
+def best_bounds(found: Findings) -> Line:
+    """The d at which most impressions are released, against the length of the log."""
+    curves = found.where(how=EXPECTED, metric=IMPRESSIONS).lines("d", "days")
+    return Line(sorted((setting["days"], curve.peak) for setting, curve in curves))
+
+
 def _later_and_more(found: Findings) -> Iterator[Check]:
     """Where impressions peak, and how many queries there are, against the length of the log."""
     computed = found.where(how=EXPECTED)
     for analysis in computed.values("analysis"):
         own = computed.where(analysis=analysis)
-        curves = own.where(metric=IMPRESSIONS).lines("d", "days")
-        peaks = Line(sorted((setting["days"], curve.peak) for setting, curve in curves))
+        peaks = best_bounds(own)
         if len(peaks) == 1:
             continue
         yield Check(
             f"the peak of impressions moves later for longer logs ({analysis})",
             shapes.grows(peaks.heights),
-            ", ".join(f"{said('days', days)}: d = {peak}" for days, peak in peaks.items()),
+            ", ".join(f"{days(span)}: d = {peak}" for span, peak in peaks.items()),
         )
         middle = min(computed.values("d"), key=lambda d: abs(d - 20))
         numbers = own.where(metric=QUERIES, d=middle).along("days")
         yield Check(
             f"longer logs release more queries at d = {middle} ({analysis})",
             shapes.grows(numbers.heights),
-            ", ".join(f"{said('days', days)}: {number:.3g}" for days, number in numbers.items()),
+            ", ".join(f"{days(span)}: {number:.3g}" for span, number in numbers.items()),
         )
 
 

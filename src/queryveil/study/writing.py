@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def fill(out: Path, study: Study, given: Given, findings: Findings, checks: Sequ
     """Write everything into an empty folder."""
     pq.write_table(arrow(study, findings), out / "table.parquet", compression="zstd")
     write_csv(out / "table.csv", study, findings)
-    drawn: Mapping[str, Any] = study.figures(findings)
+    drawn = study.drawn(findings)
     (out / "figures").mkdir()
     for name, chart in drawn.items():
         figures.save(chart, out / "figures", name)
@@ -82,23 +82,17 @@ def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[
             f'<a href="figures/{_e(name)}.html">interactive</a>, <a href="figures/{_e(name)}.png">PNG</a>, '
             f'<a href="figures/{_e(name)}.svg">SVG</a></p>',
         ]
-    body += ["<h2>Expected shapes</h2>", "<table><tbody>"]
+    values = {
+        name: ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in of_axis)
+        for name, of_axis in given.axes.items()
+    }
     body += [
-        f"<tr><td>{'pass' if check.passes else 'FAIL'}</td><td>{_e(check.name)}</td><td>{_e(check.detail)}</td></tr>"
-        for check in checks
-    ]
-    body += ["</tbody></table>", "<h2>What varied</h2>", "<table><tbody>"]
-    for axis in study.axes:
-        values = ", ".join(
-            f"{one:.6g}" if isinstance(one, float) else str(one) for one in given.axes[axis.name]
-        )
-        body.append(f"<tr><td>{_e(axis.name)}</td><td>{_e(axis.help)}</td><td>{_e(values)}</td></tr>")
-    body += ["</tbody></table>", "<h2>What was measured</h2>", "<table><tbody>"]
-    for one in study.metrics:
-        body.append(f"<tr><td>{_e(one.name)}</td><td>{_e(one.help)}</td><td>{_e(one.unit)}</td></tr>")
-    body += [
-        "</tbody></table>",
-        f"<p>Random runs per cell: {given.repeats}. All figures: "
+        *_table(
+            "Expected shapes", (("pass" if one.passes else "FAIL", one.name, one.detail) for one in checks)
+        ),
+        *_table("What varied", ((one.name, one.help, values[one.name]) for one in study.axes)),
+        *_table("What was measured", ((one.name, one.help, one.unit) for one in study.metrics)),
+        f"<p>Runs of each cell: {given.repeats}. All numbers: "
         '<a href="table.csv">table.csv</a>, <a href="table.parquet">table.parquet</a>. '
         f"Made with queryveil {_e(metadata.version('queryveil'))}.</p>",
     ]
@@ -111,6 +105,16 @@ def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )
+
+
+def _table(title: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = ("".join(f"<td>{_e(one)}</td>" for one in row) for row in rows)
+    return [
+        f"<h2>{title}</h2>",
+        "<table><tbody>",
+        *(f"<tr>{line}</tr>" for line in lines),
+        "</tbody></table>",
+    ]
 
 
 def _e(text: Any) -> str:

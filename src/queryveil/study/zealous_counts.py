@@ -7,32 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale
 from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
 from queryveil.measure.measure import Original, Released
-from queryveil.study import histogram_releases as shared
-from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
+from queryveil.study import grid, shapes
+from queryveil.study import histogram_releases as both
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row
+from queryveil.study.drawing import MEANS, Curves
 from queryveil.study.expectations import Along, expected
-from queryveil.study.histogram_releases import (
-    DELTA,
-    EPSILON,
-    ITEMS,
-    K_QUERY,
-    METHOD,
-    NAMES,
-    ZEALOUS,
-    K,
-    M,
-    drawn,
-    scale_of,
-)
-from queryveil.study.releases import Releases, row
+from queryveil.study.grid import row
 
 HAVE, LEAST, THRESHOLD = "items-with-count", "smallest-count", "threshold"
 MEAN, RMS, VARIATION = "mean-difference", "rms-difference", "total-variation"
@@ -44,42 +31,44 @@ def _distribution(original: Original, side: Released, cell: Cell, repeat: int) -
     theirs = side.histogram(kind)
     if repeat == 0:
         ours = count_distribution(original.histogram(kind, side.unit), _BASE)
-        for start, number in ours.items():
-            yield row(HAVE, number, start=str(start), how="original")
+        yield from (row(HAVE, number, start=str(start), how="original") for start, number in ours.items())
     for start, number in count_distribution(theirs, _BASE).items():
         yield row(HAVE, number, start=str(start))
     if len(theirs):
         yield row(LEAST, int(theirs.counts.min()))
-    if cell["method"] == ZEALOUS:
+    if cell["method"] == both.ZEALOUS:
         yield row(THRESHOLD, side.release.plan.calibration["second_threshold"])
     # Keywords and pairs of a k-query anonymous log may be one user's: only its queries have k users.
     elif kind == "queries":
         yield row(THRESHOLD, cell["k"] - 1)
 
 
-def _distribution_figures(found: Findings) -> dict[str, Any]:
-    """One line for the log, counted in users, and one for each method; empty bins are left out of a log scale."""
-    rows = []
-    for one in found.where(metric=HAVE):
-        original = one["how"] == "original"
-        if one["value"] <= 0 or (original and one["method"] != ZEALOUS):
-            continue
-        name = "the log" if original else NAMES[one["method"]]
-        rows.append({**one, "start": int(one["start"]), "series": name})
-    chosen = Findings(tuple(rows))
-    x = Scale("start", "count, from", log=True, format="~s", zero=False)
-    y = Scale("value", "items", log=True, format="~s", zero=False)
-    words = Words(
-        "How many items have which count",
-        "in bins that double; the log and ZEALOUS count users, k-query anonymity occurrences",
+def _log_and_methods(found: Findings) -> Findings:
+    """One line for the log, counted in users, and one for each method; a log scale has no place for empty bins."""
+    counted = found.where(metric=HAVE).chosen(
+        lambda one: one["value"] > 0 and (one["how"] != "original" or one["method"] == both.ZEALOUS)
     )
-    return {"count-distribution": drawn(chosen, x, y, "series", "counts of", words, panel="items")}
+    return counted.changed(
+        lambda one: {
+            "start": int(one["start"]),
+            "counts of": "the log" if one["how"] == "original" else both.NAMES[one["method"]],
+        }
+    )
+
+
+def _cut_off(found: Findings) -> str:
+    least = {
+        both.NAMES[one["method"]]: min(row["value"] for row in found.where(metric=LEAST, **one))
+        for one in found.where(metric=LEAST).settings("method")
+    }
+    told = " and ".join(f"{value:,.0f} ({method})" for method, value in least.items())
+    return f"Published counts start at {told}" if least else "Nothing is published"
 
 
 def _above_the_cut(found: Findings) -> Iterator[Check]:
     says = {
-        K_QUERY: "no query of a k-query anonymous log has fewer than k occurrences",
-        ZEALOUS: "every count of {} by ZEALOUS is above its threshold",
+        both.K_QUERY: "no query of a k-query anonymous log has fewer than k occurrences",
+        both.ZEALOUS: "every count of {} by ZEALOUS is above its threshold",
     }
     for setting in found.settings("items", "method"):
         ends = _smallest(found.where(**setting))
@@ -87,8 +76,8 @@ def _above_the_cut(found: Findings) -> Iterator[Check]:
             continue
         smallest, cut = min(ends, key=lambda one: one[0] - one[1])
         told = {
-            K_QUERY: f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
-            ZEALOUS: f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
+            both.K_QUERY: f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
+            both.ZEALOUS: f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
         }
         cuts, counts = [end for _, end in ends], [least for least, _ in ends]
         yield Check(
@@ -122,7 +111,7 @@ def _slope(found: Findings, above: float) -> float | None:
 def _slopes(found: Findings) -> Iterator[Check]:
     """Beyond the cut-off, in log and release."""
     for kind in found.values("items"):
-        chosen = found.where(items=kind, method=ZEALOUS)
+        chosen = found.where(items=kind, method=both.ZEALOUS)
         cut = min((one["value"] for one in chosen.where(metric=LEAST)), default=0)
         bins = chosen.where(metric=HAVE)
         ours = _slope(bins.where(how="original"), 2 * cut)
@@ -143,16 +132,19 @@ def _difference(original: Original, side: Released, cell: Cell, _: int) -> Itera
             yield row(metric, value)
 
 
-def _difference_figures(found: Findings) -> dict[str, Any]:
-    made = {}
-    for method, along, noun in ((ZEALOUS, "epsilon", "epsilon"), (K_QUERY, "k", "k")):
-        chosen = found.where(method=method, metric=VARIATION)
-        if len(chosen) and len(chosen.values(along)) > 1:
-            title = f"Difference of counts against {along}"
-            words = Words(title, f"{NAMES[method]}; total variation after scaling to the log's total")
-            x, y = scale_of(chosen, along, noun), Scale("value", "total variation")
-            made[along] = drawn(chosen, x, y, "items", "items", words)
-    return made
+def _difference_against(method: str, along: str) -> Curves:
+    return Curves(
+        name=along,
+        title=f"Counts of {{items}} differ by {{line.first:.2f}} at {along} {{line.start:g}}, by {{line.last:.2f}} at "
+        "{line.end:g}",
+        under=f"{both.NAMES[method]}, scaled to the log's total: share of the counts that would have to move; {MEANS}",
+        metric=VARIATION,
+        where={"method": method},
+        x=Scale(along, along),
+        y=Scale("value", "total variation"),
+        by="items",
+        least=2,
+    )
 
 
 def _difference_along(method: str, along: str, verb: str, shape: Callable[..., bool]) -> Along:
@@ -167,53 +159,71 @@ def _difference_along(method: str, along: str, verb: str, shape: Callable[..., b
     )
 
 
-COUNT_DISTRIBUTION = Study(
+_SHAPES, _SIZES = both.compared(_distribution), both.compared(_difference)
+
+COUNT_DISTRIBUTION = grid.study(
+    _SHAPES,
     name="count-distribution",
     question="Do published counts keep the shape of the log's?",
     paper="the power law is well preserved; totals are lower, and counts are cut off at k and at the threshold",
-    mechanism="zealous, k-query",
-    axes=(ITEMS, METHOD, Axis("epsilon", (5.0,), EPSILON.help), DELTA, M, Axis("k", (10,), K.help)),
+    axes=(
+        both.ITEMS,
+        both.METHOD,
+        Axis("epsilon", (5.0,), both.EPSILON.help),
+        both.DELTA,
+        both.M,
+        Axis("k", (10,), both.K.help),
+    ),
     metrics=(
         Metric(HAVE, "items", "items with a count from `start` to below twice that"),
         Metric(LEAST, "counts", "the smallest count published"),
         Metric(
             THRESHOLD,
             "counts",
-            "counts above this one are published; k - 1 for the queries of k-query anonymity",
+            "only counts above this one are published; k - 1 for the queries of k-query anonymity",
         ),
     ),
     repeats=1,
-    prepare=shared.prepare,
-    measure=Releases(shared.mechanism, _distribution),
-    figures=_distribution_figures,
+    figures=(
+        Curves(
+            name="count-distribution",
+            title=_cut_off,
+            under="in bins that double; the log and ZEALOUS count users, k-query anonymity occurrences",
+            metric=HAVE,
+            among=_log_and_methods,
+            x=Scale("start", "count, from", log=True, format="~s"),
+            y=Scale("value", "items", log=True, format="~s", zero=False),
+            by="counts of",
+            panel="items",
+            ticks=False,
+        ),
+    ),
     checks=expected(_above_the_cut, _slopes),
     needs=(),
-    ahead=shared.possible,
+    ahead=partial(both.possible, _SHAPES),
     labels=("start",),
-    only=shared.differs,
+    only=partial(both.publishes, _SHAPES),
 )
 
-COUNT_DIFFERENCE = Study(
+COUNT_DIFFERENCE = grid.study(
+    _SIZES,
     name="count-difference",
     question="How far are published counts from the log's, against epsilon and against k?",
-    paper="the difference falls with epsilon and grows with k; keywords are better by ZEALOUS for epsilon above 2, "
-    "queries are equal at epsilon 6 and k 60, query pairs are better by k-query anonymity",
-    mechanism="zealous, k-query",
-    axes=(ITEMS, METHOD, EPSILON, DELTA, M, K),
+    paper="the difference falls with epsilon and grows with k; ZEALOUS is better for keywords above epsilon 2, both "
+    "are equal for queries at epsilon 6 and k 60, and k-query anonymity is better for query pairs",
+    axes=(both.ITEMS, both.METHOD, both.EPSILON, both.DELTA, both.M, both.K),
     metrics=(
         Metric(MEAN, "counts", "mean absolute difference over the log's items, scaled to its total"),
         Metric(RMS, "counts", "root of the mean squared difference"),
-        Metric(VARIATION, "share", "share of the log's counts that would have to be moved"),
+        Metric(VARIATION, "share", "share of the log's counts that would have to move"),
     ),
     repeats=3,
-    prepare=shared.prepare,
-    measure=Releases(shared.mechanism, _difference),
-    figures=_difference_figures,
+    figures=(_difference_against(both.ZEALOUS, "epsilon"), _difference_against(both.K_QUERY, "k")),
     checks=expected(
-        _difference_along(ZEALOUS, "epsilon", "falls", shapes.falls),
-        _difference_along(K_QUERY, "k", "grows", shapes.grows),
+        _difference_along(both.ZEALOUS, "epsilon", "falls", shapes.falls),
+        _difference_along(both.K_QUERY, "k", "grows", shapes.grows),
     ),
     needs=(),
-    ahead=shared.possible,
-    only=shared.differs,
+    ahead=partial(both.possible, _SIZES),
+    only=partial(both.publishes, _SIZES),
 )

@@ -8,18 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.precision import kl_divergence, l1_distance
-from queryveil.study import histogram_releases as shared
-from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
+from queryveil.study import grid, shapes
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row
+from queryveil.study.drawing import MEANS, Curves
 from queryveil.study.expectations import Along, expected
-from queryveil.study.histogram_releases import DELTA, ITEMS, drawn, scale_of
-from queryveil.study.releases import Releases, row
+from queryveil.study.grid import row
+from queryveil.study.histogram_releases import DELTA, ITEMS, compared, possible
 
 PUBLISHED, TOTAL = "published", "total"
 COVERAGE, MISSING, L1, KL = "coverage", "missing", "precision-l1", "precision-kl"
@@ -27,10 +26,10 @@ _TOPS = (10, 100, 1_000, 10_000)
 _FINE = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 _METRICS = (
     Metric(PUBLISHED, "items", "different items published"),
-    Metric(TOTAL, "counts", "their noisy counts together"),
-    Metric(COVERAGE, "share", "of the log's j most frequent items, those that are published"),
-    Metric(MISSING, "items", "of the log's j most frequent items, those that are not published"),
-    Metric(L1, "share", "mean difference of relative frequencies of the log's j most frequent items"),
+    Metric(TOTAL, "counts", "sum of their noisy counts"),
+    Metric(COVERAGE, "share", "share of the log's j most frequent items that is published"),
+    Metric(MISSING, "items", "how many of the log's j most frequent items are not published"),
+    Metric(L1, "share", "mean difference of relative frequencies over the log's j most frequent items"),
     Metric(KL, "nats", "relative entropy of the log's frequencies from the release's, over its top j"),
 )
 
@@ -40,63 +39,46 @@ def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell
     ours, theirs = original.histogram(kind, side.unit), side.histogram(kind)
     yield row(PUBLISHED, len(theirs))
     yield row(TOTAL, theirs.total)
-    for top in tops:
-        if top > len(ours):
-            continue
+    for top in (top for top in tops if top <= len(ours)):
         found = {
             COVERAGE: coverage(ours, theirs, top),
             MISSING: missing(ours, theirs, top),
             L1: l1_distance(ours, theirs, top),
             KL: kl_divergence(ours, theirs, top),
         }
-        for metric, value in found.items():
-            if value is not None:
-                yield row(metric, value, top=str(top))
+        yield from (row(metric, value, top=str(top)) for metric, value in found.items() if value is not None)
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------
 
 
-def _panels(found: Findings, metric: str, noun: str, title: str) -> Any:
-    chosen = found.where(metric=metric)
-    x = scale_of(chosen, "m", "items per user (m)", log=True)
-    words = Words(title, "by kind of item and j, the log's most frequent items; means over the runs")
-    return drawn(chosen, x, Scale("value", noun), "top", "j", words, panel="items")
+def _with_numbers(found: Findings) -> Findings:
+    """A label is a text, and a line is in the order of its numbers."""
+    return found.chosen(lambda one: one["top"] is not None).changed(lambda one: {"top": int(one["top"])})
 
 
-def _figures_m(found: Findings) -> dict[str, Any]:
-    chosen = found.where(metric=PUBLISHED)
-    return {
-        "published": drawn(
-            chosen,
-            scale_of(chosen, "m", "items per user (m)", log=True),
-            Scale("value", "different items published"),
-            "items",
-            "items",
-            Words("Items published against m", "means over the runs"),
-        ),
-        "coverage": _panels(found, COVERAGE, "coverage", "Coverage of the most frequent items against m"),
-        "kl": _panels(
-            found, KL, "relative entropy (nats)", "Truth of their frequencies against m: 0 is exact"
-        ),
-        "l1": _panels(
-            found, L1, "mean difference of shares", "Mean difference of relative frequencies against m"
-        ),
-    }
+def _panels(name: str, metric: str, axis: str, y: str, said: str) -> Curves:
+    titles = {"m": "items per user (m)", "top": "most frequent items (j)"}
+    by, by_title = {"m": ("top", "j"), "top": ("m", "m")}[axis]
+    return Curves(
+        name=name,
+        title=said,
+        under=f"j: the log's most frequent items; {MEANS}",
+        metric=metric,
+        x=Scale(axis, titles[axis], log=True),
+        y=Scale("value", y),
+        by=by,
+        by_title=by_title,
+        panel="items",
+        among=_with_numbers,
+    )
 
 
-def _figures_j(found: Findings) -> dict[str, Any]:
-    def panels(metric: str, noun: str, title: str) -> Any:
-        rows = _with_numbers(found.where(metric=metric))
-        chosen = Findings(tuple({**one, "m": str(one["m"])} for one in rows))
-        x = scale_of(chosen, "top", "most frequent items (j)", log=True)
-        words = Words(title, "by kind of item and m; means over the runs")
-        return drawn(chosen, x, Scale("value", noun), "m", "m", words, panel="items")
-
-    return {
-        "coverage": panels(COVERAGE, "coverage", "Coverage of the most frequent items against j"),
-        "kl": panels(KL, "relative entropy (nats)", "Truth of their frequencies against j: 0 is exact"),
-    }
+_REACH = "{line.first:.2g} for the top {line.start:,}, {line.last:.2g} for the top {line.end:,}"
+_ENTROPY, _TRUE = (
+    "relative entropy (nats)",
+    "{line.first:.2g} at m = {line.start}, {line.last:.2g} at m = {line.end}",
+)
 
 
 def _fewer(found: Findings) -> Iterator[Check]:
@@ -111,11 +93,11 @@ def _fewer(found: Findings) -> Iterator[Check]:
             f"fewer {kind} are published the more a user may add",
             # Of a handful of items one more or less is chance.
             shapes.falls(line.heights, slack=0.05, noise=math.sqrt(line.highest)),
-            f"{line.first:,.0f} at m = {line.start} to {line.last:,.0f} at m = {line.end}",
+            f"{line.first:,.0f} at m = {line.start}, {line.last:,.0f} at m = {line.end}",
         )
     if {"keywords", "query-pairs"} <= set(shares):
         yield Check(
-            "query pairs, of which there are more, suffer more than keywords",
+            "query pairs suffer more than keywords",
             shapes.below([shares["query-pairs"]], [shares["keywords"]]),
             f"{100 * shares['query-pairs']:.0f} % of pairs and {100 * shares['keywords']:.0f} % of keywords "
             "are left at the largest m",
@@ -129,7 +111,7 @@ def _top_few(found: Findings) -> Iterator[Check]:
             continue
         line = found.where(items=kind, metric=KL, top=str(least)).along("m")
         if not line:
-            yield Check(f"the top {kind} can be compared", False, "no release has any of them")
+            yield Check(f"the top {kind} can be compared", False, "no release has any")
         elif len(line) > 1 and 1 in line:  # otherwise there is nothing to compare with
             yield Check(
                 f"the top {least} {kind} are truest for some m above 1",
@@ -138,39 +120,54 @@ def _top_few(found: Findings) -> Iterator[Check]:
             )
 
 
-def _with_numbers(found: Findings) -> Findings:
-    """A label is a text, and a line is in the order of its numbers."""
-    return Findings(tuple({**one, "top": int(one["top"])} for one in found if one["top"] is not None))
-
-
 # -- declarations ------------------------------------------------------------------------------------------------
 
 _EPSILON = Axis("epsilon", (2.0,), "privacy loss per user")
+_BY_M, _BY_J = (compared(partial(_taken, tops), alone=True) for tops in (_TOPS, _FINE))
 
-ZEALOUS_M = Study(
+ZEALOUS_M = grid.study(
+    _BY_M,
     name="zealous-m",
     question="How many items should a user be allowed to add to a histogram?",
-    paper="distinct items fall with m, by 55 % for keywords and 96 % for query pairs from 1 to 40; the top few are "
-    "truer for m above 1, up to about the average number of items per user",
-    mechanism="zealous",
+    paper="from m = 1 to 40, distinct keywords fall by 55 % and query pairs by 96 %; the top few items are truer for m "
+    "above 1, up to about the average number of items per user",
     axes=(ITEMS, Axis("m", (1, 2, 4, 8, 20, 40), "items that one user may add"), _EPSILON, DELTA),
     metrics=_METRICS,
     repeats=3,
-    prepare=shared.prepare,
-    measure=Releases(shared.mechanism, partial(_taken, _TOPS)),
-    figures=_figures_m,
+    figures=(
+        Curves(
+            name="published",
+            title="{line.first:,.0f} {items} are published at m = {line.start}, {line.last:,.0f} at m = {line.end}",
+            under=MEANS,
+            metric=PUBLISHED,
+            x=Scale("m", "items per user (m)", log=True),
+            y=Scale("value", "different items published"),
+            by="items",
+        ),
+        _panels("coverage", COVERAGE, "m", "coverage", f"Coverage of the top {{top}} {{items}}: {_TRUE}"),
+        _panels(
+            "kl", KL, "m", _ENTROPY, f"Relative entropy of the top {{top}} {{items}} (0 is exact): {_TRUE}"
+        ),
+        _panels(
+            "l1",
+            L1,
+            "m",
+            "mean difference of shares",
+            f"Mean difference of the shares of the top {{top}} {{items}}: {_TRUE}",
+        ),
+    ),
     checks=expected(_fewer, _top_few),
     needs=(),
-    ahead=shared.possible,
+    ahead=partial(possible, _BY_M),
     labels=("top",),
 )
 
-ZEALOUS_J = Study(
+ZEALOUS_J = grid.study(
+    _BY_J,
     name="zealous-j",
     question="How far down the list of most frequent items does a histogram reach?",
     paper="coverage gets worse for larger j; m = 1 covers most, and m = 8 (keywords) or 2 (queries) has the least "
     "relative entropy",
-    mechanism="zealous",
     axes=(
         Axis("items", ("keywords", "queries"), ITEMS.help),
         Axis("m", (1, 2, 4, 8, 10, 40), "items that one user may add"),
@@ -179,9 +176,12 @@ ZEALOUS_J = Study(
     ),
     metrics=_METRICS,
     repeats=3,
-    prepare=shared.prepare,
-    measure=Releases(shared.mechanism, partial(_taken, _FINE)),
-    figures=_figures_j,
+    figures=(
+        _panels("coverage", COVERAGE, "top", "coverage", f"Coverage of {{items}} at m = {{m}}: {_REACH}"),
+        _panels(
+            "kl", KL, "top", _ENTROPY, f"Relative entropy of {{items}} at m = {{m}} (0 is exact): {_REACH}"
+        ),
+    ),
     checks=expected(
         Along(
             says="frequent {items} are covered best (m = {m})",
@@ -194,6 +194,6 @@ ZEALOUS_J = Study(
         )
     ),
     needs=(),
-    ahead=shared.possible,
+    ahead=partial(possible, _BY_J),
     labels=("top",),
 )

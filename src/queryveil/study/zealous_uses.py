@@ -7,39 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.index_caching import Index
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.query_substitution import QuerySubstitution
 from queryveil.privacy.declarations import OCCURRENCES
-from queryveil.study import histogram_releases as shared
-from queryveil.study import shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, Study
+from queryveil.study import grid, shapes
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row
+from queryveil.study.drawing import MEANS, Curves
 from queryveil.study.expectations import Along, Beside, expected
-from queryveil.study.histogram_releases import (
-    DELTA,
-    EPSILON,
-    K_QUERY,
-    METHOD,
-    NAMES,
-    ZEALOUS,
-    K,
-    drawn,
-    scale_of,
-)
-from queryveil.study.releases import Releases, row
+from queryveil.study.grid import row
+from queryveil.study.histogram_releases import DELTA, EPSILON, K_QUERY, METHOD, NAMES, ZEALOUS, K, compared
 
 HIT, HIT_BY_LOG, LISTS = "hit-probability", "hit-probability-of-log", "lists"
 _PARTS = ("coverage", "precision", "recall", "ap", "ndcg")
 _PAPERS_M = 6
-"""Keywords per user that the paper finds best."""
+"""The number of keywords per user that the paper finds best."""
 _NEARLY = 0.8
 """Of the hits by the log itself."""
 _COMPARABLE = 2
 """Up to this factor apart, means over all parameters and both numbers of substitutes."""
+_ENDS = "{{line.first:.3f}} at {along} {{line.start:g}}, {{line.last:.3f}} at {{line.end:g}}"
 
 
 def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
@@ -56,29 +46,31 @@ def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[
     yield row(LISTS, theirs.lists)
 
 
-def _cache_figures(found: Findings) -> dict[str, Any]:
-    made = {}
-    hits = found.where(metric=HIT)
-    for method, along, by in ((ZEALOUS, "epsilon", "m"), (K_QUERY, "k", "method"), (ZEALOUS, "m", "epsilon")):
-        chosen = hits.where(method=method)
-        if len(chosen.values(along)) < 2:
-            continue
-        shown = Findings(
-            tuple({**one, by: f"{by} = {one[by]:g}" if by != "method" else one[by]} for one in chosen)
-        )
-        words = Words(
-            f"Hits against {along}",
-            f"{NAMES[method]}; by the log itself {found.where(metric=HIT_BY_LOG).value:.3f}",
-        )
-        x = scale_of(chosen, along, along, log=along == "m")
-        made[along] = drawn(shown, x, Scale("value", "hit probability"), by, by, words)
-    return made
+def _hits(method: str, along: str, by: str) -> Curves:
+    return Curves(
+        name=along,
+        title=f"Hit probability ({{{by}}}): {_ENDS.format(along=along)}",
+        under=partial(_of_log, method),
+        metric=HIT,
+        where={"method": method},
+        x=Scale(along, along, log=along == "m"),
+        y=Scale("value", "hit probability"),
+        by=by,
+        shown={"method": NAMES, "m": "m = {}", "epsilon": "epsilon = {}"},
+        least=2,
+    )
+
+
+def _of_log(method: str, found: Findings) -> str:
+    return f"{NAMES[method]}; by the log itself {found.where(metric=HIT_BY_LOG).value:.3f}; {MEANS}"
 
 
 def _memory_binds(found: Findings) -> Iterator[Check]:
     log = found.where(metric=HIT_BY_LOG).value
     yield Check(
-        "memory binds: the log itself does not hit always", log < 0.999, f"{log:.3f} by the log itself"
+        "memory is scarce: even the log itself does not always hit",
+        log < 0.999,
+        f"it hits {log:.3f} of the time",
     )
 
 
@@ -103,7 +95,7 @@ def _nearly_the_log(found: Findings) -> Iterator[Check]:
     most = max(one["value"] for one in found.where(metric=HIT))
     log = found.where(metric=HIT_BY_LOG).value
     yield Check(
-        "the best release hits nearly as often as the log itself, and not more often",
+        "the best release hits nearly as often as the log itself, but not more often",
         shapes.never_below([most], [_NEARLY * log]) and shapes.never_above([most], [1.02 * log]),
         f"{most:.4f} against {log:.4f}",
     )
@@ -118,34 +110,28 @@ def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iter
                 yield row(part, value, top=str(measure.most))
 
 
-def _substitution_figures(found: Findings) -> dict[str, Any]:
-    made = {}
-    for part in ("coverage", "precision"):
-        for method, along in ((ZEALOUS, "epsilon"), (K_QUERY, "k")):
-            chosen = found.where(metric=part, method=method)
-            if len(chosen.values(along)) < 2:
-                continue
-            shown = Findings(
-                tuple(
-                    {
-                        **one,
-                        "series": f"j = {one['top']}" + (f", m = {one['m']}" if method == ZEALOUS else ""),
-                    }
-                    for one in chosen
-                )
-            )
-            words = Words(f"{part.capitalize()} of substitutes against {along}", NAMES[method])
-            x = scale_of(chosen, along, along)
-            made[f"{part}-{along}"] = drawn(shown, x, Scale("value", part), "series", "", words)
-    return made
+def _substitutes(part: str, method: str, along: str) -> Curves:
+    return Curves(
+        name=f"{part}-{along}",
+        title=f"{part.capitalize()} of the first {{top}} substitutes: {_ENDS.format(along=along)}",
+        under=f"{NAMES[method]}; by the number of substitutes that are compared",
+        metric=part,
+        where={"method": method},
+        x=Scale(along, along),
+        y=Scale("value", part),
+        by=("top", "m"),
+        by_title="substitutes",
+        shown={"m": "m = {}"},
+        least=2,
+    )
 
 
-INDEX_CACHING = Study(
+INDEX_CACHING = grid.study(
+    compared(_cached, items="keywords"),
     name="index-caching",
     question="Can a release decide which posting lists to keep in memory?",
-    paper="ZEALOUS hits more often than k-query anonymity over a range of parameters, hardly depending on epsilon or "
-    "k; m = 6 hits above 0.36, m = 1 below 0.33",
-    mechanism="zealous, k-query",
+    paper="ZEALOUS hits more often than k-query anonymity over a range of parameters, and epsilon and k hardly matter; "
+    "m = 6 hits above 0.36, m = 1 below 0.33",
     axes=(
         METHOD,
         EPSILON,
@@ -154,14 +140,14 @@ INDEX_CACHING = Study(
         K,
     ),
     metrics=(
-        Metric(HIT, "probability", "that a keyword's posting list is in memory, chosen by the release"),
-        Metric(HIT_BY_LOG, "probability", "the same if lists are chosen by the log itself"),
-        Metric(LISTS, "lists", "posting lists that the release keeps in memory"),
+        Metric(
+            HIT, "probability", "that a keyword's posting list is in memory, if the release chooses the lists"
+        ),
+        Metric(HIT_BY_LOG, "probability", "the same if the log itself chooses them"),
+        Metric(LISTS, "lists", "posting lists in memory, if the release chooses them"),
     ),
     repeats=2,
-    prepare=shared.prepare,
-    measure=Releases(partial(shared.mechanism_of, "keywords"), _cached),
-    figures=_cache_figures,
+    figures=(_hits(ZEALOUS, "epsilon", "m"), _hits(K_QUERY, "k", "method"), _hits(ZEALOUS, "m", "epsilon")),
     checks=expected(
         _memory_binds,
         Beside(
@@ -178,15 +164,13 @@ INDEX_CACHING = Study(
         _nearly_the_log,
     ),
     needs=("url",),
-    only=shared.differs,
 )
 
-QUERY_SUBSTITUTION = Study(
+QUERY_SUBSTITUTION = grid.study(
+    compared(_substituted, items="query-pairs"),
     name="query-substitution",
-    question="Does a release still say which query may stand for another?",
-    paper="epsilon and k hardly matter; precision is comparable, coverage by ZEALOUS is not good, and larger m covers "
-    "less",
-    mechanism="zealous, k-query",
+    question="Does a release still say which query can replace another?",
+    paper="epsilon and k hardly matter; precision is comparable; ZEALOUS covers little, and a larger m covers less",
     axes=(
         METHOD,
         Axis("epsilon", (1.0, 2.0, 5.0, 10.0), EPSILON.help),
@@ -196,9 +180,11 @@ QUERY_SUBSTITUTION = Study(
     ),
     metrics=tuple(Metric(part, "0 to 1", QuerySubstitution.parts[part].help) for part in _PARTS),
     repeats=1,
-    prepare=shared.prepare,
-    measure=Releases(partial(shared.mechanism_of, "query-pairs"), _substituted),
-    figures=_substitution_figures,
+    figures=tuple(
+        _substitutes(part, method, along)
+        for part in ("coverage", "precision")
+        for method, along in ((ZEALOUS, "epsilon"), (K_QUERY, "k"))
+    ),
     checks=expected(
         Along(
             says="a larger m covers less",
@@ -218,16 +204,14 @@ QUERY_SUBSTITUTION = Study(
             told="{pair.ours[0]:.4f} against {pair.theirs[0]:.4f}",
         ),
         Beside(
-            says="precision by ZEALOUS is comparable to that by k-query anonymity: within a factor of two",
+            says="the precision of ZEALOUS is within a factor of two of k-query anonymity's",
             metric="precision",
             column="method",
             ours=ZEALOUS,
             theirs=K_QUERY,
             shape=partial(shapes.within_a_factor, factor=_COMPARABLE),
-            told="{pair.ours[0]:.3f} against {pair.theirs[0]:.3f}, over the queries that a release has "
-            "substitutes for",
+            told="{pair.ours[0]:.3f} against {pair.theirs[0]:.3f}, over queries that have substitutes in a release",
         ),
     ),
     labels=("top",),
-    only=shared.differs,
 )

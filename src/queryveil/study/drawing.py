@@ -1,0 +1,224 @@
+"""Figures, declared: which metric, against what, one line for each what, and a title that says what was found.
+
+A title or subtitle is a text in which `{epsilon}` stands for the values of that column, or a function of the findings.
+In the title of curves, `{line.first}` and the like are of the first line, and so are columns. Everything is drawn here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from queryveil.charts import figures
+from queryveil.charts.figures import HIGH, LOW, MOST_SERIES, Scale, Words
+from queryveil.errors import CannotBeMet
+from queryveil.study.declaration import EXPECTED, Findings, Row, everything
+
+Said = str | Callable[[Findings], str]
+Written = str | Mapping[Any, str] | Callable[[Any], str]
+"""How a value is written: a format, a name for each value, or a function."""
+MEANS = "lines: means over the runs, points: single runs"
+REAL = "lines: expected, points: real releases"
+
+
+def _line(found: Findings) -> Findings:
+    """What a line is drawn from: expected values where there are any, otherwise the runs."""
+    return found.where(how=EXPECTED) or found
+
+
+def written(value: Any, how: Written = "{}") -> str:
+    if callable(how):
+        return how(value)
+    if isinstance(how, Mapping):
+        return how.get(value, str(value))
+    form = {float: ".4g", int: ","}.get(type(value), "")
+    return how.format(format(value, form))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What all figures declare."""
+
+    name: str
+    title: Said
+    metric: str
+    under: Said = ""
+    """The subtitle: what was measured, and how."""
+    where: Mapping[str, object] = field(default_factory=dict)
+    among: Callable[[Findings], Findings] = everything
+    """What of the findings is drawn, and columns that are made for the figure."""
+    shown: Mapping[str, Written] = field(default_factory=dict)
+    """How the values of some columns are written."""
+
+    def chosen(self, found: Findings) -> Findings:
+        return self.among(found).where(metric=self.metric, **self.where)
+
+    def written(self, column: str, value: Any) -> str:
+        return written(value, self.shown.get(column, "{}"))
+
+    def told(self, said: Said, found: Findings, **further: Any) -> str:
+        if callable(said):
+            return said(found)
+        asked = [name for name in (found.rows[0] if found.rows else {}) if f"{{{name}}}" in said]
+        values = {name: ", ".join(self.written(name, one) for one in found.values(name)) for name in asked}
+        return said.format(**values, **further)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves(Drawn):
+    """A metric against an axis, one line for each value of `by`, one panel for each value of `panel`.
+
+    A line is what is expected, where that was computed, and the mean over the runs elsewhere. Points are single runs.
+    """
+
+    x: Scale
+    y: Scale
+    by: str | tuple[str, ...]
+    """One column, or several: those that have one value only are not named."""
+    by_title: str | None = None
+    panel: str | None = None
+    least: int = 0
+    """With fewer points along the axis nothing is drawn; with 0 a log without any is refused."""
+    ticks: bool = True
+    """Whether the axis has a tick at every value."""
+    intervals: bool = False
+    """Whether the 95 % interval of each mean is drawn."""
+
+    def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
+        chosen = self.chosen(found)
+        if len(chosen.values(self.x.column)) < max(self.least, 1):
+            if self.least:
+                return
+            raise CannotBeMet(f"the log has too little for a figure of {self.y.title}", "use a longer log")
+        shown, left_out = self._series(chosen)
+        lines, points, spans = self._rows(shown)
+        by = (self.by,) if isinstance(self.by, str) else self.by
+        under = self.told(self.under, found)
+        if left_out:
+            under += f"; {left_out} further lines are left out"
+        yield (
+            self.name,
+            figures.curves(
+                lines,
+                points,
+                x=self._scale(shown),
+                y=dataclasses.replace(self.y, column="value"),
+                by="series",
+                by_title=self.by_title if self.by_title is not None else ", ".join(by),
+                words=Words(self._title(found, chosen), under),
+                panel=self.panel,
+                spans=spans,
+            ),
+        )
+
+    def _title(self, found: Findings, chosen: Findings) -> str:
+        if callable(self.title):
+            return self.title(found)
+        apart = (*([self.by] if isinstance(self.by, str) else self.by), *([self.panel] if self.panel else []))
+        lines = [chosen.where(**one) for one in chosen.settings(*apart)]
+        first = next((one for one in lines if len(one.values(self.x.column)) > 1), lines[0])
+        return self.told(self.title, first, line=_line(first).along(self.x.column))
+
+    def _series(self, found: Findings) -> tuple[Findings, int]:
+        """Every row with the name of its line; and how many lines a figure cannot tell apart."""
+        by = (self.by,) if isinstance(self.by, str) else self.by
+        named = [name for name in by if len(found.values(name)) > 1] or by[:1]
+
+        def labelled(row: Row) -> Row:
+            panel = {self.panel: self.written(self.panel, row[self.panel])} if self.panel else {}
+            return {"series": ", ".join(self.written(name, row[name]) for name in named), **panel}
+
+        made = found.changed(labelled)
+        names = made.values("series")
+        return made.chosen(lambda row: row["series"] in names[:MOST_SERIES]), max(0, len(names) - MOST_SERIES)
+
+    def _rows(self, found: Findings) -> tuple[list[Row], list[Row], list[Row]]:
+        """Lines, points and intervals."""
+        lines, points, spans = [], [], []
+        for place in found.settings("series", *([self.panel] if self.panel else [])):
+            own = found.where(**place)
+            runs = own.chosen(lambda row: row["how"] != EXPECTED)
+            for at, one in _line(own).intervals(self.x.column).items():
+                lines.append({**place, self.x.column: at, "value": one.mean})
+            if self.intervals:
+                for at, one in runs.intervals(self.x.column).items():
+                    ends = {LOW: one.low, HIGH: one.high}
+                    spans.append({**place, self.x.column: at, "value": one.mean, **ends})
+            points += [{**place, self.x.column: row[self.x.column], "value": row["value"]} for row in runs]
+        return lines, points, spans
+
+    def _scale(self, found: Findings) -> Scale:
+        values = tuple(sorted(found.values(self.x.column)))
+        if self.x.steps:
+            return self.x
+        ticks = self.x.ticks or (values if self.ticks else ())
+        whole = all(isinstance(one, int) for one in values)
+        log = self.x.log and len(values) > 1
+        return dataclasses.replace(
+            self.x, ticks=ticks, log=log, format=self.x.format or (",d" if whole else ".6~g"), zero=False
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks(Drawn):
+    """Two rankings side by side, one figure for each value of a column."""
+
+    each: str
+    item: str
+    side: str
+    y_title: str
+
+    def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
+        for number, value in enumerate(found.values(self.each), 1):
+            here = found.where(**{self.each: value})
+            rows = [
+                {
+                    self.item: row[self.item],
+                    "source": self.written(self.side, row[self.side]),
+                    "rank": row["value"],
+                }
+                for row in self.chosen(here)
+            ]
+            yield (
+                self.name if number == 1 else f"{self.name}-{number}",
+                figures.ranks(
+                    rows,
+                    item=self.item,
+                    side="source",
+                    rank="rank",
+                    y_title=self.y_title,
+                    words=Words(self.told(self.title, here), self.told(self.under, here)),
+                ),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(Drawn):
+    """One bar for each item, the largest value of all runs, and one panel for each value of a column."""
+
+    item: str
+    panel: str
+    x_title: str
+
+    def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
+        chosen = self.chosen(found)
+        rows = [
+            {
+                "what": self.written(self.item, item),
+                "value": max(
+                    (row["value"] for row in chosen.where(**{self.panel: panel, self.item: item})), default=0
+                ),
+                self.panel: self.written(self.panel, panel),
+            }
+            for panel in chosen.values(self.panel)
+            for item in chosen.values(self.item)
+        ]
+        words = Words(self.told(self.title, found), self.told(self.under, found))
+        yield (
+            self.name,
+            figures.bars(
+                rows, item="what", value="value", panel=self.panel, words=words, x_title=self.x_title
+            ),
+        )
