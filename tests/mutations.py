@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,27 @@ import pyarrow.parquet as pq
 
 import queryveil as qv
 from queryveil.files import folder
+from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.release.documents import writing as documents
 from tests.conftest import at
 
+DATA = Path(__file__).parent / "data"
 METHODS: dict[str, qv.Mechanism] = {
     "zealous": qv.Zealous(epsilon=2, delta=1e-4, max_items=2, guarantee="probabilistic"),
     "zealous-approximate": qv.Zealous(
         epsilon=3, delta=1e-4, max_items=2, items=("keywords", "queries"), guarantee="approximate"
     ),
+    "zealous-public": qv.Zealous(
+        epsilon=2, delta=1e-4, max_items=2, public=str(DATA / "public-items.txt"), public_z=3.5
+    ),
+    "steered-public": qv.Steered(
+        epsilon=8, delta=5e-4, max_items=20, public=str(DATA / "public-items.txt"), public_z=3.5
+    ),
+    "weighted-gaussian-public": qv.WeightedGaussian(
+        epsilon=8, delta=5e-4, max_items=5, public=str(DATA / "public-items.txt"), public_z=3
+    ),
+    "zealous-itemsets": qv.Zealous(epsilon=3, delta=1e-4, max_items=2, items=("itemsets-of-3",)),
     "click-graph": qv.ClickGraph(
         epsilon=4,
         delta=1e-4,
@@ -32,6 +45,9 @@ METHODS: dict[str, qv.Mechanism] = {
         epsilon_reformulations=2,
         delta_reformulations=1e-4,
     ),
+    "steered": Steered(epsilon=8, delta=5e-4, max_items=20),
+    "weighted-gaussian": WeightedGaussian(epsilon=8, delta=5e-4, max_items=5, neighbours="replace"),
+    "click-graph-steered": qv.ClickGraph(epsilon=8, delta=1e-4, selection="steered", max_queries=5),
     "k-query": qv.KQuery(k=5),
     "k-session": qv.KSession(k=5),
     "k-keyword": qv.KKeyword(k=5),
@@ -41,7 +57,39 @@ METHODS: dict[str, qv.Mechanism] = {
     "partition": qv.Partition(k=5),
     "semantic": qv.Semantic(epsilon=2, max_phrases=2),
     "profile-histogram": qv.ProfileHistogram(epsilon=2, max_queries=2),
+    "truncated-geometric": qv.TruncatedGeometric(epsilon=2, delta=1e-4, max_items=2),
+    "truncated-geometric-replace": qv.TruncatedGeometric(
+        epsilon=4, delta=1e-4, items=("keywords", "queries"), neighbours="replace"
+    ),
 }
+VARIANTS: dict[str, qv.Mechanism] = {
+    "click-graph-two-tables": qv.ClickGraph(
+        epsilon=8, delta=1e-4, selection="steered", shares=(3, 0, 1), decoys=0.5, counts_share=0.1
+    ),
+    "ad-hoc-sessions": qv.AdHoc(steps=("scrub", "shorten-sessions"), max_session=2, regions=("GB", "US")),
+    "ad-hoc-shares": qv.AdHoc(steps=("drop-infrequent", "secret-sharing"), min_users=3, k=4),
+    "clump-queries": qv.Clump(k=5, transactions="queries"),
+    "clump-whole": qv.Clump(k=5, whole_queries=True, algorithm="paper"),
+    "partition-queries": qv.Partition(k=5, transactions="queries"),
+    "partition-whole": qv.Partition(k=5, whole_queries=True),
+    "token-hash-digits": qv.TokenHash(digits=12),
+    "semantic-words": qv.Semantic(epsilon=2, keep_words="modifiers", pad=False),
+    "semantic-whole": qv.Semantic(epsilon=2, max_phrases=2, whole_queries=True),
+    "steered-both": Steered(epsilon=8, delta=5e-4, items=("queries", "clicks"), max_items=20),
+    "steered-replace": Steered(
+        epsilon=8, delta=5e-4, max_items=20, neighbours="replace", rounds=4, length_prior=True, keep="first"
+    ),
+    "zealous-added": qv.Zealous(epsilon=3, delta=1e-4, max_items=2, neighbours="add-remove"),
+    "zealous-split": qv.Zealous(
+        epsilon=4,
+        delta=1e-4,
+        max_items=2,
+        items=("keywords", "queries"),
+        epsilon_split=(1, 3),
+        keep="frequent",
+    ),
+}
+"""Other settings, for parameters that METHODS leave as they are."""
 
 
 def log() -> qv.SearchLog:
@@ -52,10 +100,10 @@ def log() -> qv.SearchLog:
     return qv.read(pa.table({"user": user, "time": time, "query": query, "url": urls}))
 
 
-def published(place: Path) -> dict[str, Path]:
+def published(place: Path, methods: Mapping[str, qv.Mechanism] = METHODS) -> dict[str, Path]:
     """A release of every method."""
     source, made = log(), {}
-    for name, method in METHODS.items():
+    for name, method in methods.items():
         made[name] = place / name
         qv.publish(source, method, out=made[name], i_understand=True)
     return made
@@ -104,7 +152,12 @@ _CHOICES = {
     "approximate": "probabilistic",
     "probabilistic": "approximate",
     "reuse": "fresh",
+    "threshold": "steered",
+    "steered": "threshold",
     "none": "function",
+    "add-remove": "replace",
+    "replace": "add-remove",
+    "better": "paper",
 }
 
 

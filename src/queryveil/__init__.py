@@ -6,7 +6,7 @@ The names below follow the data: read a log, look at its risk, plan a release, p
 
     log = qv.read("log.tsv.gz")                                  # read
     qv.inspect(log).uniqueness                                   # see the risk
-    method = qv.Zealous(epsilon=1, delta=1e-6, max_items=1)      # bound, count, protect
+    method = qv.Steered(epsilon=1, delta=1e-6)                   # bound, count, protect
     method.plan().guarantee                                      # known before any data is read
     release = qv.publish(log, method, items="queries")           # release
     release.guarantee, release.tables["items"], release.save("out/")

@@ -73,6 +73,7 @@ from queryveil.mechanisms.k_query import KQuery as KQuery
 from queryveil.mechanisms.k_session.k_session import KSession as KSession
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram as ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic as Semantic
+from queryveil.mechanisms.steered.steered import Steered as Steered
 from queryveil.mechanisms.token_hash import TokenHash as TokenHash
 from queryveil.mechanisms.transactions.algorithms import Bags as Bags
 from queryveil.mechanisms.transactions.algorithms import Tree as Tree
@@ -82,6 +83,10 @@ from queryveil.mechanisms.transactions.algorithms import lm as lm
 from queryveil.mechanisms.transactions.algorithms import ncp as ncp
 from queryveil.mechanisms.transactions.clump import Clump as Clump
 from queryveil.mechanisms.transactions.partition import Partition as Partition
+from queryveil.mechanisms.truncated_geometric.truncated_geometric import (
+    TruncatedGeometric as TruncatedGeometric,
+)
+from queryveil.mechanisms.weighted_gaussian import WeightedGaussian as WeightedGaussian
 from queryveil.mechanisms.zealous.zealous import Zealous as Zealous
 from queryveil.privacy.guarantee import Guarantee as Guarantee
 from queryveil.privacy.noise import Noise as Noise

@@ -121,7 +121,8 @@ def present(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     for old, new in names.items():
         if old in given and new in given:
             raise UsageError(
-                f"parameter '{new}' is given twice: '{old}' is its former name", f"give '{new}' alone"
+                f"parameter '{new}' is given twice, because '{old}' is its former name",
+                f"pass {new}= and leave {old}= out, also in dataclasses.replace",
             )
     return {names.get(name, name): value for name, value in given.items()}
 

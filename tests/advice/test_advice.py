@@ -158,15 +158,17 @@ def test_a_profile_of_which_little_is_left_is_warned_of(log: qv.SearchLog) -> No
 def test_where_a_rule_leads_elsewhere_it_is_said(log: qv.SearchLog) -> None:
     """The log has seven queries for each user, so that the rule for precision is 6 or 8 of those tried."""
     advice = qv.advise(log, "precision", **EASY)
-    (said,) = recommending(advice, at_1=0.5, at_6=0.75, at_8=0.75).remarks
+    _, said = recommending(advice, at_1=0.5, at_6=0.75, at_8=0.75).remarks
     assert "where kl is 0.75; at 1 it is 0.5" in said and "how many users" in said
-    assert recommending(advice, at_6=0.1).remarks == () or recommending(advice, at_8=0.1).remarks == ()
-    (said,) = recommending(advice, at_1=0.5).remarks
+    either = (recommending(advice, at_6=0.1).remarks, recommending(advice, at_8=0.1).remarks)
+    assert min(map(len, either)) == 1
+    _, said = recommending(advice, at_1=0.5).remarks
     assert "unknown" in said
     advice = qv.advise(log, "coverage", **EASY)
-    (said,) = recommending(advice, at_1=0.25, at_4=0.5).remarks
+    _, said = recommending(advice, at_1=0.25, at_4=0.5).remarks
     assert "leads to max-items 1, where coverage is 0.25; at 4 it is 0.5." in said and "how many" not in said
-    assert recommending(advice, at_1=0.5, at_4=0.25).remarks == ()
+    (guess,) = recommending(advice, at_1=0.5, at_4=0.25).remarks
+    assert "You say that a user has about 10 items (--items-per-user)" in guess and "not asked" in guess
 
 
 def test_what_a_purpose_needs_is_in_its_command(log: qv.SearchLog) -> None:
@@ -227,7 +229,7 @@ def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
     script = f"printf '%s\\n' {printed}\n"
     taken = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
     words = taken.stdout.splitlines()
-    assert words[:4] == ["queryveil", "publish", "zealous", str(path)] and words[-2:] == ["--out", "DIR"]
+    assert words[:4] == ["queryveil", "publish", "steered", str(path)] and words[-2:] == ["--out", "DIR"]
 
 
 READ = {
@@ -305,6 +307,7 @@ def test_what_is_recommended_publishes_enough(log: qv.SearchLog) -> None:
         options=tuple(
             option.found({"published": 0.4 if option.at == 40 else 6.0, "kl": 1.0 if option.at < 40 else 0.0})
             for option in advice.options
+            if option.method == "zealous"
         ),
     )
     assert lucky.best is not None and lucky.best.at == 1

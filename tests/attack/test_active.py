@@ -171,6 +171,13 @@ def test_the_bound_is_reached_where_a_user_adds_one_query() -> None:
     assert found["bound"] - 1e-5 < gained <= found["bound"]
 
 
+def test_chances_against_noise_that_ends_are_as_computed(small: qv.SearchLog) -> None:
+    given: dict[str, Any] = {"epsilon": 1, "delta": 1e-3, "max_items": 1, "trials": 1500}
+    (found,) = rows(small, "truncated-geometric", noise=seeded(4), **given)
+    assert as_computed(found, 1500) and found["verdict"] != "beyond"
+    assert not as_computed(rows(small, "truncated-geometric", noise=WeakNoise(4, 0.5), **given)[0], 1500)
+
+
 @pytest.mark.parametrize("method", ["zealous", "click-graph"])
 def test_a_twin_without_noise_is_beyond_the_bound(small: qv.SearchLog, method: str) -> None:
     given: dict[str, Any] = {"epsilon": 1, "delta": 1e-3, "max_items": 1, "max_queries": 1, "trials": 200}

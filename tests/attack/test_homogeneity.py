@@ -169,7 +169,7 @@ def test_wrong_populations(content: str, words: str, folder: Path, tmp_path: Pat
         ("queries --query weather", 2, "pass --query and --size"),
         ("queries --size 4", 2, "pass --query and --size"),
         ("queries --query weather --size 4 --population population.csv", 2, "and not both"),
-        ("queries --population population.csv --known 2", 2, "--known goes with one query"),
+        ("queries --population population.csv --known 2", 2, "--known is for a single query"),
         ("queries --query weather --size 4 --known 5", 2, "--known is larger than --size"),
         ("queries --query weather --size 0", 2, "'size' must be an int >= 1"),
         ("zealous --query weather --size 4", 3, "this release of zealous promises none"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Progress, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
+from queryveil.advice.selected import MANY
 from queryveil.errors import UsageError, instead
 from queryveil.privacy.strength import delta_limit
 from queryveil.reading.log import SearchLog
@@ -22,14 +23,23 @@ def advise(
     delta: float = 1e-6,
     top: int | None = None,
     most_users: int = MOST_USERS,
+    items_per_user: float = MANY,
     progress: Progress | None = None,
 ) -> Advice:
     """Recommend a method and parameters for a purpose, from at most `most_users` of the log's users.
 
+    `items_per_user` is a guess of yours, from public knowledge: it decides which methods are tried.
     The figures are for the curator alone, and choosing by them is covered by no guarantee: see `Advice.cost`.
     """
     chosen = find_purpose(purpose)
-    asked = wanted(chosen, epsilon=epsilon, delta=delta, top=top, most_users=most_users)
+    asked = wanted(
+        chosen,
+        epsilon=epsilon,
+        delta=delta,
+        top=top,
+        most_users=most_users,
+        items_per_user=items_per_user,
+    )
     _refuse_large_delta(asked.delta, log.users)
     pilot = Pilot.of(log, min(most_users, chosen.most_users))
     chosen.check(pilot)
@@ -45,10 +55,11 @@ def wanted(
     delta: float = 1e-6,
     top: int | None = None,
     most_users: int = MOST_USERS,
+    items_per_user: float = MANY,
 ) -> Wanted:
     """What `advise` would be asked, refused without a log where it is wrong."""
     top = find_purpose(purpose).top if top is None else top
-    return Wanted(epsilon=epsilon, delta=delta, top=top, most_users=most_users)
+    return Wanted(epsilon=epsilon, delta=delta, top=top, most_users=most_users, items_per_user=items_per_user)
 
 
 def _refuse_large_delta(delta: float, users: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from queryveil.advice import selected
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
 from queryveil.count import item_kinds
@@ -74,25 +75,35 @@ class HistogramPurpose:
             index = Index.of(pilot.histogram(self.kind, "occurrences"), DocumentFrequencies.of_log(pilot.log))
             judges["hit"] = lambda made: index.cached(made).hit_probability
         tried = []
+
+        def found(made: Sequence[Histogram]) -> dict[str, float | None]:
+            return {name: mean([judge(one) for one in made]) for name, judge in judges.items()}
+
+        modern = selected.method_for(
+            wanted.items_per_user, epsilon=wanted.epsilon, delta=wanted.delta, kind=self.kind
+        )
+        if modern is not None:
+            tried.append(Option(modern, "max_items", found(selected.released(pilot, modern, _DRAWS))))
         for number, most in enumerate(BOUNDS, 1):
+            # The same neighbours for all: an epsilon means another thing for others.
             method = Zealous(
                 epsilon=wanted.epsilon,
                 delta=wanted.delta,
                 max_items=most,
                 items=(self.kind,),
+                neighbours="add-remove",
             )
             thresholds = method.plan(users=pilot.all_users).draws[0].thresholds
             counted = pilot.kept(self.kind, most)
             made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
-            found = {name: mean([judge(one) for one in made]) for name, judge in judges.items()}
-            tried.append(Option(method, "max_items", found))
+            tried.append(Option(method, "max_items", found(made)))
             if progress:
                 progress(number, len(BOUNDS))
         return tried
 
     def remarks(self, advice: Advice) -> Sequence[str]:
         usual = self.usual or max(1.0, advice.facts[f"{self.kind}_per_user"])
-        return list(against_rule(advice, usual))
+        return [selected.guess_in_words(advice.wanted.items_per_user), *against_rule(advice, usual)]
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -103,7 +114,8 @@ def mean(values: Sequence[float | None]) -> float | None:
 COVERAGE = HistogramPurpose(
     name="coverage",
     question="Which queries are frequent?",
-    rule="one item per user: with more items, thresholds grow faster than counts",
+    rule="steered with its own defaults if users have more than about two queries each, truncated-geometric if they "
+    "have fewer; with zealous one item per user, because thresholds grow faster than counts",
     kind="queries",
     score="coverage",
     higher=True,
@@ -133,7 +145,8 @@ CACHING = HistogramPurpose(
 SUGGESTIONS = HistogramPurpose(
     name="suggestions",
     question="Which query follows which?",
-    rule="one query pair per user: pairs are rarer than queries, and every one published counts",
+    rule="steered with its own defaults if users have more than about two query pairs each, truncated-geometric if "
+    "they have fewer; with zealous one query pair per user",
     kind="query-pairs",
     score="published",
     higher=True,

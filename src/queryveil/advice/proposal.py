@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from queryveil.advice import selected
 from queryveil.advice.asking import MOST_USERS
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import LEAST_PUBLISHED, Option
-from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.reading.log import SearchLog
 
 _EPSILONS = (1.0, 2.0)
 """Strong enough to recommend without a question: at 2 a reader learns "a limited amount", above it possibly much."""
+_DRAWS = 3
+"""Releases whose sizes are averaged."""
 _KINDS = ("keywords", "queries")
 """Words are shared by more people than whole queries are, so they come first."""
 
@@ -54,7 +55,7 @@ class Proposal:
             )
         return (
             f"It should publish about {much:,.0f} {best.label}. It was chosen from "
-            f"{len(_EPSILONS) * len(_KINDS)} settings by looking at the log, which no guarantee covers."
+            f"{2 * len(_EPSILONS) * len(_KINDS)} settings by looking at the log, which no guarantee covers."
         )
 
     @staticmethod
@@ -80,31 +81,19 @@ def propose(log: SearchLog, *, most_users: int = MOST_USERS) -> Proposal:
 
 
 def _tried(pilot: Pilot, delta: float) -> Iterator[Option]:
-    kept = {kind: pilot.kept(kind, 1)["count"].to_numpy() for kind in _KINDS}
     for epsilon in _EPSILONS:
         for kind in _KINDS:
-            # One item per user publishes most: thresholds grow faster than what more items bring.
-            method = Zealous(
-                epsilon=epsilon,
-                delta=delta,
-                max_items=1,
-                items=(kind,),
-            )
-            draw = method.plan(users=pilot.all_users).draws[0]
-            published = expected(kept[kind], *draw.thresholds)
-            yield Option(method, "epsilon", {"published": published}, label=kind)
-            if published >= LEAST_PUBLISHED:
-                return
+            for guess in (selected.MANY, 1.0):
+                method = selected.method_for(guess, epsilon=epsilon, delta=delta, kind=kind)
+                if method is None:
+                    continue
+                made = selected.released(pilot, method, _DRAWS)
+                published = float(np.mean([len(one) for one in made]))
+                yield Option(method, "epsilon", {"published": published}, label=kind)
+                if published >= LEAST_PUBLISHED:
+                    return
 
 
 def _fitting_delta(users: int) -> float:
     """A delta to begin with: a millionth, or a tenth of one in the number of users if that is less."""
     return float(f"1e-{max(6, len(str(users)) + 1)}")
-
-
-def expected(counts: np.ndarray, scale: float, tau: int, top: int) -> float:
-    """How many items pass on average: those of `tau` users whose count with discrete Laplace noise is above `top`."""
-    ratio = math.exp(-1 / scale)
-    needed = np.asarray(top + 1 - counts[counts >= tau], dtype=np.float64)
-    tail = ratio ** np.abs(np.where(needed > 0, needed, needed - 1)) / (1 + ratio)
-    return float(np.where(needed > 0, tail, 1 - tail).sum())

@@ -32,6 +32,9 @@ class Wanted:
     delta: float = param("probability that it is exceeded", gt=0, lt=1)
     top: int = param("the most frequent items that matter (j)", ge=1)
     most_users: int = param("about how many users the pilot looks at", ge=1)
+    items_per_user: float = param(
+        "your guess how many items a user has, without looking at the log", gt=0, le=1e6, default=10.0
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -102,7 +105,11 @@ def _typed(value: Any) -> str:
 def against_rule(advice: Advice, usual: float) -> Iterator[str]:
     """Where a pilot recommends something else than the rule: what the rule's number gave, and why that can be."""
     best = advice.best
-    same = [option for option in advice.options if best is not None and option.varied == best.varied]
+    same = [
+        option
+        for option in advice.options
+        if best is not None and (option.varied, option.method) == (best.varied, best.method)
+    ]
     if best is None or not same:
         return
     near = min(same, key=lambda option: abs(math.log(option.at / usual)))

@@ -75,10 +75,14 @@ class HomogeneityAttack:
     def __post_init__(self) -> None:
         validate(self)
         if (self.query is None) != (self.size is None):
-            raise UsageError("a query and the size of its population go together", "pass --query and --size")
+            raise UsageError(
+                "a query was given without the size of its population, or the size without a query",
+                "pass --query and --size",
+            )
         if self.known is not None and self.query is None:
             raise UsageError(
-                "--known goes with one query", "pass --query and --size too, or a column 'known' in the file"
+                "--known is for a single query",
+                "pass --query and --size too, or a column 'known' in the file",
             )
         if self.size is not None and (self.known or 0) > self.size:
             raise UsageError(

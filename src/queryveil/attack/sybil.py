@@ -166,7 +166,7 @@ class Chances:
     @functools.cached_property
     def setting(self) -> Setting:
         """Noise and threshold that decide what is published."""
-        return self.method.selection()
+        return self.method.setting()
 
     @property
     def per_account(self) -> int:
@@ -232,6 +232,7 @@ class Chances:
             "threshold": setting.top,
             "max_queries": setting.d,
             "count_by": self.method.count_by,
+            "count": self.method.count_by,  # the former name of count_by
             "epsilon": setting.epsilon,
             "delta": setting.delta,
             "target_copies": self.target_copies,
@@ -245,6 +246,11 @@ def published_method(release: Release) -> ClickGraph:
         raise InputError(
             f"the Sybil attack needs a click-graph release, and this one was made by {plan.method}",
             "name a click-graph release, or give parameters instead",
+        )
+    if plan.parameters.get("selection") == "steered":
+        raise InputError(
+            "the Sybil attack knows exact chances of releases with --selection threshold only, and this one is steered",
+            "name a release of the other selection, or give parameters instead",
         )
     try:
         return ClickGraph(

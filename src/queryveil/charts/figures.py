@@ -39,6 +39,8 @@ _DASHES: tuple[list[int], ...] = (
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "wedge")
 MOST_SERIES = len(_COLOURS)
 _DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
+LOW, HIGH = "low", "high"
+"""Columns of a span: the ends of an interval."""
 
 _LOOK: dict[str, Any] = {
     "background": "white",
@@ -132,13 +134,16 @@ def curves(
     by_title: str,
     words: Words,
     panel: str | None = None,
+    spans: Sequence[Mapping[str, Any]] = (),
 ) -> Any:
     """Lines (what is expected) and points (what was measured), one dash, shape and colour for each series.
 
-    With `panel`, one small chart for each value of that column, side by side.
+    With `panel`, one small chart for each value of that column, side by side. Spans are rows of lines with the
+    columns `low` and `high`: a bar from one to the other.
     """
     alt = altair()
-    rows = [{**row, _DRAWN: "line"} for row in lines] + [{**row, _DRAWN: "point"} for row in points]
+    drawn_as = {"line": lines, "point": points, "span": spans}
+    rows: list[dict[str, Any]] = [{**row, _DRAWN: how} for how, some in drawn_as.items() for row in some]
     rows = [{**row, by: _printable(str(row[by]))} for row in rows]
     series = list(dict.fromkeys(row[by] for row in rows))
     if len(series) > MOST_SERIES:
@@ -154,6 +159,7 @@ def curves(
         y=alt.Y(f"{_field(y.column)}:{_type(y)}", **_axis(alt, y, [row[y.column] for row in rows])),
         tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
     )
+    plain = {"scale": None, "legend": None}
     legend = alt.Legend(title=by_title, columns=4, symbolSize=600, symbolType="stroke")
 
     def told_apart(channel: Any, marks: Sequence[Any]) -> Any:
@@ -165,10 +171,14 @@ def curves(
     if points:
         marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
         marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
-        plain = {"scale": None, "legend": None}
         layers.append(
             marked.encode(stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain))
         )
+    if spans:
+        barred = base.transform_filter(f"datum.{_DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
+        ends = [row[end] for row in spans for end in (LOW, HIGH)]
+        low = alt.Y(f"{LOW}:Q", **_axis(alt, y, ends))
+        layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{_COLOUR}:N", **plain)))
     chart = alt.layer(*layers)
     if panel is None:
         return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))

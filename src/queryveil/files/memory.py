@@ -28,6 +28,13 @@ def allowed() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
+def physical() -> int:
+    """Bytes that this process can have at the most: what the machine has, or what it is allowed."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = allowed()
+    return there if limit is None else min(there, limit)
+
+
 def least() -> int:
     """Bytes below which nothing is tried."""
     return _LEAST + _LEAST_PER_CORE * len(os.sched_getaffinity(0))

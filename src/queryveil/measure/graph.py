@@ -30,8 +30,9 @@ _NEEDS = {"clicks": "url", "reformulations": "time"}
 
 _HOW = {
     "queries": "publish queries, with click-graph or with --items queries",
-    "clicks": "publish clicks too: --epsilon-clicks, or --items clicks",
-    "reformulations": "publish reformulations too: --epsilon-reformulations, or --items query-pairs",
+    "clicks": "publish clicks too: --epsilon-clicks, --selection steered, or --items clicks",
+    "reformulations": "publish reformulations too: --epsilon-reformulations, --selection steered, or --items "
+    "query-pairs",
     "keywords": "publish keywords, with zealous --items keywords or k-keyword, or a log with k-query",
     "items": "use a release that counts keywords, queries, clicks or query pairs",
 }
@@ -117,13 +118,21 @@ def user_counts(log: SearchLog, kind: item_kinds.ItemKind) -> ir.Table:
 
 
 def item_tables(release: Release) -> dict[str, pa.Table]:
-    """The tables of a release by the kind of item that their columns show, the main one first."""
-    kinds = {(*kind.columns, "count"): kind.name for kind in item_kinds.KINDS.values()}
-    return {
-        kinds[tuple(table.column_names)]: table
-        for table in release.tables.values()
-        if tuple(table.column_names) in kinds
-    }
+    """The tables of a release by the kind of item that they hold, the main one first.
+
+    Columns tell the kind; where kinds have the same ones, as sets of a user and of a session do, its draw does.
+    """
+    drawn = {draw.table: draw.bounded for draw in release.plan.draws}
+    found: dict[str, pa.Table] = {}
+    for name, table in release.tables.items():
+        # How sure a count is stands beside it, and is no part of the item.
+        counted = table.drop_columns(["deviation"]) if "deviation" in table.column_names else table
+        fits = [
+            one.name for one in item_kinds.KINDS.values() if [*one.columns, "count"] == counted.column_names
+        ]
+        if fits:
+            found[drawn[name] if drawn.get(name) in fits else fits[0]] = counted
+    return found
 
 
 def _standard(table: pa.Table, name: str, columns: tuple[str, ...]) -> pa.Table:

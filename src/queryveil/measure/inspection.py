@@ -136,7 +136,8 @@ def _events(log: SearchLog) -> int:
 
 
 def _possible(log: SearchLog, kind: item_kinds.ItemKind) -> bool:
-    return all(column in log.columns for column in _needs(kind))
+    """Sets are left out: there are many times more of them than rows, and a glance must not take so long."""
+    return not kind.is_set and all(column in log.columns for column in _needs(kind))
 
 
 def _needs(kind: item_kinds.ItemKind) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from queryveil.measure.graph import Graph
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.published import Published, published, session_counts
 from queryveil.parameters import validate
-from queryveil.privacy.declarations import OCCURRENCES, SESSIONS, USERS
+from queryveil.privacy.declarations import OCCURRENCES, SESSIONS, TYPED, USERS
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import Release, load
 
@@ -319,3 +319,23 @@ class Released(_Side):
     def has(self, table: str) -> bool:
         """Whether it has a table of a graph, or a kind of item."""
         return graph.TABLES.get(table, table) in self.kinds
+
+
+class Counted(Released):
+    """Counted items that nobody published, such as those of a baseline inside a study.
+
+    There is no plan and no guarantee, so it has no `release`: only measures that compare items can look at it.
+    """
+
+    def __init__(self, kind: str, table: pa.Table, unit: str = USERS) -> None:
+        """Items of a kind, in a table with their columns and `count`; the unit says what is counted."""
+        self._memory = {}
+        self.main = kind
+        self._published = Published((kind,), unit, {kind: table}.__getitem__, TYPED)
+
+    @property
+    def name(self) -> str:
+        return f"counted {self.main}"
+
+    def __repr__(self) -> str:
+        return f"Counted({self.main})"

@@ -18,6 +18,7 @@ from queryveil.measure.measure import HIGHER, LOWER, NEITHER, Measure, Original,
 from queryveil.measure.published import private_table
 from queryveil.mechanisms.transactions.generalised import TRANSACTIONS, Coded, Vocabulary, code
 from queryveil.parameters import param
+from queryveil.privacy.declarations import QUERIES
 
 _TABLE = "transactions"
 
@@ -46,14 +47,14 @@ class TransactionQuality(Measure):
     )
 
     def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
-        known = release.release.plan.parameters.get(_TABLE) in TRANSACTIONS
-        if known and _TABLE in release.release.tables:
+        declared = (one.rows_of for one in release.release.plan.tables if one.name == _TABLE)
+        if next(declared, "") in TRANSACTIONS and _TABLE in release.release.tables:
             return None
         return "it has no transactions of concepts", "use publish clump or publish partition"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        parameters = release.release.plan.parameters
-        kind, whole = parameters[_TABLE], bool(parameters.get("whole_queries"))
+        declared = release.release.plan.table(_TABLE)
+        kind, whole = declared.rows_of, declared.items_of == QUERIES
         coded = original.once(
             ("coded", kind, whole, self.taxonomy),
             lambda: code(original.log, Vocabulary.of(self.taxonomy, whole=whole), kind),

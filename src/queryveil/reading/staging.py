@@ -164,7 +164,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             ) from None
         raise InputError(
             f"reading the log needs more than {MEMORY_LIMIT} of memory at once: a part of it is too large",
-            "write it anew in smaller parts (Parquet: smaller pages and row groups), or as text",
+            "write it again in smaller parts (Parquet: smaller pages and row groups), or as text",
         ) from None
     except duckdb.Error as error:
         if memory.short(RuntimeError(str(error))):

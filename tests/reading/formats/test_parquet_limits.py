@@ -43,7 +43,7 @@ def test_a_text_that_a_dictionary_repeats_without_end_is_refused(
 ) -> None:
     log = repeated(tmp_path / "x.parquet", 50 * 10**6, 400, **more)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(InputError, match=r"would be 18\.6 GiB of text, .* that is no search log"):
+    with pytest.raises(InputError, match=r"would be 18\.6 GiB of text, .* that is not a search log"):
         read(log, tmp_path / "into")
     # The dictionary itself takes 50 MB in a few copies; the rows would take 20 GB.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600 * 1024

@@ -55,7 +55,9 @@ class ActiveAttack:
     )
     epsilon: float = param("privacy loss per user of private methods", gt=0, le=100, default=1.0)
     delta: float = param("probability that the loss is exceeded", gt=0, lt=1, default=1e-6)
-    max_items: int = param("items that one user may add to zealous (m)", ge=1, le=1000, default=5)
+    max_items: int = param(
+        "items that one user may add to zealous (m) and truncated-geometric (d)", ge=1, le=1000, default=5
+    )
     max_queries: int = param("queries that one user may add to click-graph (d)", ge=1, le=1000, default=20)
     target_copies: int = param("times that the target made the query", ge=1, le=1000, default=1)
     trials: int = param(

@@ -216,11 +216,16 @@ def zealous(at: Setting) -> Scheme:
     )
 
 
-def _most_telling(scale: float, tau: int, top: int) -> Variant:
+def _most_telling(scale: float, tau: int, top: int, limit: int | None = None) -> Variant:
     """The number of accounts for which one user more moves the chance to be published most."""
 
     def chance(users: int) -> float:
-        return float(calibration.tail(scale, top + 1 - users)) if users >= tau else 0.0
+        if users < tau:
+            return 0.0
+        needed = top + 1 - users
+        if limit is not None:
+            return float(calibration.truncated_tail(scale, limit, needed))
+        return float(calibration.tail(scale, needed))
 
     best = max((tau - 1, top, top + 1), key=lambda accounts: chance(accounts + 1) - chance(accounts))
     return Variant(accounts=best, copies=best, exact=(chance(best + 1), chance(best)))
@@ -254,7 +259,7 @@ def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
     table, column = draw.table, plan.table(draw.table).unique[0]
     return Scheme(
         method=method,
-        variants=(_most_telling(*draw.thresholds),),
+        variants=(_most_telling(*draw.thresholds, limit=draw.limit),),
         read=lambda release: _counted(release.tables[table], column),
         queries=words,
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 
 SESSIONS: Final = "sessions"
-_TEXTS: Final = ("keyword", "query", "next_query", "prefix")
+_TEXTS: Final = ("keyword", "query", "next_query", "prefix", "item_1", "item_2", "item_3")
 """Columns that hold what people typed; urls are not looked at."""
 _APART: Final = " , "
 """Between concepts: two of them side by side are no name of two words."""

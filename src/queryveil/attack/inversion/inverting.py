@@ -231,7 +231,7 @@ def _pairs(mapping: I32, known: I32 | None, bootstrap: int) -> I32:
     if bootstrap:
         if known is None:
             raise UsageError(
-                "pairs are known beforehand only where the truth is given", "leave --bootstrap out"
+                "the attacker can know pairs beforehand only if the truth is given", "leave --bootstrap out"
             )
         given = known[: min(bootstrap, n)]
         hashes = np.flatnonzero((given >= 0) & (given < n))

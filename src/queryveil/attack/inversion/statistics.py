@@ -272,6 +272,6 @@ def _released_queries(release: Release) -> pa.ChunkedArray:
     if table is None or "query" not in table.column_names or not pa.types.is_string(table["query"].type):
         raise InputError(
             f"this release was made by {release.plan.method}, and holds no log of hashed queries",
-            "give a release of token-hash, or a file whose queries are hashes with blanks between them",
+            "give a release of token-hash, or a file whose queries are hashes with spaces between them",
         )
     return table["query"]

@@ -91,7 +91,7 @@ def _parents(rows: list[_Row]) -> dict[str, _Row]:
                 raise InputError(
                     f"{_shown(known)} (line {line}) and {_shown(name)} (line {row.line}) of the taxonomy"
                     " are the same name",
-                    "words are looked up without regard to case, blanks and underscores: spell them alike",
+                    "case, spaces and underscores make no difference to words: spell them alike",
                 )
         earlier = parent_of.setdefault(row.child, row)
         if earlier.parent != row.parent:

@@ -41,7 +41,7 @@ class Topics:
                 if other != place and root in concepts:
                     raise UsageError(
                         f"topics overlap: '{names[place]}' is at or below '{names[other]}'",
-                        "name topics of which none is a kind of another with --topics",
+                        "with --topics, name topics that are not kinds of each other",
                     )
 
     def __len__(self) -> int:

@@ -152,7 +152,7 @@ class Engine:
 
 def loose_default() -> UsageError:
     return UsageError(
-        "the engine treats different texts as equal (its collation ignores case, accents or blanks)",
+        "the engine treats different texts as equal (its collation ignores case, accents or spaces)",
         "use a binary collation on this connection, or export the log to files",
     )
 

@@ -74,6 +74,10 @@ def _duckdb_hash2(key, first, second): ...  # type: ignore[no-untyped-def]
 def _duckdb_hash3(key, first, second, third): ...  # type: ignore[no-untyped-def]
 
 
+@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 5, "uint64"))
+def _duckdb_hash4(key, first, second, third, fourth): ...  # type: ignore[no-untyped-def]
+
+
 @ibis.udf.scalar.builtin(name="hash", signature=(("uint64",), "uint64"))
 def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
 
@@ -201,7 +205,7 @@ class DuckDB(Engine):
     def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
         # DuckDB hashes several values together without gluing them first, but only combines them by exclusive or:
         # without hashing the result again, items would keep much of one order for all users.
-        hashes = {2: _duckdb_hash2, 3: _duckdb_hash3}
+        hashes = {2: _duckdb_hash2, 3: _duckdb_hash3, 4: _duckdb_hash4}
         return _duckdb_rehash(hashes[len(texts)](key, *texts))
 
     def _fits(self, users: int, kept: int) -> bool:

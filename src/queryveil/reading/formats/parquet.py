@@ -203,7 +203,7 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
     if total > _MUCH_TEXT and total > _MOST_PER_ROW * rows:
         size = f"{total / 2**30:,.1f} GiB of text, {total / rows / 2**10:,.0f} KiB in a row on average"
         raise InputError(
-            f"{source.files[0].label!r} would be {size}: that is no search log",
+            f"{source.files[0].label!r} would be {size}: that is not a search log",
             "check where it comes from, or leave out the long texts",
         )
     return bool(longest > LONGEST_TEXT)

@@ -36,6 +36,12 @@ Top = Annotated[
 MostUsers = Annotated[
     int, typer.Option("--most-users", help="About how many users the pilot looks at: 100 or more.")
 ]
+ItemsPerUser = Annotated[
+    float,
+    typer.Option(
+        "--items-per-user", help="Your guess how many items a user has, made without looking at the log."
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder for the curves and the table; it must not exist.", show_default=False),
@@ -48,6 +54,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("delta", Delta, 1e-6),
     ("top", Top, None),
     ("most_users", MostUsers, 100_000),
+    ("items_per_user", ItemsPerUser, 10.0),
     ("out", Out, None),
     ("as_json", options.Json, False),
 )
@@ -65,7 +72,7 @@ def advise(**given: Any) -> None:
     """Recommend a method and parameters for a purpose, from a pilot on some of a log's users."""
     reading = tuple(options.reading_words(given))
     how = options.reading(given)
-    asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users")}
+    asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users", "items_per_user")}
     purpose = qv.find_purpose(given["purpose"])
     qv.wanted(purpose, **asked)  # what can be refused is refused before a long log is read
     if given["out"] is not None:

@@ -15,7 +15,7 @@ Log = Annotated[
     str | None,
     typer.Argument(
         metavar="[LOG]",
-        help="A file, a folder or a glob; release-probability and profiles need none.",
+        help="A file, a folder or a glob; release-probability, gap and profiles need none.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ Out = Annotated[
     Path | None, typer.Option("--out", help="Folder to write; it must not exist.", show_default=False)
 ]
 Repeats = Annotated[
-    int | None, typer.Option("--repeats", min=1, help="Random runs of each cell.", show_default=False)
+    int | None, typer.Option("--repeats", min=1, help="Independent runs of each cell.", show_default=False)
 ]
 Vary = Annotated[
     list[str] | None,

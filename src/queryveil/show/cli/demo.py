@@ -15,6 +15,7 @@ from queryveil.files import interruptions, output
 from queryveil.show.cli import console, inspect, options, publish
 
 _TOP = 10
+_EPSILON = 1.0
 _SHOWN = 5
 _OPENING = (
     "A search log is a list of everything that people typed into a search box. It is worth publishing, and it gives "
@@ -74,16 +75,18 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     found, proposal = qv.inspect(log), qv.propose(log)
     say("2. How exposed these people are", _exposed(found))
     stages: list[tuple[str, str]] = []
-    method = qv.Zealous(epsilon=2, delta=proposal.delta, max_items=1)
+    method = qv.Steered(epsilon=_EPSILON, delta=proposal.delta)
     release = qv.publish(
         log,
         method,
-        items="queries",
         out=out / "release",
         told=lambda name, sentence: stages.append((name, sentence)),
     )
+    # What the papers would have published, with the same epsilon, delta and neighbours; it is not kept.
+    paper = qv.Zealous(epsilon=_EPSILON, delta=proposal.delta, max_items=1, neighbours="add-remove")
+    before = qv.publish(log, paper, items="queries", allow_empty=True)
     top = release.tables["items"].slice(0, _TOP).to_pylist()
-    say("3. What is published instead", _released(release))
+    say("3. What is published instead", _released(release, before))
     if not as_json:
         shown = [(f"    {row['query']}", f"about {row['count']:,} people") for row in top[:_SHOWN]]
         console.table(shown, right=(1,))
@@ -112,6 +115,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
             "release": str(release.path),
             "guarantee": release.guarantee.as_dict(),
             "released": release.released,
+            "released_by_zealous": before.released,
             "top": top,
             "verified": checked.passes,
             "curator_report": str(private),
@@ -140,12 +144,13 @@ def _exposed(found: qv.Inspection) -> str:
     )
 
 
-def _released(release: qv.Release) -> str:
-    least = release.plan.calibration["second_threshold"]
-    many = release.released["items"]
+def _released(release: qv.Release, before: qv.Release) -> str:
+    least = release.plan.calibration["users_for_half"]
+    many, few = release.released["items"], before.released["items"]
     return (
-        f"We take one search of each person, publish those that more than about {least:,} people have in common, and "
-        f"change every count a little at random. {many:,} searches are left. The most frequent ones:"
+        f"We publish searches that many people have in common, at least about {least:,}, and change every number a "
+        f"little at random. {many:,} searches are left. (ZEALOUS, a well-known method from 2012, keeps {few:,} with "
+        "the same protection.) The most frequent ones:"
     )
 
 
@@ -175,7 +180,7 @@ def _figures(
     console.line(f"The same in figures. queryveil inspect {log}")
     inspect.show(found, proposal, str(log))
     console.line()
-    console.line("queryveil publish zealous")
+    console.line("queryveil publish steered")
     for name, sentence in stages:
         console.labelled(name, sentence)
     publish.show(release)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,13 @@ def open_budget(
     only_composable: Annotated[
         bool, typer.Option("--only-composable", help="Refuse releases that no budget can limit.")
     ] = False,
+    gaussian: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the budget, 0 to 1, kept for Gaussian releases; left out, all kinds share one pool.",
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Give a source log a budget."""
@@ -43,13 +51,15 @@ def open_budget(
         delta=delta,
         neighbours=known[neighbours],
         only_composable=only_composable,
+        gaussian=gaussian,
     )
     if as_json:
         console.as_json(book.show(source)[0].as_dict())
     else:
         account = book.budget(source)
         only = "; only releases that add up" if only_composable else ""
-        console.labelled("opened", f"'{source}' with {account.budget}, {account.compared}{only}")
+        kept = f"; {_kept(account)}" if _kept(account) else ""
+        console.labelled("opened", f"'{source}' with {account.budget}, {account.compared}{only}{kept}")
 
 
 def show(
@@ -64,8 +74,8 @@ def show(
         return
     for account in accounts:
         console.line(f"{account.source}   (epsilon and delta {account.compared})")
-        for label, amount in (("budget", account.budget), ("spent", account.spent), ("left", account.left)):
-            console.labelled(label, str(amount))
+        for label, said in _totals(account):
+            console.labelled(label, said)
         for event in account.events:
             said = f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}"
             console.labelled(f"#{event.id}", f"{said}{_cost(event, account)}")
@@ -76,6 +86,8 @@ def show(
                 f"{of} not limited by this budget: however much is left, what was published altogether has no joint "
                 "guarantee. A source opened with --only-composable refuses such releases.",
             )
+        if _kept(account):
+            console.labelled("Note", _kept(account))
         if account.only_composable:
             console.labelled("Note", "only releases that add up are taken")
         if not account.sealed:
@@ -84,10 +96,46 @@ def show(
             )
 
 
+def _totals(account: Any) -> Iterator[tuple[str, str]]:
+    """Budget, what was spent and what is left: by the rule of the source, and by plain sums where these differ."""
+    yield "budget", str(account.budget)
+    if not account.mu:
+        yield "spent", str(account.spent)
+        yield "left", str(account.left)
+        return
+    together = f"Gaussian releases together have mu {account.mu:.4g} and p {account.p:.4g}"
+    yield "spent", f"{account.spent} ({together})"
+    if account.rule.code != "sums":
+        yield "by sums", f"{account.by_sums}, if every epsilon and every delta is added up"
+    either = "or" if account.rule.code == "pooled" else "and"
+    others = f"epsilon {account.left.epsilon:.6g} {either} delta {account.left.delta:.6g} for other kinds"
+    more = f"mu {account.mu_left:.4g} for a Gaussian release with the p of the last one"
+    yield "left", f"{others}, or {more}"
+    if account.if_looked is not None:
+        only = ", as long as only Gaussian releases are charged" if account.kind == "gaussian-dp" else ""
+        yield (
+            "Condition",
+            "This total and the budget hold if nobody looked at a release before choosing the parameters of a later "
+            f"one. If somebody did, {account.if_looked} is what is proven{only}. A source opened with --gaussian needs "
+            "no such condition.",
+        )
+
+
+def _kept(account: Any) -> str:
+    """What a source keeps for Gaussian releases, if it was opened so."""
+    if account.gaussian_share is None:
+        return ""
+    if not account.gaussian_share:
+        return "Gaussian releases add up like others"
+    return f"{account.gaussian_share * 100:.4g} % of the budget is kept for Gaussian releases"
+
+
 def _cost(event: Any, account: Any) -> str:
     """What an event took from the budget, where its own numbers do not say it."""
     if not event.composable:
         return " - not limited by the budget: it has no sum with other releases"
+    shift = "" if event.mu is None else f"mu {event.mu:.4g}, p {event.p:.4g}"
     if account.compared in event.headline:
-        return ""
-    return f" - here {event.cost}, {account.compared}"
+        return f" - {shift}" if shift else ""
+    beside = f" ({shift})" if shift else ""
+    return f" - here {event.cost}{beside}, {account.compared}"

@@ -103,4 +103,4 @@ def guarantee(promise: qv.Guarantee) -> None:
     if promise.implies is not None:
         console.labelled("", promise.after_processing())
     for part in promise.parts:
-        console.labelled("", f"- of which, for {part.of}: {part.headline}")
+        console.labelled("", f"- for {part.of}: {part.share}")

@@ -1,0 +1,91 @@
+"""What steered or truncated geometric selection of the whole log would hold, judged by a pilot.
+
+Which of the two is tried follows from a guess that the curator states, how many items a user has, and never from the
+log: truncated geometric selection is for few items per user, steered for many.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+
+from queryveil.advice.pilot import Pilot
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import Bound
+from queryveil.measure.histograms import Histogram
+from queryveil.mechanisms.gaussian_account import MOST_EPSILON
+from queryveil.mechanisms.gaussian_histogram import counts_of
+from queryveil.mechanisms.steered import selection, theory
+from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.truncated_geometric.truncated_geometric import TruncatedGeometric
+
+FEW = 2.0
+"""With fewer items per user than about this, one item per user and less noise publish more."""
+MANY = 10.0
+"""The guess where none is stated: users of a search engine have more than two queries."""
+
+Selects = Steered | TruncatedGeometric
+
+
+def method_for(items_per_user: float, *, epsilon: float, delta: float, kind: str) -> Selects | None:
+    """The method for users with about so many items, by a public guess; None where epsilon is beyond all sense."""
+    if epsilon > MOST_EPSILON:
+        return None
+    if items_per_user < FEW:
+        return TruncatedGeometric(epsilon=epsilon, delta=delta, items=(kind,))
+    return Steered(epsilon=epsilon, delta=delta, items=(kind,))
+
+
+def guess_in_words(items_per_user: float) -> str:
+    """Why the one was tried and not the other."""
+    which, other = (
+        ("truncated-geometric", "steered") if items_per_user < FEW else ("steered", "truncated-geometric")
+    )
+    return (
+        f"You say that a user has about {items_per_user:g} items (--items-per-user), so {which} was tried and not "
+        f"{other}. The limit is about {FEW:g}. The log was not asked."
+    )
+
+
+def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
+    """What several releases of the whole log would hold, each with noise of its own."""
+    kind = method.items[0]
+    if isinstance(method, TruncatedGeometric):
+        counted = pilot.kept(kind, method.max_items)
+        draw = method.plan().draws[0]
+        return [_truncated(pilot, counted, draw.scale or 1, draw.limit or 1) for _ in range(draws)]
+    bound = Bound(most=method.max_items, salt=pilot.noise.key())
+    found = histories.histories(pilot.log, item_kinds.kind(kind), bound)
+    try:
+        return [_steered(pilot, method, found) for _ in range(draws)]
+    finally:
+        found.forget()
+
+
+def _truncated(pilot: Pilot, counted: pa.Table, scale: float, limit: int) -> Histogram:
+    counts = counted["count"].to_numpy()
+    noisy = counts + pilot.noise.truncated_laplace(scale, limit, len(counts))
+    at = counted.column_names.index("count")
+    return Histogram.of(
+        counted.set_column(at, "count", pa.array(noisy, pa.int64())).filter(pa.array(noisy > limit))
+    )
+
+
+def _steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histogram:
+    """Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
+    account, share = method.account(), pilot.share
+    whole = theory.setting(account.noise(method.items[0]))
+    sample = dataclasses.replace(
+        whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
+    )
+    chosen = selection.select(found, sample, pilot.noise, length_prior=method.length_prior)
+    noise = account.noise(counts_of(method.items[0]))
+    counts, _ = selection.counted(
+        *(chosen.left, chosen.numbers, chosen.first, max(1, round(noise.scale * share))),
+        *(noise.share.norm, pilot.noise),
+    )
+    table = found.texts(chosen.numbers)
+    scaled = np.rint(counts / share).astype(np.int64)
+    return Histogram.of(table.append_column("count", pa.array(scaled, pa.int64())))
