@@ -98,7 +98,7 @@ def test_known_pairs_are_kept_by_the_continuous_update(
         logs[0].counts, logs[1].counts, known=truth
     )
     assert (found.stages[0].last[:20] == truth[:20])[truth[:20] < 60].all()
-    with pytest.raises(qv.UsageError, match="only where the truth is given"):
+    with pytest.raises(qv.UsageError, match="only if the truth is given"):
         qv.Inversion(n=60, update="heap", bootstrap=20).invert(logs[0].counts, logs[1].counts)
 
 

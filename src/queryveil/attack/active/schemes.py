@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.special import ndtr
 
 from queryveil.attack.sybil import Chances
 from queryveil.errors import UsageError
@@ -25,6 +27,7 @@ from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session.k_session import KSession
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic
+from queryveil.mechanisms.steered.theory import weights
 from queryveil.mechanisms.transactions.clump import Clump
 from queryveil.mechanisms.transactions.partition import Partition
 from queryveil.mechanisms.zealous.zealous import Zealous
@@ -259,10 +262,27 @@ def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
     table, column = draw.table, plan.table(draw.table).unique[0]
     return Scheme(
         method=method,
-        variants=(_most_telling(*draw.thresholds, limit=draw.limit),),
+        variants=(_weighed(draw) if draw.weights else _most_telling(*draw.thresholds, limit=draw.limit),),
         read=lambda release: _counted(release.tables[table], column),
         queries=words,
     )
+
+
+def _weighed(draw: Draw) -> Variant:
+    """Accounts that pose nothing else give the query their whole weight: the target's decides about an even chance."""
+    scale, above = draw.scale, draw.above
+    if scale is None or above is None:
+        raise TypeError(f"the draw for {draw.of} has no threshold for rows of a log")
+    a = weights(draw.rounds or 1)
+    whole = draw.sensitivity * sum(a)
+
+    def chance(users: int) -> float:
+        return float(ndtr((users * whole - above) / (scale * math.hypot(*a))))
+
+    best = max(0, math.ceil(above / whole) - 1)
+    # Over several rounds some queries are dropped on the way, so that this chance is only a bound.
+    exact = (chance(best + 1), chance(best)) if len(a) == 1 else None
+    return Variant(accounts=best, copies=best, exact=exact)
 
 
 def _open_to_accounts(plan: Plan) -> Draw | None:
