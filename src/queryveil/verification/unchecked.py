@@ -35,9 +35,10 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
         + _traceless(str(method), content.get("parameters"), former=manifest.written == folder.FORMER_VERSION)
     )
     yield "tables: a release does not show whether its rows come from a log, or from which one"
-    if content.get("draws"):
+    draws = content.get("draws")
+    if draws:
         yield "noise: one release does not show whether it was drawn as stated"
-    if any("public" in draw for draw in content.get("draws") or () if isinstance(draw, dict)):
+    if isinstance(draws, list) and any("public" in draw for draw in draws if isinstance(draw, dict)):
         yield "public list: that it is public and was made without the log, and which rows are on it: ask for its file"
     if planned.foreign(content) is not None and not taxonomy_given:
         figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
