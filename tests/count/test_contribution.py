@@ -109,7 +109,8 @@ def test_spark_and_duckdb_count_the_same(spark: Any, generated: object, kind: st
         histograms.append(Counter({tuple(r[c] for c in columns): r["count"] for r in table.to_pylist()}))
     assert histograms[0] == histograms[1]
     assert len(histograms[0]) > 1_000
-    assert max(histograms[0].values()) > 5
+    # Few users share three queries.
+    assert max(histograms[0].values()) > (1 if kind.endswith("of-3") else 5)
 
 
 def test_time_is_needed_for_first() -> None:

@@ -464,7 +464,7 @@ def test_that_there_is_a_padded_release_says_nothing_of_anybody(food_file: Path)
 
 def test_names_with_commas_are_refused(tmp_path: Path) -> None:
     (tmp_path / "odd.tsv").write_text("tea, green\tdrink\n")
-    with pytest.raises(qv.UsageError, match="comma and a blank"):
+    with pytest.raises(qv.UsageError, match="comma and a space"):
         qv.Semantic(epsilon=1, taxonomy=str(tmp_path / "odd.tsv")).plan()
 
 

@@ -204,6 +204,7 @@ def test_weights_decide_by_their_running_sums() -> None:
 NOT_FOR_PRIVACY = (
     "synthetic/",
     "study/profiles.py",
+    "study/union/",
     "attack/exposure/exposure.py",
     "attack/linkage.py",
     "attack/inversion/",

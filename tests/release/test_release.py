@@ -150,6 +150,9 @@ def test_every_kind_on_every_engine(
         items = [tuple(row[column] for column in columns) for row in rows]
         assert all(truth[item] >= 2 for item in items)
         releases.append(rows)
+    if kind.endswith("of-3"):  # no three queries have enough users in a log of this size
+        assert all(not rows for rows in releases)
+        return
     assert releases[0] and releases[0] != releases[1]
 
 

@@ -118,7 +118,7 @@ PARAMETERS = [
     ("evaluate good.tsv out --top 0", 2, "--top must be >= 1; got '0'"),
     (f"{PLAN} --users 99999999999999999999", 2, "'users' must be an int"),
     (f"{PUBLISH} --users 299", 5, "more than the 299 users that you declared"),
-    (f"{PUBLISH} --items nothing", 2, "keywords, queries, query-pairs, clicks; got 'nothing'"),
+    (f"{PUBLISH} --items nothing", 2, "user-itemsets-of-3; got 'nothing'"),
     (f"{PUBLISH} --items queries,queries", 2, "named twice"),
     (f"{PUBLISH} --keep last", 2, "random, first, frequent; got 'last'"),
     (f"{PUBLISH} --order-key x", 2, "--order-key must be one of engine, portable; got 'x'"),
@@ -504,7 +504,7 @@ def _heed_signals() -> None:
 def test_an_interrupted_publish_leaves_nothing(ending: signal.Signals, here: Path, generated: Path) -> None:
     before = names(here)
     kinds = "--items keywords,queries,query-pairs,clicks --order-key portable"
-    line = f"publish {generated} --method zealous --epsilon 2 --delta 1e-3 --out out {kinds}"
+    line = f"publish {generated} --method zealous --epsilon 2 --delta 1e-4 --out out {kinds}"
     # A shell that starts a job in the background lets it ignore SIGINT, and nohup SIGHUP; this one shall not.
     process = start(line, preexec_fn=_heed_signals)
     while not list(here.glob(".out.*")):  # from here on there is something to leave behind

@@ -130,7 +130,7 @@ def test_formats_are_those_that_can_be_read() -> None:
 
 # -- two ways to say the same --------------------------------------------------------------------------------
 
-ASKED = ["--epsilon", "2", "--delta", "1e-3", "--guarantee", "approximate"]
+ASKED = ["--epsilon", "2", "--delta", "1e-4", "--guarantee", "approximate"]
 WAYS = {
     "method first": ["zealous", "log.parquet", *ASKED],
     "method behind": ["log.parquet", "--method", "zealous", *ASKED],
