@@ -65,12 +65,13 @@ def test_curves_agree(mu: float, distance: float) -> None:
         assert float(ours) == pytest.approx(by_floats(mu, epsilon), rel=1e-9 + 1e-15 / mu * (1 + distance**2))
 
 
-@given(mu=st.floats(1e-4, 10), epsilon=st.floats(0, 20), factor=st.floats(1.001, 2))
+# A tail of 36 deviations or more is bounded, not computed, and the bound is above the curve: not that far.
+@given(mu=st.floats(1e-2, 10), distance=st.floats(0, 12), factor=st.floats(1.001, 2))
 @settings(max_examples=40)
-def test_the_curve_falls_with_epsilon_and_grows_with_mu(mu: float, epsilon: float, factor: float) -> None:
+def test_the_curve_falls_with_epsilon_and_grows_with_mu(mu: float, distance: float, factor: float) -> None:
+    epsilon = distance * mu
     here = gaussian.curve(Decimal(mu), epsilon)
-    if (factor * epsilon + 0.01) / mu + mu / 2 < 36:  # farther out the bound is looser, and may jump up
-        assert gaussian.curve(Decimal(mu), factor * epsilon + 0.01) < here
+    assert gaussian.curve(Decimal(mu), factor * epsilon + 0.01) < here
     assert gaussian.curve(Decimal(factor * mu), epsilon) > here
 
 

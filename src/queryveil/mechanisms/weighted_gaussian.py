@@ -35,7 +35,7 @@ _P_SHARE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class WeightedGaussian(TakesPublicItems):
-    """Items that enough users share, by votes of equal weight."""
+    """Items that enough users share, by votes of equal size."""
 
     name: ClassVar[str] = "weighted-gaussian"
     needs_users: ClassVar[bool] = False
