@@ -161,6 +161,14 @@ def test_all_of_it_as_measures() -> None:
     assert found.figures["precision-kl@1"].direction == "lower is better"
 
 
+def test_inaccuracy_does_not_take_a_sum_of_weights_for_a_number_of_users() -> None:
+    log = qv.read(pa.table({"user": [f"u{n}" for n in range(200)], "query": ["news"] * 200}))
+    release = qv.publish(log, qv.Steered(epsilon=10, delta=1e-4), items="queries")
+    assert release.released["items"] == 1
+    with pytest.raises(qv.InputError, match="states no threshold in users"):
+        qv.evaluate(log, release, "inaccuracy")
+
+
 def test_inaccuracy_counts_users_and_takes_the_releases_own_threshold() -> None:
     rows = [("1", "x")] * 3 + [("2", "y"), ("3", "y"), ("4", "y")]
     original = qv.read(

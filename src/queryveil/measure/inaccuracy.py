@@ -82,7 +82,12 @@ class Inaccuracy(OfItems):
             return self.frequent
         plan = release.release.plan
         counts_users = all(one.counts == USERS for one in plan.tables if one.noisy)
-        above = (one.above for one in plan.draws if one.bounded == kind and one.above is not None)
+        # Thresholds of Gaussian draws are for sums of weights, not for users.
+        above = (
+            one.above
+            for one in plan.draws
+            if one.bounded == kind and one.above is not None and one.mu is None
+        )
         found = next(above, None) if counts_users else None
         if found is None and release.unit != SESSIONS:  # there k is of whole sets
             found = release.release.guarantee.k
