@@ -124,7 +124,7 @@ def test_the_list_costs_nothing(cls: type[Method], neighbours: str, catalogue: P
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"items": ("queries", "keywords")}, "of one kind of item"),
+        ({"items": ("queries", "keywords")}, "has one kind of item"),
         ({"public": None, "public_z": 3}, "name its file with --public"),
         ({"public_z": 0}, "parameter 'public_z' must be"),
         ({"public_z": 41}, "parameter 'public_z' must be"),
@@ -314,7 +314,7 @@ def test_a_list_of_the_logs_own_queries_warns_the_curator_alone(tmp_path: Path) 
     out = tmp_path / "out"
     log = qv.read(pa.table({"user": names, "query": names}))
     made = qv.publish(log, method(Steered, tmp_path / "own.txt", public_z=1), out=out)
-    assert any("100% of the public list's items are in the log" in one for one in made.warnings)
+    assert any("100 % of the public list's items are in the log" in one for one in made.warnings)
     assert all("are in the log" not in file.read_text("utf-8", "replace") for file in out.iterdir())
 
 

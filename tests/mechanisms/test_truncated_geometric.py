@@ -383,7 +383,7 @@ def test_wrong_values_are_refused_by_name(given: dict[str, Any], words: str) -> 
 @pytest.mark.parametrize(
     ("given", "words", "hint"),
     [
-        ({"epsilon": 1e-13}, "more than a million million users", "raise epsilon"),
+        ({"epsilon": 1e-13}, "more than a trillion users", "raise epsilon"),
         ({"epsilon": 1e-11}, "only items of more than", "raise epsilon"),
         (
             {"epsilon": 1e-4, "max_items": 10**8},

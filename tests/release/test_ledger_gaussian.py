@@ -399,12 +399,10 @@ def test_what_is_proven_for_whoever_looks_is_shown(ledger: Ledger, file: Path) -
     assert "Condition" not in command("ledger", "show", str(file)).out
     ledger.charge(SOURCE, "steered", normal(0.5, 3e-7))
     said = " ".join(command("ledger", "show", str(file), "--source", SOURCE).out.split())
-    assert (
-        "epsilon 1 and delta 2e-06 is what is proven, as long as only Gaussian releases are charged." in said
-    )
+    assert "only epsilon 1 and delta 2e-06 is proven, as long as only Gaussian releases are charged." in said
     ledger.charge(SOURCE, "zealous", other(0.1, 1e-7))
     said = " ".join(command("ledger", "show", str(file), "--source", SOURCE).out.split())
-    assert "epsilon 2 and delta 2e-06 is what is proven. " in said
+    assert "only epsilon 2 and delta 2e-06 is proven. " in said
     ledger.charge("kept", "steered", normal(0.3, 3e-7))
     ledger.charge("sums", "steered", normal(0.3, 3e-7))
     for source in ("kept", "sums"):

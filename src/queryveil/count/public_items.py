@@ -288,11 +288,11 @@ class Overlap:
         """What the curator is told if the list may have been made from the log itself."""
         why = "a list made from the log is not public, and its items are published without the protection of a delta"
         if self.found > _MOST_FOUND * self.sampled:
-            return f"{self.found / self.sampled:.0%} of the public list's items are in the log: {why}"
+            return f"{100 * self.found / self.sampled:.0f} % of the public list's items are in the log: {why}"
         if self.single > _MOST_SINGLE * self.sampled:
             return (
-                f"{self.single / self.sampled:.0%} of the public list's items have exactly one user in the log, where "
-                f"chance alone gives at most 37 %: {why}"
+                f"{100 * self.single / self.sampled:.0f} % of the public list's items have exactly one user in the "
+                f"log, where chance alone gives at most 37 %: {why}"
             )
         return None
 

@@ -35,8 +35,8 @@ ROW_LOCAL = say(
 SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
 SETS_APART = say(
     "sets-apart",
-    "sets are made within each user's own rows, of at most 100 different queries of a session or user (30 for sets of "
-    "three), chosen by a public hash of the query; in a log without times and sessions, each user has one session",
+    "sets are made from each user's own rows: at most 100 different queries of a session or user count (30 for sets "
+    "of three), chosen by a public hash of the query; in a log without times and sessions, each user has one session",
     most_in_pairs=sets_of_items.MOST_TOGETHER[2],
     most_in_threes=sets_of_items.MOST_TOGETHER[3],
 )

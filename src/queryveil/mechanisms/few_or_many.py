@@ -26,8 +26,9 @@ def in_words(epsilon: float, delta: float, *, replace: bool) -> tuple[str, ...]:
     except (QueryveilError, ArithmeticError):
         return ()
     return (
-        f"Few or many: for an even chance an item needs {few:,} users who keep it, with truncated-geometric and one "
-        f"item per user; or about {many:,} users who search for little else that many share, with steered and up to "
-        f"{_ITEMS} items per user. With fewer than about 2 items per user the first publishes more. Decide from what "
-        "is publicly known, not from the log.",
+        "Which method publishes more depends on how many items a user has. With truncated-geometric and one item per "
+        f"user, an item that {few:,} users add has an even chance of being published. With steered and up to "
+        f"{_ITEMS} items per user, it takes about {many:,} users who have hardly any other popular item. If users "
+        "have fewer than about 2 items each, truncated-geometric publishes more. Decide from public knowledge, not "
+        "from the log.",
     )

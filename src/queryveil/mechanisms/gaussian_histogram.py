@@ -189,7 +189,7 @@ def told_of_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems
     if listed is None or chosen.left.listed is None:
         return ""
     listed_items.warn_of_overlap(log, run, chosen.left.kind.name, listed)
-    return f", {int(chosen.left.listed[chosen.numbers].sum()):,} of them on the public list"
+    return f", {int(chosen.left.listed[chosen.numbers].sum()):,} from the public list"
 
 
 def table(run: Run, chosen: Selected, noise: Noise) -> pa.Table:

@@ -40,7 +40,7 @@ _CAVEATS = (
     say(
         "prefix-hides-the-rest",
         "a prefix hides only the rest of a word: a long prefix of a rare word gives nearly all of it away, and all "
-        "words that begin with it may mean the same",
+        "words that begin with it may mean the same thing",
     ),
     say(
         "counts-are-exact",
@@ -92,22 +92,22 @@ class KKeyword(Crowds):
             table=_TABLE,
             what="Words of a search log and prefixes of its rarer words, with numbers of users",
             how=(
-                f"A word that at least {self.k:,} users searched for was published with the number of these users. The "
-                "users of every rarer word were counted for the word with a star at its end, together with users of "
-                "longer words that begin with it. Such a prefix was published, with the number of different users "
-                f"counted for it, if there were at least {self.k:,}. If not, these users went on to the prefix that is "
-                "one character shorter. Users who were left in the end were left out."
+                f"A word that at least {self.k:,} users searched for was published with the number of these users. "
+                "The users of every rarer word were counted for the word with a star at its end, together with users "
+                "of longer words that begin with it. Such a prefix was published, with the number of different users "
+                f"counted for it, if there were at least {self.k:,}. If not, these users went on to the prefix that "
+                "is one character shorter. Users who were left at the end were left out."
             ),
             assessment=assessment(
                 singling_out=(
                     NO,
-                    f"Not without further knowledge. At least {self.k:,} users share each row.",
+                    f"Not from the release alone. At least {self.k:,} users share each row.",
                 ),
                 linkability=(
                     NOT_EXCLUDED,
-                    "The release has no user, session or time that could join its rows. But someone who knows words of "
-                    f"a person from another data set can link that person to rows of {self.k:,} users or more. The "
-                    f"chance to pick the right user is up to 1 in {self.k:,}, or more if they know more.",
+                    "The release has no user, session or time that could join its rows. But someone who knows words "
+                    f"of a person from another data set can link that person to rows of {self.k:,} users or more. "
+                    f"The chance of picking the right user is then at most 1 in {self.k:,}, unless they know more.",
                 ),
                 inference=(
                     NOT_EXCLUDED,

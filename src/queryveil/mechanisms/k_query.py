@@ -102,8 +102,10 @@ class KQuery(Crowds):
                     "Nothing limits it. If a query can only come from certain people, a reader learns that each "
                     "made it. Attackers with accounts of their own can find out more.",
                 ),
-                disclosed=f"No query that fewer than {self.k:,} users made is disclosed. The combinations of queries "
-                "in a session are disclosed, also those that one person alone has.",
+                disclosed=(
+                    f"No query that fewer than {self.k:,} users made is disclosed. The combinations of queries in a "
+                    "session are disclosed, even those that only one person has."
+                ),
                 withheld=f"Who made a single published query: at least {self.k:,} users did. That holds only as long "
                 "as nothing else is known about these users. It does not hold for a session of several queries.",
                 learnt=(

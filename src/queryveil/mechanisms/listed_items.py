@@ -34,7 +34,7 @@ USUAL_Z: Final = 4.0
 LABELS: Final = {
     "public_threshold": "published above, on the public list (noisy users)",
     "public_deviations": "that threshold in standard deviations of the noise",
-    "expected_decoys": "decoys expected at most (items)",
+    "expected_decoys": "decoys expected, at most (items)",
 }
 _M = TypeVar("_M")
 _CACHED = "public_items"
@@ -58,7 +58,8 @@ class TakesPublicItems:
         """Refuse parameters that a list cannot go with."""
         if self.public is not None and len(self.items) != 1:
             raise UsageError(
-                "a public list is of one kind of item, and several are counted", "name one kind in --items"
+                "a public list has one kind of item, and several kinds are counted",
+                "name one kind in --items",
             )
         if self.public is None and self.public_z is not None:
             raise UsageError("public-z is the threshold of a public list", "name its file with --public")
@@ -99,8 +100,8 @@ def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, 
 def how(public: PublicList) -> str:
     """What was done, for readers of the release."""
     return (
-        f"A public list has {public.items:,} items. Noise was added to the number of users of each of them, also where "
-        f"that is 0. Such an item was published if its noisy number was above {public.above:,}."
+        f"A public list has {public.items:,} items. Noise was added to the number of users of every item on it, even "
+        f"if that number is 0. Such an item was published if its noisy number was above {public.above:,}."
     )
 
 
@@ -119,8 +120,8 @@ def caveat(number: float) -> Statement:
     """That so many decoys are expected."""
     return say(
         "decoys",
-        "an item of the public list may be published though nobody has it: on average this happens to about "
-        f"{amount(number)} of its items, or to fewer",
+        "an item of the public list can be published although nobody has it; on average this happens to at most "
+        f"about {amount(number)} of its items",
         decoys=number,
     )
 
@@ -128,8 +129,8 @@ def caveat(number: float) -> Statement:
 def expected(public: PublicList, number: float) -> str:
     """What the curator may expect: so many decoys."""
     return (
-        f"noise alone publishes {amount(number)} of the {public.items:,} items of the public list on "
-        "average, if nobody has any of them; a larger --public-z gives fewer"
+        f"if nobody has any item of the public list, noise alone publishes {amount(number)} of its {public.items:,} "
+        "items on average; a larger --public-z gives fewer"
     )
 
 

@@ -23,7 +23,7 @@ MOST_Z: Final = 40.0
 """Nothing that is noise comes so far: the chance is below 1e-340."""
 LABELS: Final = listed_items.LABELS | {
     "public_threshold": "threshold on the public list (in 1/grid users)",
-    "public_users_for_half": "users for a 50 % chance, on the public list",
+    "public_users_for_half": "users needed for a 50 % chance, on the public list",
 }
 
 
@@ -44,14 +44,14 @@ class ListedSums:
         """What was done, for readers of the release."""
         each = " in every round until it was dropped" if rounds > 1 else ""
         return (
-            f" A public list has {self.public.items:,} items. Random noise was added to the sum of votes of each of "
-            f"them{each}, also where nobody had voted for it. These items had a threshold of their own."
+            f" A public list has {self.public.items:,} items. Random noise was added to the sum of votes of every "
+            f"item on it{each}, even if nobody had voted for it. These items had a threshold of their own."
         )
 
     def expected(self) -> tuple[str, ...]:
         """What the curator may expect."""
         return (
-            f"On the public list about {self.users_for_half:,} users are enough for an even chance.",
+            f"An item on the public list needs only about {self.users_for_half:,} users for an even chance.",
             listed_items.expected(self.public, self.decoys),
         )
 

@@ -93,7 +93,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
 def _of_list(draw: Draw, found: Survivors) -> str:
     if draw.public is None:
         return ""
-    return f", {found.listed:,} of them on the public list, above {draw.public.above:,}"
+    return f", {found.listed:,} from the public list, above {draw.public.above:,}"
 
 
 def above(

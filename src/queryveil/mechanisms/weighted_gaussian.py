@@ -61,7 +61,7 @@ class WeightedGaussian(TakesPublicItems):
         "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
     )
     counts_share: float = param(
-        "share of the privacy budget (of mu squared) that buys numbers of users",
+        "share of the privacy budget (of mu squared) that pays for counts of users",
         ge=0.01,
         le=0.9,
         default=0.2,
@@ -74,7 +74,7 @@ class WeightedGaussian(TakesPublicItems):
         group=COUNTED,
     )
     public_z: float | None = param(
-        "publish public items above so many standard deviations of the noise; 4 if left out",
+        "threshold for public items, in standard deviations of the noise; 4 if left out",
         gt=0,
         le=listed_sums.MOST_Z,
         default=None,
@@ -127,8 +127,9 @@ class WeightedGaussian(TakesPublicItems):
             + words.HOW_COUNTS,
             listed=listed,
             expected=(
-                f"An item needs about {least:,} users for an even chance if it is all that they have, and about "
-                f"{math.ceil(least * math.sqrt(self.max_items)):,} users if each of them has {self.max_items:,} items.",
+                f"An item has an even chance of being published with about {least:,} users if these users have no "
+                f"other item, and with about {math.ceil(least * math.sqrt(self.max_items)):,} users if each user has "
+                f"{self.max_items:,} items.",
             ),
         )
 

@@ -51,10 +51,10 @@ _HELP: Final = {
     "next_query": "the query that followed it in the same session, or a public suggestion for it",
     "url": "a url for the query: clicked by someone, or on its public result list",
     **{
-        f"item_{number}": f"the {place} query of the set, in normal form; a set is in the order of its bytes"
+        f"item_{number}": f"the {place} query of the set, in normal form; a set is sorted by bytes"
         for number, place in enumerate(("first", "second", "third"), 1)
     },
-    "prefix": "a word of queries, or the beginning of words and a star",
+    "prefix": "a word of queries, or the beginning of words with a star",
     "user": "a random number that stands for one user",
     "number": "which of the user's queries it is, from 0",
     "session": "a random number that stands for one session of one user",
@@ -68,8 +68,8 @@ _TYPES: Final = {
     "items": LIST,
 }
 _NOISY_COUNT: Final = {
-    USERS: "number of users who kept the item, with noise (below 0 if noise makes it so)",
-    OCCURRENCES: "number of times, with noise (below 0 if noise makes it so)",
+    USERS: "number of users counted for the item, with noise (which can make it negative)",
+    OCCURRENCES: "number of times, with noise (which can make it negative)",
 }
 
 

@@ -31,9 +31,9 @@ def plain_words(promise: Guarantee) -> str:
         )
     if promise.kind == K_ANONYMITY:
         members = (
-            "What most of a group did, a reader may believe of each member"
+            "A reader may believe that each member did what most of the group did"
             if promise.by_majority
-            else "What a whole group did, a reader learns about each member"
+            else "A reader learns that each member did what the whole group did"
         )
         return (
             f"{promise.crowd}. On its own it does not say which of these users it came from. But this does not stop "

@@ -32,7 +32,7 @@ _DIGEST = re.compile(r"[0-9a-f]{16}|")
 """Of words; the first releases have none."""
 _MOST_NAMED = 5
 _ALL_PEOPLE = 10**12
-"""For so many any delta above a million millionth is too large."""
+"""For so many any delta above a trillionth is too large."""
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)"
 _FIGURES = {
     "epsilon": re.compile(rf"\bepsilon {_NUMBER}"),

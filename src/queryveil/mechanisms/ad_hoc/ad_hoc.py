@@ -62,8 +62,10 @@ _CAVEATS = {
     "drop-infrequent": "a query that several people made can still be about one person, and an attacker's own accounts "
     "can make up any number of users",
     "scrub": "scrubbing finds forms, not meaning: names, addresses and numbers in an unusual form stay",
-    "secret-sharing": "labels tell how often each query was made and by how many users, which gives frequent queries "
-    "away before they open; with k - 1 accounts, an attacker opens a query as soon as one person makes it",
+    "secret-sharing": (
+        "labels show how often each query was made and by how many users, which gives frequent queries away before "
+        "they open; with k - 1 accounts, an attacker opens a query as soon as one person makes it"
+    ),
     "split-personality": "places, names and habits that appear in several topics can link the pseudonyms of one person "
     "again",
 }
@@ -93,10 +95,10 @@ class AdHoc:
 
     steps: tuple[str, ...] = param("what to do, in this order", choices=STEPS, many=True)
     max_session: int | None = param(
-        "most queries of a session, for shorten-sessions", ge=1, le=10**9, default=None
+        "largest number of queries in a session, for shorten-sessions", ge=1, le=10**9, default=None
     )
     min_users: int | None = param(
-        "fewest users of a query, for drop-infrequent", ge=2, le=MOST_USERS, default=None
+        "number of users that a query needs, for drop-infrequent", ge=2, le=MOST_USERS, default=None
     )
     k: int | None = param(
         "how many users' shares open a query, for secret-sharing", ge=2, le=10_000, default=None

@@ -104,8 +104,8 @@ def plan(method: ClickGraph, users: int | None) -> Plan:
         how=words.how(made, non_negative=method.non_negative),
         warnings=warnings_of(promise, users),
         expected=(
-            f"A query needs about {least:,} users for an even chance, if these users search for little else that many "
-            "share; it needs more if they do.",
+            f"A query with about {least:,} users has an even chance of being published if these users have hardly "
+            "any other popular query. Otherwise it needs more users.",
         ),
         labels=words.LABELS,
     )

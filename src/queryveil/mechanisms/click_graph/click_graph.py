@@ -59,10 +59,10 @@ class ClickGraph:
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_queries": 3}
 
     epsilon: float | None = param(
-        "privacy loss per user: of choosing queries, or of all tables together with --selection steered",
+        "privacy loss per user, for choosing queries; with --selection steered, for all tables together",
         **_PRICE,
     )
-    delta: float | None = param("probability that the loss is exceeded; of the same tables", **_CHANCE)
+    delta: float | None = param("probability that the loss is exceeded, for the same tables", **_CHANCE)
     selection: str = param(
         "how queries are chosen: noisy counts above a threshold, or steered Gaussian selection, which publishes more",
         choices=("threshold", "steered"),
@@ -84,7 +84,7 @@ class ClickGraph:
         group=PROMISES,
     )
     counts_share: float | None = param(
-        "with --selection steered: the part of each share that buys numbers of users; 0.2 if left out",
+        "with --selection steered: the part of each share that pays for counts of users; 0.2 if left out",
         ge=0.01,
         le=0.9,
         default=None,
@@ -112,7 +112,8 @@ class ClickGraph:
     )
     epsilon_counts: float | None = param("privacy loss of fresh counts", **_PRICE)
     urls: str = param(
-        "urls from public result lists, from the log behind a threshold, or the most clicked (not covered)",
+        "urls from public result lists, from the log behind a threshold, or the most clicked ones (no guarantee "
+        "covers them)",
         choices=("public", "private", "clicked"),
         default="public",
         group=COUNTED,
@@ -159,8 +160,8 @@ class ClickGraph:
     def __post_init__(self) -> None:
         if self.delta == 0:
             raise UsageError(
-                "delta 0 asks for pure differential privacy, which lets no query of a log be published: a query that "
-                "only one user made always has some chance to appear",
+                "delta 0 asks for pure differential privacy, under which no query of a log can be published: a query "
+                "that only one user made always has some chance to appear",
                 "use a delta above 0, well below one over the number of users",
             )
         asked: object = self.max_queries

@@ -24,7 +24,7 @@ def tables(
     counts = USERS if method.once else OCCURRENCES
     who = "users" if method.once else "times"
     clicked = "users who clicked it" if method.once else "times that it was clicked"
-    followed = "users who searched so" if method.once else "times that it followed"
+    followed = "users for whom it followed" if method.once else "times that it followed"
     least = 0 if method.non_negative else None
     made = [
         noisy_counts(

@@ -60,8 +60,8 @@ def _too_few(method: ClickGraph, needed: int, users: int) -> CannotBeMet:
     epsilon = theory.smallest_epsilon(enough)
     way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
     return CannotBeMet(
-        f"nothing can be published with epsilon {method.epsilon:g}: even a query that every user made would need "
-        f"{needed:,} users for an even chance, and the log has {users:,}",
+        f"nothing can be published with epsilon {method.epsilon:g}: even if users made no other query, a query would "
+        f"need {needed:,} users for an even chance of being published, and the log has {users:,}",
         way if epsilon is not None else "use a log with more users",
     )
 

@@ -17,28 +17,26 @@ if TYPE_CHECKING:
 
 LABELS = {
     "mu": "shift by one user (mu)",
-    "p": "chance that a row of one user passes (p)",
-    "share": "share of the budget (of mu squared), beside the others",
-    "counts_share": "the part of it that buys numbers of users",
+    "p": "chance that a row of one user alone is published (p)",
+    "share": "share of the budget (of mu squared), relative to the other tables",
+    "counts_share": "the part of that share that pays for counts",
     "rounds": "rounds",
     "noise_scale": "noise of a round (in 1/grid users)",
     "threshold": "threshold (in 1/grid users)",
-    "users_for_half": "users for a 50 % chance to be published",
+    "users_for_half": "users needed for a 50 % chance of being published",
     "counts_noise_scale": "noise of counts (in 1/grid users)",
     "grid": "grid",
 }
-_ONE_ACCOUNT = say(
-    "one-account", "epsilon and delta are those of all tables together; no table has a budget beside them"
-)
+_ONE_ACCOUNT = say("one-account", "epsilon and delta cover all tables together; nothing comes on top")
 _ACCOUNTS = say(
     "accounts-can-publish",
-    "someone who opens enough accounts can make any query appear in the release; about other people it tells no more "
-    "than epsilon and delta allow",
+    "someone who opens enough accounts can make any query appear in the release; but the release tells no more about "
+    "other people than epsilon and delta allow",
 )
 _NO_RATIOS = say(
     "no-ratios",
-    "counts of one table must not be divided by counts of another: each table counts other users in part, and has its "
-    "own noise",
+    "do not divide counts of one table by counts of another: they count partly different users, and each table has "
+    "its own noise",
 )
 _DEVIATION = "standard deviation of the noise in the count, in users, rounded up"
 _ROWS = {
@@ -52,16 +50,19 @@ _ROWS = {
     ),
     "reformulations": (
         "Two published queries that followed one another often enough, with an estimate of the number of users.",
-        "estimated number of users who searched one after the other",
+        "estimated number of users who made the second query after the first",
     ),
 }
 _HOW = {
     "clicks": " Clicks on published queries were chosen in the same way. Each user contributed at most {kept} on "
     "published queries.",
-    "reformulations": " Then every two published queries, one after the other, were a candidate, whether or not "
-    "anybody searched so; of more than {most:,} published queries only those with the highest counts. Each candidate "
-    "had votes and random noise in rounds as above. It was published if its noisy sums were above a threshold that "
-    "noise alone rarely exceeds. Each user contributed at most {kept} of published queries.",
+    "reformulations": (
+        " Then every ordered pair of published queries was a candidate, whether or not anybody made the two searches "
+        "in a row. If more than {most:,} queries were published, only those with the highest counts were paired. "
+        "Candidates got votes and random noise in rounds, as above. A pair was published if its noisy sums were "
+        "above a threshold that noise alone rarely exceeds. Each user contributed at most {kept} of published "
+        "queries."
+    ),
 }
 MOST_PAIRED = 5_000
 """Of more published queries, only so many are paired: noise is drawn for each two."""
@@ -80,7 +81,7 @@ def _table(part: Part, least: int | None) -> PublishedTable:
     key = item_kinds.kind(part.kind).columns
     row, count = _ROWS[part.name]
     inside = {"clicks": key[:1], "reformulations": key}.get(part.name, ())
-    below = "" if least == 0 else " (below 0 if noise makes it so)"
+    below = "" if least == 0 else " (which can make it negative)"
     return PublishedTable(
         name=part.name,
         noun=part.name,
@@ -109,9 +110,9 @@ def how(made: Sequence[Part], *, non_negative: bool) -> str:
     kept = {part.name: item_kinds.kind(part.kind).counted(part.most) for part in made}
     told = (
         f"Each user contributed at most {kept['queries']}, chosen at random. In several rounds each user divided one "
-        "vote among these queries, and random noise was added to every sum of votes. After each round, votes went to "
-        "queries that might still pass, by what their own noisy sums showed. A query was published if its noisy sums "
-        "of all rounds together were above a threshold."
+        "vote among these queries, and random noise was added to every sum of votes. After each round, votes moved "
+        "to queries whose noisy sums showed that they might still pass. A query was published if its noisy sums, "
+        "added up over all rounds, were above a threshold."
     )
     for name, sentence in _HOW.items():
         told += sentence.format(kept=kept[name], most=MOST_PAIRED) if name in kept else ""
@@ -136,8 +137,8 @@ def caveats(made: Sequence[Part], decoys: float) -> tuple[Statement, ...]:
         found.append(
             say(
                 "pairs-by-noise",
-                f"noise alone publishes {decoys:g} of the reformulations at most, on average, whether or not anybody "
-                "searched so; a count that is small beside its deviation is a sign of it",
+                f"on average, noise alone publishes at most {decoys:g} of the reformulations, which perhaps nobody "
+                "made; a count that is small next to its deviation is a sign of this",
                 decoys=decoys,
             )
         )

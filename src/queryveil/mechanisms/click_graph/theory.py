@@ -67,7 +67,7 @@ def scale_for(moves: int, epsilon: float, bound: str) -> float:
     needed = Fraction(moves) / Fraction(epsilon)
     if needed > MAX_SCALE:
         raise UsageError(
-            f"epsilon {epsilon:.3g} would need noise of more than a million million",
+            f"epsilon {epsilon:.3g} would need noise of more than a trillion",
             f"raise epsilon or lower {bound}",
         )
     return calibration.scale_at_least(needed)
@@ -101,14 +101,14 @@ def given(d: int, scale: float, threshold: float, *, once: bool, by_paper: bool)
     if by_paper and threshold < d:
         raise UsageError(
             f"the paper's theorem needs a threshold of at least d = {d}; got {threshold:g}: below it, a query that "
-            "one user alone poses d times is published more often than not",
+            "one user alone makes d times is published more often than not",
             "raise --threshold, lower --max-queries, or use --analysis tight with --count-by users",
         )
     setting = Setting(d=d, scale=scale, top=calibration.floor(threshold), once=once)
     least = 1 if once else d
     if setting.top < least:
         raise UsageError(
-            f"with a threshold below {least} a query that one user alone poses is published more often than not",
+            f"with a threshold below {least} a query that one user alone makes is published more often than not",
             "raise --threshold or lower --max-queries",
         )
     return _checked(setting, "max-queries")

@@ -19,8 +19,8 @@ LABELS = {
     "alpha": "alpha of Theorem 1",
     "epsilon": "epsilon",
     "delta": "delta",
-    "count_for_half": "count for a 50 % chance to be published",
-    "count_for_99_percent": "count for a 99 % chance to be published",
+    "count_for_half": "count needed for a 50 % chance of being published",
+    "count_for_99_percent": "count needed for a 99 % chance of being published",
     "counts_noise_scale": "noise scale of fresh counts (b_q)",
 }
 
@@ -93,7 +93,11 @@ def caveats(method: ClickGraph) -> tuple[Statement, ...]:
         say(
             "accounts-can-publish",
             accounts
-            + ("; about other people it tells no more than epsilon and delta allow" if covered else ""),
+            + (
+                "; but the release tells no more about other people than epsilon and delta allow"
+                if covered
+                else ""
+            ),
         )
     ]
     if method.counts == "reuse":
@@ -109,8 +113,8 @@ def caveats(method: ClickGraph) -> tuple[Statement, ...]:
         found.append(
             say(
                 "no-ratios",
-                "counts of one table must not be divided by counts of another: each table counts other searches or "
-                "clicks of a user, and has its own noise",
+                "do not divide counts of one table by counts of another: each table counts other searches or clicks "
+                "of a user, and has its own noise",
             )
         )
     return tuple(found)

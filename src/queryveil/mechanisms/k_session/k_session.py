@@ -72,7 +72,7 @@ class KSession(Crowds):
             assumed=(SESSIONS_APART,),
             caveats=self._caveats(),
             table=_TABLE,
-            what="Sessions of a search log as sets of keywords, the same for enough users, without users and times",
+            what="Sessions of a search log as sets of keywords that enough users share, without users and times",
             how=(
                 "Every session was turned into the set of its keywords. Similar sessions were put into groups of "
                 f"{self.k:,} to {2 * self.k - 1:,} different users. Each session was published with the keywords that "
@@ -87,20 +87,20 @@ class KSession(Crowds):
         return assessment(
             singling_out=(
                 NO,
-                "Not without further knowledge. Every published set of keywords stands for sessions of at least "
+                "Not from the release alone. Every published set of keywords stands for sessions of at least "
                 f"{self.k:,} users, and its rows are equal.",
             ),
             linkability=(
                 NOT_EXCLUDED,
                 "Rows have no user, session or time, and equal rows cannot be told apart. But someone who knows a "
-                "session of a person from another data set can link it to a set that stands for "
-                f"{self.k:,} users or more. The chance to pick the right row is up to 1 in {self.k:,}, or more if they "
-                "know more.",
+                f"session of a person from another data set can link it to a set that stands for {self.k:,} users or "
+                f"more. The chance of picking the right row is then at most 1 in {self.k:,}, unless they know more.",
             ),
             inference=(
                 NOT_EXCLUDED,
-                "Nothing limits it. A reader may believe of each member what most of a group searched for. An attacker "
-                f"with {self._fakes} of their own finds out whether somebody else searched for something.",
+                "Nothing limits it. A reader may believe that each member searched for what most of the group "
+                f"searched for. An attacker with {self._fakes} of their own can find out whether somebody else "
+                "searched for something.",
             ),
             disclosed=f"No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. The exact "
             "number of sessions, in all and with each set, is disclosed.",
@@ -120,7 +120,7 @@ class KSession(Crowds):
             say(
                 "all-alike",
                 "homogeneity: what most members of a group have in common is published, and someone who knows the "
-                "members may believe it of each",
+                "members may believe it about each of them",
             ),
             say(
                 "fake-accounts",

@@ -48,7 +48,7 @@ class ProfileHistogram:
 
     epsilon: float = param("privacy loss per user", gt=0, le=1e6, group=PROMISES)
     max_queries: int = param(
-        "how many first phrases of each user count, and how many queries each user gets",
+        "how many phrases of each user count (the first ones), and how many queries each user gets",
         ge=1,
         le=_MOST_QUERIES,
         group=COUNTED,
@@ -118,7 +118,7 @@ class ProfileHistogram:
                 words.table(
                     "A made-up query of one user: a concept drawn from that user's noisy histogram.",
                     {
-                        "number": "number of the made-up query among the user's, from 0",
+                        "number": "which of the user's made-up queries it is, from 0",
                         "query": "label of a drawn concept",
                     },
                 ),

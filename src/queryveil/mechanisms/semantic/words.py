@@ -27,8 +27,10 @@ TAXONOMY_IS_PUBLIC = say(
 )
 _COLUMNS = {
     "user": "a random number that stands for one user",
-    "number": "number of the query among the user's published ones, from 0, in the order of their times; queries with "
-    "equal times, or from a log without times, are in random order",
+    "number": (
+        "which of the user's published queries it is, from 0, in the order of their times; queries with equal times, "
+        "or from a log without times, are in random order"
+    ),
     "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a space between them",
 }
 FIGURES = {

@@ -58,7 +58,7 @@ class Steered(TakesPublicItems):
         "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
     )
     counts_share: float = param(
-        "share of the privacy budget (of mu squared) that buys numbers of users",
+        "share of the privacy budget (of mu squared) that pays for counts of users",
         ge=0.01,
         le=0.9,
         default=0.2,
@@ -71,7 +71,7 @@ class Steered(TakesPublicItems):
         group=COUNTED,
     )
     public_z: float | None = param(
-        "publish public items above so many standard deviations of the noise; 4 if left out",
+        "threshold for public items, in standard deviations of the noise; 4 if left out",
         gt=0,
         le=listed_sums.MOST_Z,
         default=None,
@@ -115,8 +115,8 @@ class Steered(TakesPublicItems):
             how=self._how() + (listed.how(self.rounds) if listed else "") + words.HOW_COUNTS,
             listed=listed,
             expected=(
-                f"An item needs about {least:,} users for an even chance, if these users search for little else that "
-                "many share; it needs more if they do.",
+                f"An item with about {least:,} users has an even chance of being published if these users have "
+                "hardly any other popular item. Otherwise it needs more users.",
                 *few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace"),
             ),
         )
@@ -125,9 +125,9 @@ class Steered(TakesPublicItems):
         kept = " and ".join(item_kinds.kind(kind).counted(self.max_items) for kind in self.items)
         told = (
             f"Each user contributed at most {kept}. In {self.rounds} rounds each user divided one vote among these "
-            "items, and random noise was added to every sum of votes. After each round, votes went to items that "
-            "might still pass, by what their own noisy sums showed. An item was published if its noisy sums of all "
-            "rounds together were above a threshold."
+            "items, and random noise was added to every sum of votes. After each round, votes moved to items whose "
+            "noisy sums showed that they might still pass. An item was published if its noisy sums, added up over "
+            "all rounds, were above a threshold."
         )
         return told + (words.HOW_PRIOR if self.length_prior else "")
 
@@ -164,8 +164,8 @@ class Steered(TakesPublicItems):
         if epsilon is not None:
             way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
         return CannotBeMet(
-            f"nothing can be published with epsilon {self.epsilon:g}: even an item that every user has would need "
-            f"{setting.users_for_half:,} users for an even chance, and the log has {users:,}",
+            f"nothing can be published with epsilon {self.epsilon:g}: even if users had no other item, an item would "
+            f"need {setting.users_for_half:,} users for an even chance of being published, and the log has {users:,}",
             way,
         )
 

@@ -18,21 +18,21 @@ _IN_WORDS = {
 }
 LABELS = listed_sums.LABELS | {
     "mu": "shift by one user (mu)",
-    "p": "chance that an item of one user passes (p)",
-    "zeta": "deviations that this chance takes (zeta)",
-    "theta": "deviations that an item needs (theta)",
+    "p": "chance that an item of one user alone is published (p)",
+    "zeta": "standard deviations that keep this chance (zeta)",
+    "theta": "standard deviations that an item needs (theta)",
     "rounds": "rounds",
     "noise_scale": "noise of a round, if counts cost nothing (in 1/grid users)",
     "threshold": "threshold, if counts cost nothing (in 1/grid users)",
     "grid": "grid",
-    "counts_share": "share of mu squared that buys counts",
+    "counts_share": "share of mu squared that pays for counts",
     "length_prior": "long texts begin with less weight",
-    "users_for_half": "users for a 50 % chance to be published",
+    "users_for_half": "users needed for a 50 % chance of being published",
 }
 OF_COUNTS = say(
     "counts-are-estimates",
-    "each count is an estimate of a number of users: it has noise, whose standard deviation stands beside it, and it "
-    "tends to be a little low, because users with many published items count less for each",
+    "each count is an estimate of a number of users: it has noise, whose standard deviation is given beside it, and "
+    "it tends to be a little low, because users with many published items count less for each",
 )
 OF_ABSENCE = say(
     "absent-is-not-rare",
@@ -42,8 +42,8 @@ HOW_COUNTS = (
     " Then the users of each published item were counted. A user with many published items counted for less than one "
     "in each, and random noise was added to every count."
 )
-HOW_PRIOR = " Long texts began with less weight than short ones, whatever the log had."
-_COUNT = "estimated number of users who have the item, with noise (below 0 if noise makes it so)"
+HOW_PRIOR = " Long texts began with less weight than short ones, whatever is in the log."
+_COUNT = "estimated number of users who have the item, with noise (which can make it negative)"
 _DEVIATION = "standard deviation of the noise in the count, in users, rounded up"
 
 

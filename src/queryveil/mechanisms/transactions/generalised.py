@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 TRANSACTIONS = (USERS, QUERIES)
 SHARED = "transaction"
-WHAT = "Transactions of a search log: concepts that stand for the words of {of}, the same for at least {k:,} users"
+WHAT = (
+    "Transactions of a search log: concepts that stand for the words of {of}, shared by at least {k:,} users"
+)
 FAKE_ACCOUNTS = "fake-accounts"
 CAVEATS = (
     say(
@@ -176,14 +178,14 @@ def _assessment(k: int) -> tuple[Statement, ...]:
     return assessment(
         singling_out=(
             NO,
-            "Not without further knowledge. Every published transaction is shared by at least "
-            f"{k:,} users, item for item.",
+            f"Not from the release alone. Every published transaction is shared by at least {k:,} users, item for "
+            "item.",
         ),
         linkability=(
             NOT_EXCLUDED,
             "Rows have no user, session or time, and the rows of a group are equal and cannot be told apart. But "
-            f"someone who knows words of a person from another data set can link that person to a group of {k:,} users "
-            f"or more. The chance to pick the right row is up to 1 in {k:,}, or more if they know more.",
+            f"someone who knows words of a person from another data set can link that person to a group of {k:,} "
+            f"users or more. The chance of picking the right row is then at most 1 in {k:,}, unless they know more.",
         ),
         inference=(
             NOT_EXCLUDED,

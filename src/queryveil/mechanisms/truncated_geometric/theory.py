@@ -74,8 +74,8 @@ def calibrated(most: int, epsilon: float, delta: float, *, replace: bool) -> Set
     # Told from the limit's own inequality at the largest limit, so that no huge one is searched for.
     if calibration.truncated_end(scale, MAX_LIMIT) > share:
         raise UsageError(
-            f"with epsilon {epsilon:.3g} and delta {delta:.3g} only items of more than a million million users "
-            "would be published",
+            f"with epsilon {epsilon:.3g} and delta {delta:.3g} only items of more than a trillion users would be "
+            "published",
             "raise epsilon" + (" or lower max-items" if most > 1 else ""),
         )
     return Setting(most=most, moves=moves, scale=scale, limit=calibration.smallest_limit(scale, share))

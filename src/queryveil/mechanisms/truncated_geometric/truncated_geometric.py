@@ -83,7 +83,7 @@ class TruncatedGeometric:
             object.__setattr__(self, "items", tuple(kinds.split(",")))
         if self.delta == 0 and not isinstance(self.delta, bool):
             raise UsageError(
-                "delta 0 asks for pure differential privacy, which allows no item of a log to be published",
+                "delta 0 asks for pure differential privacy, under which no item of a log can be published",
                 "use a delta above 0, well below one over the number of users",
             )
         validate(self)

@@ -24,9 +24,9 @@ LABELS = {
     "noise_scale": "noise scale",
     "limit": "largest noise (users)",
     "threshold": "published above (noisy users)",
-    "even_chance": "users for a 50 % chance to be published",
-    "always": "users for a 100 % chance to be published",
-    "even_chance_without_counts": "users for a 50 % chance if no counts were published",
+    "even_chance": "users needed for a 50 % chance of being published",
+    "always": "users that are always enough",
+    "even_chance_without_counts": "users needed for a 50 % chance, if counts were left out",
 }
 OF_COUNTS = say(
     "counts-are-bounded",
@@ -34,8 +34,7 @@ OF_COUNTS = say(
 )
 OF_SMALL_COUNTS = say(
     "small-counts-are-high",
-    "counts little above the threshold are too high on average: such an item is published only where noise raised its "
-    "count",
+    "counts just above the threshold are too high on average: often only noise lifted them above it",
 )
 
 
@@ -43,7 +42,7 @@ def within(kind: str, limit: int) -> Statement:
     """How far counts are from the truth at most."""
     return say(
         "counts-are-within",
-        f"each count of {kind.replace('-', ' ')} differs from the number of users who kept the item by at most "
+        f"each count of {kind.replace('-', ' ')} differs from the number of users counted for the item by at most "
         f"{limit:,}",
         limit=limit,
     )
@@ -77,7 +76,7 @@ def tables(settings: Mapping[str, Setting]) -> tuple[PublishedTable, ...]:
             item_kinds.kind(kind).columns,
             least=one.limit + 1,
             helps={
-                "count": f"number of users who kept the item, with noise of at most {one.limit:,} up or down"
+                "count": f"number of users counted for the item, with noise of at most {one.limit:,} up or down"
             },
         )
         for kind, one in settings.items()

@@ -86,7 +86,7 @@ def scale_for(moves: int, epsilon: float) -> float:
     needed = Fraction(moves) / Fraction(epsilon)
     if needed > MAX_SCALE:
         raise UsageError(
-            f"epsilon {epsilon:.3g} would need noise of more than a million million users",
+            f"epsilon {epsilon:.3g} would need noise of more than a trillion users",
             "raise epsilon" + (" or lower max-items" if moves > 2 else ""),
         )
     return calibration.scale_at_least(needed)

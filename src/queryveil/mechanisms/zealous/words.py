@@ -31,8 +31,8 @@ LABELS = {
     "second_threshold": "published above (noisy users)",
     "delta": "delta, probabilistic",
     "delta_indistinguishable": "delta, approximate",
-    "users_for_half": "users for a 50 % chance to be published",
-    "users_for_99_percent": "users for a 99 % chance to be published",
+    "users_for_half": "users needed for a 50 % chance of being published",
+    "users_for_99_percent": "users needed for a 99 % chance of being published",
     "clicks_noise_scale": "noise scale of click counts",
     **listed_items.LABELS,
 }
@@ -47,7 +47,7 @@ OF_CLICKS = (
     ),
     say(
         "no-ratios",
-        "counts of one table must not be divided by counts of the other: a user's queries and clicks are chosen "
+        "do not divide counts of one table by counts of the other: a user's queries and clicks are chosen "
         "separately, and every count has its own noise",
     ),
 )

@@ -106,7 +106,7 @@ class Zealous(TakesPublicItems):
         group=COUNTED,
     )
     public_z: float | None = param(
-        "publish public items above so many standard deviations of the noise; 4 if left out",
+        "threshold for public items, in standard deviations of the noise; 4 if left out",
         gt=0,
         le=1000,
         default=None,
