@@ -319,7 +319,7 @@ def test_what_the_pilot_costs_is_said(log: qv.SearchLog) -> None:
     # Rounded up: it is an upper bound. People of an earlier log are people too, and often the same ones.
     for words in ("600 users", "100 %", "at most 2.9 bits each time", "no guarantee covers", "a public log"):
         assert words in advice.cost
-    assert "an earlier log costs the people in it as much" in advice.cost
+    assert "an earlier log costs the people in that log just as much" in advice.cost
     for text in ("own 17", "rain today"):
         assert text not in json.dumps(advice.as_dict())
 

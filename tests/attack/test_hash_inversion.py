@@ -128,7 +128,7 @@ def test_what_hashes_are_taken_for_can_be_written_for_the_curator(
         ({"reference": "release/log.parquet", "target": "raw.parquet"}, 3, ""),
         ({"reference": "hashed.parquet", "target": "raw.parquet"}, 3, "they are swapped; swap --reference"),
         ({"reference": "hashed.parquet"}, 3, "the reference is made of hashes; give a raw log"),
-        ({"reference": "foreign.parquet"}, 5, "matchable set has size 0"),
+        ({"reference": "foreign.parquet"}, 5, "so none of them can be found"),
         ({"n": "5000"}, 2, "different hashes; pass -n"),
         ({"n": "1"}, 2, "'n' must be an int >= 2"),
         ({"reference": "short.parquet"}, 5, "the reference has fewer than two different words"),

@@ -165,7 +165,7 @@ def test_wrong_populations(content: str, words: str, folder: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ("queries", 2, "could have made a query"),
+        ("queries", 2, "could have made the query"),
         ("queries --query weather", 2, "pass --query and --size"),
         ("queries --size 4", 2, "pass --query and --size"),
         ("queries --query weather --size 4 --population population.csv", 2, "and not both"),

@@ -61,7 +61,7 @@ def test_names_are_not_looked_for_in_other_languages(language: str, tmp_path: Pa
     path = saved(OTHERS[language], tmp_path)
     said = " ".join(command("inspect", path).out.split())
     assert "were not looked for" in said and "name a person" not in said
-    assert f"{found['words_known']:.0%} of the log's words are known" in said and "Below 50%" in said
+    assert f"{100 * found['words_known']:.0f} % of the log's words are known" in said and "Below 50 %" in said
     assert "have a mail address or number" in said
 
 

@@ -82,7 +82,7 @@ def test_frequencies_that_are_worse_than_none_are_noted() -> None:
     found = qv.evaluate(original, worse, ["precision-l1@3"])
     # 1/2, 1/4, 1/4 against 1, 0, 0; an all-zero guess is 1/3 off on average, and so is this.
     assert found.measures == {"precision-l1@3": pytest.approx(1 / 3)}
-    said = "of 'click-graph', which has 1 of these 3 items, it is 0.33; if all frequencies are taken to be 0 it is 0.33"
+    said = "'click-graph' has 1 of these 3 items, and scores 0.33; a release without any of them would score 0.33"
     assert found.notes["precision-l1"] == said
     good = qv.evaluate(original, release(queries=queries({"a": 2, "b": 1})), ["precision-l1@3"])
     assert good.notes == {}

@@ -174,8 +174,8 @@ def test_a_release_without_the_table_is_refused_if_asked_by_name_and_left_out_ot
         refused.value
     )
     found = qv.evaluate(original, made)
-    assert found.left_out.pop("profile-divergence").startswith("it has no users with concepts")
-    assert found.left_out.pop("transaction-quality").startswith("it has no transactions")
+    assert found.left_out.pop("profile-divergence").startswith("the release has no users with concepts")
+    assert found.left_out.pop("transaction-quality").startswith("the release has no transactions")
     assert found.left_out == {
         "inaccuracy": "the release states no threshold in users; name a number of users with --frequent",
         "index-caching": "the release has no table of keywords",

@@ -89,4 +89,4 @@ def test_other_releases_have_no_transactions(generated: Path, tmp_path: Path) ->
     log, made = qv.read(generated), tmp_path / "made"
     qv.publish(log, qv.KQuery(k=5), out=made)
     done = command("evaluate", str(generated), str(made), "--metric", NAME)
-    assert done.code == 3 and "it has no transactions" in done.err
+    assert done.code == 3 and "the release has no transactions" in done.err

@@ -124,11 +124,11 @@ def test_where_one_item_was_not_tried_nothing_is_said_of_more() -> None:
     name = "zealous-m"
     published = rows(name, "published", [9.0, 5.0], "m", 2, 4)
     assert not any(
-        "truest" in one
+        "most accurate" in one
         for one in outcome(name, published, rows(name, "precision-kl", [2.0, 1.0], "m", 2, 4, top="10"))
     )
     published = rows(name, "published", [9.0, 5.0], "m", 1, 4)
-    check = "the top 10 keywords are truest for some m above 1"
+    check = "the top 10 keywords are most accurate for some m above 1"
     for line, passes in (((2.0, 1.0), True), ((1.0, 2.0), False), ((1.0, 1.0), False)):
         kl = rows(name, "precision-kl", line, "m", 1, 4, top="10")
         assert outcome(name, published, kl)[check] == passes
@@ -175,7 +175,7 @@ def test_one_number_of_open_clusters_is_not_the_best_of_one() -> None:
 def test_releases_that_do_not_depend_on_frequency_are_told() -> None:
     name, check = (
         "release-probability",
-        "a query that is posed more often is released more often (tight, d = 20)",
+        "a query that is made more often is released more often (tight, d = 20)",
     )
     fixed = {"analysis": "tight"}
     exact = rows(name, "release-probability", [0.01, 0.99], "frequency", 90, 150, how="expected", **fixed)
@@ -303,7 +303,7 @@ def test_the_false_alarm_rate_of_an_order_is_kept() -> None:
     assert math.exp(-trials * least**2) == pytest.approx(1e-6)
     name, check = (
         "release-probability",
-        "a query that is posed more often is released more often (tight, d = 20)",
+        "a query that is made more often is released more often (tight, d = 20)",
     )
     for apart, said in ((1.01 * least, True), (0.99 * least, False)):
         exact = rows(name, "release-probability", [0.1, 0.1 + apart], "frequency", 90, 150, how="expected")

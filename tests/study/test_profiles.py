@@ -72,8 +72,8 @@ def test_a_domain_that_leaks_out_of_topics_is_noticed(monkeypatch: pytest.Monkey
         ("A", "query", 20.0, "the loss falls (setting A"),
         ("A", "query", 0.1, "setting A loses less than B"),
         ("C", "query", 0.1, "setting C loses less than B"),
-        ("B", "user", 5.0, "the loss is flat up to 10 (setting B"),
-        ("D=P", "user", 5.0, "nothing at all is lost"),
+        ("B", "user", 5.0, "the loss hardly changes up to 10 (setting B"),
+        ("D=P", "user", 5.0, "nothing is lost where"),
     ],
 )
 def test_checks_fail_for_results_without_the_shape(

@@ -67,8 +67,8 @@ def _refuse_large_delta(delta: float, users: int) -> None:
     limit = delta_limit(users, told=False)
     if delta >= limit:
         raise UsageError(
-            f"delta {delta:g} is too large: the searches of some of these {users:,} users could be published as "
-            "they are",
+            f"delta {delta:g} is too large: some of these {users:,} users could have their searches published "
+            "unchanged",
             f"pass a --delta below {limit:.2g}",
         )
 

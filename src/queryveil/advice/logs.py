@@ -113,7 +113,7 @@ def _part(whole: float, parts: int) -> float:
 
 KEYWORDS = GraphPurpose(
     name="keywords",
-    question="Which other queries lead to the sites of a concept?",
+    question="Which other queries lead to sites about a concept?",
     rule="20 queries per user for a week of searches, more for a longer log",
     score="searches",
 )

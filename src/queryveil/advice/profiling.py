@@ -104,8 +104,8 @@ class ProfilingPurpose:
         if loss is None or loss < _MUCH:
             return []
         return [
-            f"A loss of {loss:.2g} of 1 leaves little of a profile, and with padding part of that is chance. If it is "
-            "too little, choose a larger epsilon or a setting that promises less, and say so.",
+            f"A loss of {loss:.2g} out of 1 leaves little of a profile, and with padding part of that is chance. If "
+            "this is too little, choose a larger epsilon or a setting that promises less, and say so.",
         ]
 
 

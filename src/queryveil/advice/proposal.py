@@ -51,11 +51,12 @@ class Proposal:
             return (
                 "Nothing useful can be published from this log with a strong guarantee: up to epsilon "
                 f"{max(_EPSILONS):g}, the best setting would publish {few} {best.label}, fewer than "
-                f"{LEAST_PUBLISHED}. More users would help, which a longer log may have."
+                f"{LEAST_PUBLISHED}. More users would help; a longer log may have them."
             )
         return (
-            f"It should publish about {much:,.0f} {best.label}. It was chosen from "
-            f"{2 * len(_EPSILONS) * len(_KINDS)} settings by looking at the log, which no guarantee covers."
+            f"This should publish about {much:,.0f} {best.label}. It is the best of "
+            f"{2 * len(_EPSILONS) * len(_KINDS)} settings that were tried on the log. No guarantee covers that "
+            "choice."
         )
 
     @staticmethod

@@ -33,7 +33,7 @@ class Wanted:
     top: int = param("the most frequent items that matter (j)", ge=1)
     most_users: int = param("about how many users the pilot looks at", ge=1)
     items_per_user: float = param(
-        "your guess how many items a user has, without looking at the log", gt=0, le=1e6, default=10.0
+        "your guess of how many items a user has, made without looking at the log", gt=0, le=1e6, default=10.0
     )
 
     def __post_init__(self) -> None:
@@ -233,9 +233,10 @@ class Advice:
         most = max((option.figures.get("published") or 0.0 for option in self.options), default=0.0)
         instead = f", or {self.purpose.instead}" if self.purpose.instead else ""
         return (
-            f"Nothing useful can be published from this log at epsilon {wanted.epsilon:g} and delta {wanted.delta:g}: "
-            f"the best setting would publish about {most:.2g} {self.purpose.items}, fewer than {LEAST_PUBLISHED}. More "
-            f"users would help, which a longer log may have. So would a larger epsilon{instead}."
+            f"Nothing useful can be published from this log at epsilon {wanted.epsilon:g} and delta "
+            f"{wanted.delta:g}: the best setting would publish about {most:.2g} {self.purpose.items}, fewer than "
+            f"{LEAST_PUBLISHED}. More users would help; a longer log may have them. So would a larger "
+            f"epsilon{instead}."
         )
 
     @property
@@ -260,11 +261,11 @@ class Advice:
         """What the pilot costs in privacy."""
         return (
             f"The pilot looked at the rows of {self.users:,} users ({100 * self.share:.3g} % of the log) without "
-            "protection, so its figures are for you alone. If you publish with parameters chosen this way, readers can "
-            f"tell which of {len(self.options)} settings did best. That is at most "
-            f"{math.ceil(10 * self.bits) / 10:.1f} bits each time you ask, and no guarantee covers it. The rule costs "
-            "nothing if you take it without looking. Nor does a pilot on a public log. A pilot on an earlier log costs "
-            "the people in it as much."
+            "protection, so its figures are for you alone. If you publish with parameters chosen this way, readers "
+            f"can tell which of {len(self.options)} settings did best. That is at most "
+            f"{math.ceil(10 * self.bits) / 10:.1f} bits each time you ask, and no guarantee covers it. The rule "
+            "costs nothing if you follow it without looking, and so does a pilot on a public log. A pilot on an "
+            "earlier log costs the people in that log just as much."
         )
 
     def save(self, out: str | Path) -> None:

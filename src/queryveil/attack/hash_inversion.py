@@ -327,8 +327,8 @@ def _words(
         ),
         (
             "Context",
-            f"If all other words were known, {_share(figures['ceiling'])} of the hashes would be nearest to their own "
-            "word. Matching one to one can find more, because each word is used only once.",
+            f"If all other words were known, {_share(figures['ceiling'])} of the hashes would be closest to their "
+            "own word. Matching one to one can find more, because each word is used only once.",
         ),
         *(
             (

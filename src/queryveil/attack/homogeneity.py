@@ -49,7 +49,7 @@ class Suspicion:
 
 @dataclass(frozen=True, kw_only=True)
 class HomogeneityAttack:
-    """A query that nearly everybody in a small group must have posed is learnt about each of them."""
+    """If nearly everybody in a small group must have made a query, readers learn it about each member."""
 
     name: ClassVar[str] = "homogeneity"
     inputs: ClassVar[tuple[AttackInput, ...]] = (
@@ -68,7 +68,7 @@ class HomogeneityAttack:
         "people who could have made that query", ge=1, le=_MOST_PEOPLE, default=None
     )  # fmt: skip
     known: int | None = param(
-        "people who are known to have made it anyway; 0 if left out", ge=0, le=_MOST_PEOPLE, default=None
+        "people who are known from elsewhere to have made it; 0 if left out", ge=0, le=_MOST_PEOPLE, default=None
     )  # fmt: skip
     show_examples: bool = param("show the queries about which the attacker is surest", default=False)
 
@@ -142,7 +142,7 @@ class HomogeneityAttack:
     def _suspicions(self, population: str | Path | None) -> Sequence[Suspicion]:
         if (population is None) == (self.query is None):
             raise UsageError(
-                "the attack needs to know how many people could have made a query",
+                "the attack needs to know how many people could have made the query",
                 "pass --population FILE with columns query and n, or --query and --size, and not both",
             )
         if population is not None:
@@ -318,8 +318,8 @@ def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tup
             "Found",
             f"{figures['published']:,} of {figures['queries']:,} queries are in the release. So each was made by at "
             f"least as many users as {figures['method']} with k = {figures['k']:,} promises. On average the attacker "
-            f"is {100 * success:.1f} % sure about each person in the population, and {100 * control:.1f} % without "
-            f"the release. The attacker is certain for {counted(figures['certain'], 'queries')}.",
+            f"is {100 * success:.1f} % sure that a person in the population made the query, and {100 * control:.1f} "
+            f"% sure without the release. The attacker is certain for {counted(figures['certain'], 'queries')}.",
         ),
         (
             "Assumed",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.int64]
 _CODED = pa.dictionary(pa.int32(), pa.string())
-_NOBODY = "it has no users, sessions or pseudonyms, and nothing links one row to another"
+_NOBODY = "the release has no users, sessions or pseudonyms, and nothing links one row to another"
 _READ_AS = {
     LABELS: "The release has random concepts in place of queries, read here as words. An attacker who looks for the "
     "concepts of a query, and not for its words, may find more.",
@@ -54,7 +54,7 @@ _EQUAL = "every row is equal to the rows of at least k - 1 other users"
 
 @dataclass(frozen=True, kw_only=True)
 class LinkageAttack:
-    """Someone who knows a few queries of a person looks for whoever has all of them."""
+    """Someone who knows a few of a person's queries looks for the user who made them all."""
 
     name: ClassVar[str] = "linkage"
     inputs: ClassVar[tuple[AttackInput, ...]] = (

@@ -40,7 +40,7 @@ _METHOD = ("epsilon", "delta", "noise_scale", "threshold", "max_queries", "count
 @former_names
 @dataclass(frozen=True, kw_only=True)
 class SybilAttack:
-    """Fake accounts pose a private query until a click-graph release publishes it."""
+    """Fake accounts repeat a private query until a click-graph release publishes it."""
 
     name: ClassVar[str] = "sybil"
     inputs: ClassVar[tuple[AttackInput, ...]] = (
@@ -337,7 +337,11 @@ def _what_helps(chances: Chances, probability: float) -> list[dict[str, Any]]:
 
 
 def _table(chances: Chances, points: Iterable[int], hits: Mapping[int, int], trials: int) -> Table:
-    head = ("fake accounts", "chance to be published", *((f"measured, {trials:,} trials",) if hits else ()))
+    head = (
+        "fake accounts",
+        "chance of being published",
+        *((f"measured, {trials:,} trials",) if hits else ()),
+    )
     rows = [
         (f"{at:,}", _share(float(chances.published(at))), *((_share(hits[at] / trials),) if hits else ()))
         for at in points
@@ -367,8 +371,8 @@ def _in_words(result: AttackResult, chances: Chances) -> AttackResult:
         ),
         (
             "Guarantee",
-            "It is not broken. The attacker must know the query beforehand, and only reads back what the fake accounts "
-            "typed. If the target made the query too, its chance to be published rises by at most "
+            "It is not broken. The attacker must know the query beforehand, and only reads back what the fake "
+            "accounts typed. If the target made the query too, its chance of being published rises by at most "
             f"{100 * learned['advantage']:.2f} percentage points, however often the accounts make it. The guarantee "
             f"allows {100 * learned['bound']:.2f}.",
         ),

@@ -14,7 +14,7 @@ Lists = Mapping[str, Sequence[str]]
 LIST_PARTS = {
     "among-released": Stated("share", HIGHER, "the same if the log had only the released queries"),
     "answered": Stated(
-        "share", HIGHER, "queries for which the release lists any, of those for which the log does"
+        "share", HIGHER, "share of the queries with a list in the log that also have one in the release"
     ),
 }
 """What is said beside a measure of lists."""

@@ -70,4 +70,4 @@ class CountDifference(OfItems):
 
     def note(self, original: Original, release: Released) -> str:
         """Side by side, a difference in users is no better or worse than one in occurrences."""
-        return f"this compares numbers of {release.unit}, in the log and in '{release.name}'"
+        return f"this compares numbers of {release.unit} in the log and in '{release.name}'"

@@ -44,7 +44,7 @@ class Inaccuracy(OfItems):
 
     name: ClassVar[str] = "inaccuracy"
     help: ClassVar[str] = (
-        "very frequent items lost and very infrequent ones published, with a slack of xi users"
+        "very frequent items that are lost and very infrequent ones that are published, with a slack of xi users"
     )
     unit: ClassVar[str] = "items"
     direction: ClassVar[str] = LOWER

@@ -73,7 +73,7 @@ class PatternRanking(Measure):
         kept = release.release.plan.parameters.get("keep_words", "none")
         if release.texts == LABELS and kept == "none":
             return (
-                "it has concepts in place of queries, and a pattern's words are not among them",
+                "the release has concepts in place of queries, and a pattern's words are not among them",
                 "keep words when publishing, with --keep-words, or leave the measure out",
             )
         return super().unmet(original, release)

@@ -74,8 +74,8 @@ class PrecisionL1(OfItems):
         if found is None or found < _HARDLY * nothing:
             return None
         return (
-            f"of '{release.name}', which has {int(top.found_in(theirs).sum()):,} of these {len(top):,} items, it is "
-            f"{found:.2g}; if all frequencies are taken to be 0 it is {nothing:.2g}"
+            f"'{release.name}' has {int(top.found_in(theirs).sum()):,} of these {len(top):,} items, and scores "
+            f"{found:.2g}; a release without any of them would score {nothing:.2g}"
         )
 
 

@@ -47,17 +47,17 @@ class ProfileDivergence(Measure):
         table = release.release.tables.get("log")
         if table is None or not {"user", "query"} <= set(table.column_names):
             return (
-                "it has no users with concepts in place of queries",
+                "the release has no users with concepts in place of queries",
                 "use publish semantic or publish profile-histogram",
             )
         if release.release.plan.calibration.get("taxonomy") != Taxonomy.wordnet().identity:
             return (
-                "its concepts are not from WordNet, but the topics are",
+                "the release's concepts are not from WordNet, but the topics are",
                 "publish without --taxonomy, or count topics of your own with qv.profile_counts",
             )
         if _user_map(release) is None:
             return (
-                "only its private folder says which user a number stands for, and that folder is not here",
+                "only the private folder says which user a number stands for, and it is not here",
                 "evaluate it where its .private folder is beside it",
             )
         return None

@@ -94,7 +94,7 @@ class SimilarQueries(Measure):
 
     name: ClassVar[str] = "similar-queries"
     help: ClassVar[str] = (
-        "share of a query's n most similar queries in the release that are also so in the log"
+        "share of a query's n most similar queries in the release that are also most similar in the log"
     )
     unit: ClassVar[str] = "share"
     direction: ClassVar[str] = HIGHER

@@ -50,7 +50,7 @@ class TransactionQuality(Measure):
         declared = (one.rows_of for one in release.release.plan.tables if one.name == _TABLE)
         if next(declared, "") in TRANSACTIONS and _TABLE in release.release.tables:
             return None
-        return "it has no transactions of concepts", "use publish clump or publish partition"
+        return "the release has no transactions of concepts", "use publish clump or publish partition"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
         declared = release.release.plan.table(_TABLE)

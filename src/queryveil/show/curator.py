@@ -182,7 +182,7 @@ def _share(kind: Kind) -> str:
     )
     if not only:
         return said
-    return f"{said} {only:,} others in the release, with counts that add up to {more:,}, are not in the log."
+    return f"{said} {only:,} others in the release are not in the log; their counts add up to {more:,}."
 
 
 def _summed(kind: Kind) -> str:

@@ -57,7 +57,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
     checked = verify(source)
     if not checked.passes:
         raise CheckFailed(
-            f"the release fails {len(checked.failed)} of its checks, so no report on it would be true",
+            f"the release fails {len(checked.failed)} of its checks, so a report on it could not be trusted",
             f"see what is wrong with queryveil release verify {release}",
         )
     text = public.write(_manifest(source), loaded.tables)
@@ -269,7 +269,7 @@ def _remarks(found: Evaluation, counted: bool) -> list[str]:
     said = [*found.warnings, *(f"{name}: {note}" for name, note in found.notes.items())]
     said += [f"{name}: left out, {reason}." for name, reason in found.left_out.items()]
     if not counted:
-        said.append("The release has nothing that could be compared with the log item by item.")
+        said.append("The release has nothing to compare with the log item by item.")
     return said
 
 

@@ -82,7 +82,7 @@ def _certain(found: Findings) -> Iterator[Check]:
         least = min(seen[ACCOUNTS] for seen in own)
         fewest = [seen for seen in own if seen[ACCOUNTS] == least]
         yield Check(
-            f"{least:.0f} accounts tell who posed a query that {method} publishes",
+            f"{least:.0f} accounts tell who made a query that {method} publishes",
             all(seen[SUCCESS] >= _SURE and seen[CONTROL] <= 1 - _SURE for seen in fewest),
             f"success {min(seen[SUCCESS] for seen in fewest):.3f}, control "
             f"{max(seen[CONTROL] for seen in fewest):.3f}",
@@ -176,15 +176,15 @@ ACTIVE_ATTACK = Study(
     mechanism="several",
     axes=(
         Axis("method", USUAL, "method under attack"),
-        Axis("k", (5,), "users that everything published must have"),
+        Axis("k", (5,), "users who must share everything that is published"),
         Axis("epsilon", (0.5, 1.0, 2.0, 4.0), "privacy loss per user"),
         Axis("delta", (1e-6,), "probability that the loss is exceeded"),
         Axis("most", (1,), "items or queries that one user may add"),
-        Axis("trials", (1000,), "targets who posed the query, and the same number who did not"),
+        Axis("trials", (1000,), "targets who made the query, and the same number who did not"),
     ),
     metrics=(
-        Metric(SUCCESS, "share", "share of the targets who posed the query that is found out"),
-        Metric(CONTROL, "share", "share of the targets who did not pose it that is accused"),
+        Metric(SUCCESS, "share", "share of the targets who made the query and are found out"),
+        Metric(CONTROL, "share", "share of the targets who did not make it and are accused"),
         Metric(ADVANTAGE, "share", "success minus control"),
         Metric(LOW, "share", "lower end of the advantage's 95 % interval"),
         Metric(HIGH, "share", "upper end of the advantage's 95 % interval"),
@@ -197,8 +197,10 @@ ACTIVE_ATTACK = Study(
         Curves(
             name="advantage",
             title=_gained,
-            under="success: share of the people who posed a query and are accused; control: share of those who did not "
-            "and are accused too; k = {k}, delta = {delta}, items per user: {most}, trials: {trials}",
+            under=(
+                "success: share of the people who made the query that the attacker accuses; control: share of the "
+                "others that the attacker accuses; k = {k}, delta = {delta}, items per user: {most}, trials: {trials}"
+            ),
             metric=ADVANTAGE,
             among=_best_and_bound,
             x=Scale("epsilon", "epsilon (privacy loss per user)"),

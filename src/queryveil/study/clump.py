@@ -129,7 +129,7 @@ def _lines(found: Findings, metric: str, along: str) -> Iterator[tuple[str, Line
 
 
 def _curves(name: str, metric: str, along: str, y: str, said: str, means: str) -> Curves:
-    noun = {"k": "users that share a transaction (k)", "r": "open clusters (r)"}[along]
+    noun = {"k": "users who share a transaction (k)", "r": "open clusters (r)"}[along]
     return Curves(
         name=name,
         title=f"{{method}}: {said} {{line.first:.2f}} at {along} = {{line.start}}, {{line.last:.2f}} at {{line.end}}",
@@ -208,7 +208,7 @@ def _usual_r(found: Findings) -> Iterator[Check]:
 
 # -- declarations ------------------------------------------------------------------------------------------------
 
-_K = Axis("k", (5, 7, 10, 15), "users that share every published transaction")
+_K = Axis("k", (5, 7, 10, 15), "users who share every published transaction")
 _R = Axis("r", (10,), "clusters that are open at a time (Clump)")
 _USERS = Axis(
     "users", (1_000, 10_000, 53_058), "users, each with one transaction; all users if the log has fewer"

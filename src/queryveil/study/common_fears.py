@@ -62,7 +62,7 @@ def _kept(found: Findings) -> Iterator[Check]:
                 orders += _in_order([theirs[match] for match in both])
         common = float(np.average(shares, weights=numbers)) if numbers else 0.0
         yield Check(
-            f"what is released of '{pattern}' is what is most common in the log",
+            f"what a release shows of '{pattern}' is what is most common in the log",
             common >= _LEAST_COMMON,
             f"{np.mean(numbers):.1f} matches in a release, {100 * common:.0f} % among the log's {len(ours)} most "
             f"common ({100 * min(shares):.0f} % in the worst of {len(shares)} releases)"

@@ -77,7 +77,7 @@ class Axis:
         numbers = all(isinstance(value, str) or 0 < value < most for value in made)
         if not made or not numbers or len(set(made)) < len(made):
             wanted = {
-                int: "whole numbers above 0, below a million million",
+                int: "whole numbers above 0, below a trillion",
                 float: "numbers above 0",
                 str: "words",
             }[kind]

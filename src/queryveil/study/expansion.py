@@ -120,7 +120,7 @@ EXPANSION = Study(
             NEAR, "share", "share of wrong words that are among the 10 with company most like the true word's"
         ),
         Metric(DEGREE, "words", "words that appear together with a word, on average"),
-        Metric(LEAST, "occurrences", "occurrences of the least frequent word"),
+        Metric(LEAST, "occurrences", "how often the least frequent word occurs"),
         Metric(
             MIGRATION,
             "ranks",

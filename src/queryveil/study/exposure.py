@@ -106,7 +106,7 @@ def _people_in_the_log(found: Findings) -> Iterator[Check]:
     before = _most(found, LOG, "non-star")
     if LOG in found.values("method"):
         yield Check(
-            "the log names people who are no stars", before > 0, f"in {before:,.0f} different queries"
+            "the log names people who are not famous", before > 0, f"in {before:,.0f} different queries"
         )
 
 
@@ -126,7 +126,7 @@ def _scrubbed(found: Findings) -> Iterator[Check]:
         left = _most(found, "scrub", "identifier")
         after, before = (_most(found, method, "non-star", SESSIONS) for method in ("scrub", LOG))
         yield Check(
-            "scrubbing takes identifiers and leaves names",
+            "scrubbing removes identifiers and leaves names",
             left == 0 and shapes.never_below([after], [0.99 * before]),
             f"{left:,.0f} identifiers are left; {after:,.0f} sessions name a non-star, {before:,.0f} did before",
         )
@@ -146,7 +146,7 @@ def _read_in_hashes(found: Findings) -> Iterator[Check]:
         f"the attacker believes that {read[BELIEVED]:,.0f} sessions name a person, and is right about "
         f"{read[CORRECT]:,.0f}; {read[RAW]:,.0f} do"
     )
-    yield Check("people are read in hashes that were turned back into words", read[BELIEVED] > 0, said)
+    yield Check("hashes that were turned back into words name people", read[BELIEVED] > 0, said)
     if _most(found, HASHED, ALL, OCCURRENCES, RAW) >= _LONG:
         yield Check("most of what is read in hashes is right", read[CORRECT] > read[BELIEVED] / 2, said)
 
@@ -165,7 +165,7 @@ def _place(one: Row) -> int:
 def _named(found: Findings) -> str:
     left = max((_most(found, method, "non-star") for method in PRIVATE), default=0.0)
     return (
-        f"{left:,.0f} queries of private histograms name a person who is no star; "
+        f"{left:,.0f} queries of private histograms name a person who is not famous; "
         f"{_most(found, LOG, 'non-star'):,.0f} queries of the log do"
     )
 
@@ -181,7 +181,7 @@ EXPOSURE = Study(
         Axis("epsilon", (2.0,), "privacy loss of private releases"),
         Axis("delta", (1e-5,), "probability that the loss is exceeded"),
         Axis("d", (5,), "queries that one user may add"),
-        Axis("k", (5,), "users that everything published must have"),
+        Axis("k", (5,), "users who must share everything that is published"),
         Axis("n", (8_000,), "most hashes that are turned back into words"),
     ),
     metrics=(

@@ -87,7 +87,7 @@ def read_study(file: str | Path) -> Study:
         Grid(entries, tuple(chosen)),
         name=about.text(document.get("name", path.stem), "name"),
         question=about.text(document.get("question", f"What comes out of {path.name}?"), "question"),
-        paper="none: a study of one's own",
+        paper="none: a study of your own",
         axes=(method_axis(entries), *vary),
         metrics=tuple(Metric(str(one), one.unit, one.help) for one in chosen),
         repeats=repeats,

@@ -55,7 +55,7 @@ def _nothing_lost(found: Findings) -> Iterator[Check]:
     if runs:
         wrong = sum(value != 0 for value in runs)
         yield Check(
-            "nothing at all is lost where topics are the domains (D = P)",
+            "nothing is lost where the topics are the domains (D = P)",
             wrong == 0,
             f"the loss is exactly 0 in {len(runs) - wrong} of {len(runs)} runs; the largest is {max(runs):.3g}",
         )
@@ -93,7 +93,7 @@ CHECKS = expected(
     _below_b("A"),
     _below_b("C"),
     Along(
-        says=f"with epsilon per user the loss is flat up to {_FLAT_TO:g} (setting {{setting}}, {{criterion}})",
+        says=f"with epsilon per user the loss hardly changes up to {_FLAT_TO:g} (setting {{setting}}, {{criterion}})",
         metric=LOSS,
         along="epsilon",
         by=("setting", "criterion"),

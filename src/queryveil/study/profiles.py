@@ -273,9 +273,9 @@ PROFILES = Study(
             closed=True,
         ),
         Axis("epsilon", (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0), "privacy loss of a phrase, or of a user"),
-        Axis("users", (1000,), "users that are made, or the most users to take from a log", single=True),
+        Axis("users", (1000,), "users to make, or the most users to take from a log", single=True),
         Axis("phrases", (100,), "phrases of a user, on average; a log has its own", single=True),
-        Axis("seed", (1,), "chooses the users that are made or taken; the noise has no seed", single=True),
+        Axis("seed", (1,), "seed of the users that are made or taken; the noise has no seed", single=True),
     ),
     metrics=(
         Metric(LOSS, "bits", "mean Jensen-Shannon divergence of a user's profile before and after, 0 to 1"),

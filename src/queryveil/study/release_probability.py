@@ -89,9 +89,9 @@ def _as_computed(found: Findings) -> Iterator[Check]:
         )
         if _surely_apart(exact.last - exact.first, trials):
             yield Check(
-                f"a query that is posed more often is released more often {where}",
+                f"a query that is made more often is released more often {where}",
                 shapes.ends_higher(seen.heights),
-                f"{seen.first:.3f} are released if posed {seen.start} times, {seen.last:.3f} if posed {seen.end} times",
+                f"{seen.first:.3f} are released if made {seen.start} times, {seen.last:.3f} if made {seen.end} times",
             )
 
 
@@ -130,9 +130,9 @@ def _with_thresholds(found: Findings) -> Findings:
 def _title(found: Findings) -> str:
     tops = {analysis: top for (analysis, d, *_), top in _thresholds(found).items() if d == 20}
     if not {"tight", "paper"} <= set(tops):
-        return "The more often a query is posed, the more likely it is released"
+        return "The more often a query is made, the more likely it is released"
     return (
-        f"A query is likelier released than not from {tops['tight'] + 1} times on, with the paper's threshold "
+        f"A query is more likely released than not from {tops['tight'] + 1} times on, and with the paper's threshold "
         f"from {tops['paper'] + 1}"
     )
 
@@ -140,14 +140,14 @@ def _title(found: Findings) -> str:
 RELEASE_PROBABILITY = grid.study(
     Grid((CLICK_GRAPH,), (_released,), further=("frequency",), shared=True, ready=_made, of_log=_exact),
     name="release-probability",
-    question="How often must a query be posed to be released?",
+    question="How often must a query be made to be released?",
     paper="for d = 20, K = 140, b = 8.69 a query of frequency above 170 is virtually always released, below 110 "
     "virtually never",
     axes=(
         ANALYSIS,
         Axis("d", (20,), D.help),
         *FIXED,
-        Axis("frequency", tuple(range(70, 191, 5)), "times that a query was posed"),
+        Axis("frequency", tuple(range(70, 191, 5)), "times that a query was made"),
     ),
     metrics=(
         Metric(PROBABILITY, "probability", "that a query of this frequency is published"),
@@ -162,7 +162,7 @@ RELEASE_PROBABILITY = grid.study(
             metric=PROBABILITY,
             among=_with_thresholds,
             shown={"epsilon": ln, "d": "d = {}"},
-            x=Scale("frequency", "times that a query was posed (within the bound)"),
+            x=Scale("frequency", "times that a query was made (within the bound)"),
             y=Scale("value", "probability of release", top=1.0),
             by=("threshold", "d"),
             by_title="threshold",

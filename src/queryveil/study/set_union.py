@@ -182,7 +182,8 @@ def _counts_of_the_top(found: Findings) -> Iterator[Check]:
         yield Check(
             f"counts of the {_MOST} most frequent queries are no worse than others (epsilon {ln(one['epsilon'])})",
             shapes.never_above([top], [every]),
-            f"half of them are off by {top:.0f} % at most, of all published counts by {every:.0f} %",
+            f"half of these counts are off by at most {top:.0f} %, and half of all published counts by at most "
+            f"{every:.0f} %",
         )
 
 
@@ -297,7 +298,7 @@ SET_UNION = grid.study(
         Metric(DISTINCT, "queries", "different queries published"),
         Metric(EVENTS, "%", "query events of the log whose query is published"),
         Metric(ERROR, "%", "relative error of a published count of steered, the median"),
-        Metric(TOP, "%", f"the same of the {_MOST} published queries with most users"),
+        Metric(TOP, "%", f"the same for the {_MOST} published queries with most users"),
         Metric(BIAS, "%", "mean of these errors with their sign"),
         Metric(USELESS, "%", "published counts whose stated deviation is more than half of them"),
     ),

@@ -76,7 +76,7 @@ def _above_the_cut(found: Findings) -> Iterator[Check]:
             continue
         smallest, cut = min(ends, key=lambda one: one[0] - one[1])
         told = {
-            both.K_QUERY: f"the smallest count is {smallest:,.0f}, k = {cut + 1:,.0f}",
+            both.K_QUERY: f"the smallest count is {smallest:,.0f}, and k is {cut + 1:,.0f}",
             both.ZEALOUS: f"the smallest is {smallest:,.0f}, the threshold {cut:,.0f}",
         }
         cuts, counts = [end for _, end in ends], [least for least, _ in ends]

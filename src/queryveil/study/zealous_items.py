@@ -114,7 +114,7 @@ def _top_few(found: Findings) -> Iterator[Check]:
             yield Check(f"the top {kind} can be compared", False, "no release has any")
         elif len(line) > 1 and 1 in line:  # otherwise there is nothing to compare with
             yield Check(
-                f"the top {least} {kind} are truest for some m above 1",
+                f"the top {least} {kind} are most accurate for some m above 1",
                 shapes.dips_beyond_its_start(line.heights),
                 f"relative entropy {line.lowest:.2g} at m = {line.dip}, {line.first:.2g} at m = {line.start}",
             )
@@ -129,8 +129,10 @@ ZEALOUS_M = grid.study(
     _BY_M,
     name="zealous-m",
     question="How many items should a user be allowed to add to a histogram?",
-    paper="from m = 1 to 40, distinct keywords fall by 55 % and query pairs by 96 %; the top few items are truer for m "
-    "above 1, up to about the average number of items per user",
+    paper=(
+        "from m = 1 to 40, distinct keywords fall by 55 % and query pairs by 96 %; the top few items are more "
+        "accurate for m above 1, up to about the average number of items per user"
+    ),
     axes=(ITEMS, Axis("m", (1, 2, 4, 8, 20, 40), "items that one user may add"), _EPSILON, DELTA),
     metrics=_METRICS,
     repeats=3,

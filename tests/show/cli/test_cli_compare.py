@@ -123,7 +123,7 @@ def test_a_folder_that_cannot_go_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(running, "_write", and_another_file)
     done = command(*asked)
-    assert done.code == 0 and "out.partial: something else is in it" in done.out
+    assert done.code == 0 and "out.partial: it holds more than the finished cells" in done.out
     assert [file.name for file in Path("out.partial").iterdir()] == ["thesis.txt"]
 
 

@@ -126,7 +126,7 @@ def test_figures_of_different_items_do_not_stand_side_by_side(folder: Path, anon
     assert one["items"] == other["items"] == "queries"
     assert one["measures"].keys() == {"distinct", "distinct/clicks"}
     shown = " ".join(command(*arguments(folder, sessions, words, "--metric", "distinct")).out.split())
-    assert "items keywords, where a name says nothing else" in shown
+    assert "items keywords, unless the name of a measure says otherwise" in shown
 
 
 def test_document_frequencies_from_a_file_and_thresholds(folder: Path, anonymous: list[str]) -> None:

@@ -37,7 +37,7 @@ _GENERATED_USERS = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveAttack:
-    """Fake accounts pose a target's query, and the release tells whether the target posed it too."""
+    """Fake accounts repeat a target's query, and the release tells whether the target made it too."""
 
     name: ClassVar[str] = "active"
     inputs: ClassVar[tuple[AttackInput, ...]] = (
@@ -223,7 +223,7 @@ def _words(
             f"Each line has {attack.trials:,} targets who made a query and as many who did not, with the same fake "
             "accounts, in a release of the real method. The attacker sees only the release. The advantage, its "
             "interval, the advantage that the attacker computes beforehand, and its bound are in percentage points. "
-            "The intervals of all lines hold together.",
+            "With 95 % confidence, the intervals of all lines hold at once.",
         )
     ]
     sure = [row for row in rows if row["bound"] is None and row["interval"][0] > 0.5]
@@ -243,9 +243,9 @@ def _words(
         said.append(
             (
                 "Bounded",
-                "For private methods the attacker uses the number of accounts that shows most. The largest measured "
-                f"advantage is {100 * most['advantage']:.1f} percentage points ({most['method']}). Whatever an "
-                f"attacker does, it is at most {100 * most['bound']:.1f} there, on average.",
+                "For private methods the attacker uses the number of accounts that reveals most. The largest "
+                f"measured advantage is {100 * most['advantage']:.1f} percentage points ({most['method']}). No "
+                f"attacker can gain more than {100 * most['bound']:.1f} there, on average.",
             )
         )
     said += [
@@ -257,7 +257,9 @@ def _words(
         if row["verdict"] == BEYOND
     ]
     if any(row["verdict"] == OPEN for row in private):
-        said.append(("Open", "Some intervals reach across the bound. Pass more --trials."))
+        said.append(
+            ("Open", "Some intervals reach beyond the bound, so the question is open. Pass more --trials.")
+        )
     said += [("Left out", f"{name}: {why}.") for name, why in left_out.items()]
     return tuple(said)
 

@@ -220,7 +220,7 @@ def zealous(at: Setting) -> Scheme:
 
 
 def _most_telling(scale: float, tau: int, top: int, limit: int | None = None) -> Variant:
-    """The number of accounts for which one user more moves the chance to be published most."""
+    """The number of accounts for which one user more moves the chance of being published most."""
 
     def chance(users: int) -> float:
         if users < tau:

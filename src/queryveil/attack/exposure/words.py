@@ -100,7 +100,7 @@ def said(
     yield (
         "Found",
         f"{worst.hits:,} of {worst.texts:,} different queries of {worst.name} name a person: "
-        f"{worst.success:.2%}. {_chance(worst)} it is {worst.control:.2%}. The advantage is "
+        f"{100 * worst.success:.2f} %. {_chance(worst)} it is {100 * worst.control:.2f} %. The advantage is "
         f"{100 * (worst.success - worst.control):.2f} percentage points, with a 95 % interval of {100 * low:.2f} to "
         f"{100 * high:.2f}.{'' if low > 0 else _no_advantage(worst)}"
         if worst.texts
@@ -120,17 +120,17 @@ def said(
     )
     unread = [one for one in found if not is_readable(one.words_known)]
     if unread:
-        shares = ", ".join(f"{one.words_known:.0%} of {one.name}" for one in unread)
+        shares = ", ".join(f"{100 * (one.words_known or 0):.0f} % of {one.name}" for one in unread)
         yield (
             "Language",
-            f"Too few words are {KNOWN_IS}: {shares}. Nothing else is looked for. The text seems to be in another "
-            "language. Few persons, places, companies and terms were found, but there may be many more.",
+            f"Too few words are {KNOWN_IS}: {shares}. The text seems to be in another language. Few persons, places, "
+            "companies and terms were found, but there may be many more.",
         )
     counted = f"in {reference}" if reference else "in the release itself (no raw log was given)"
     yield (
         "Star",
-        f"A name that occurs {star:,} times or more {counted} counts as a star's. The raw log is the best place to "
-        "count: a name that is rare in a release may be famous.",
+        f"A name that occurs {star:,} times or more {counted} counts as a famous person's (a star's). The raw log is "
+        "the best place to count: a name that is rare in a release may be famous.",
     )
     yield (
         "Spotter",
@@ -146,6 +146,8 @@ def _chance(one: Exposure) -> str:
 
 def _no_advantage(one: Exposure) -> str:
     """What a control as large as success says, and what it does not."""
+    if not one.hits:
+        return " Finding nobody does not show that nobody is named."
     if one.ordered:
         return " So chance alone could explain this number. But some of these may still be people."
     return " A shuffle can make more names than chance does. So a result below it does not show that nobody is named."

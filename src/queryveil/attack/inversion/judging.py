@@ -123,7 +123,7 @@ def check_matchable(truth: I32, n: int, given: int = 0) -> None:
         )
     if score(nothing, truth).matchable == 0:
         raise CannotBeMet(
-            f"none of the {n:,} most frequent hashes stands for one of the {n:,} most frequent words of the reference: "
-            "the matchable set has size 0",
+            f"none of the {n:,} most frequent hashes stands for one of the {n:,} most frequent words of the "
+            "reference, so none of them can be found",
             "check that the true map is of this target, give a reference of the same language and kind, or raise -n",
         )

@@ -23,7 +23,7 @@ PurposeName = Annotated[
     ),
 ]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy loss that you accept.")]
-Delta = Annotated[float, typer.Option("--delta", help="Probability that the loss is larger.")]
+Delta = Annotated[float, typer.Option("--delta", help="Probability that the loss is exceeded.")]
 Top = Annotated[
     int | None,
     typer.Option(
@@ -39,7 +39,7 @@ MostUsers = Annotated[
 ItemsPerUser = Annotated[
     float,
     typer.Option(
-        "--items-per-user", help="Your guess how many items a user has, made without looking at the log."
+        "--items-per-user", help="Your guess of how many items a user has, made without looking at the log."
     ),
 ]
 Out = Annotated[

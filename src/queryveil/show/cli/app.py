@@ -167,7 +167,7 @@ def _last_resort(error: BaseException, charged: str) -> int:
         return int(exit_code)
     if isinstance(error, UnicodeEncodeError):
         # Text of a log is checked when it is read; names come from the file system as they are.
-        console.fail_with("usage", "the name of a file or folder is not UTF-8", "give it another name")
+        console.fail_with("usage", "the name of a file or folder is not in UTF-8", "give it another name")
         return 2
     if memory.wanting(error):
         console.fail_with(

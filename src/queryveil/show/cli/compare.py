@@ -161,7 +161,7 @@ def show(made: qv.Comparison) -> None:
     for file in made.figures:
         console.labelled("", f"{file} (and .svg, .html)")
     if made.left is not None:
-        console.labelled("left", f"{made.left}: something else is in it beside the finished cells")
+        console.labelled("left", f"{made.left}: it holds more than the finished cells")
     if made.given.log is not None:
         console.labelled("For you", "These results come from the raw log: they are for its curator alone.")
     console.labelled("Next", f"open {made.path}/index.html")

@@ -18,8 +18,8 @@ _TOP = 10
 _EPSILON = 1.0
 _SHOWN = 5
 _OPENING = (
-    "A search log is a list of everything that people typed into a search box. It is worth publishing, and it gives "
-    "people away. This demo shows both, with people who do not exist."
+    "A search log lists what people typed into a search box. It is useful, but it gives away the people in it. This "
+    "demo publishes the useful part. Nobody in it is real."
 )
 _KNOWN = 3
 """Queries that the demo's attacker knows of a person."""
@@ -69,7 +69,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say(
         "1. A log",
         f"We make one up: {made.rows:,} searches and clicks of {made.users:,} people, with a number in place of each "
-        f"name. {planted:,} of the searches are secrets that one person typed, such as a card number.",
+        f"name. {planted:,} of the searches are secrets, such as a card number, each typed by one person.",
     )
     log = qv.read(made.path)
     found, proposal = qv.inspect(log), qv.propose(log)
@@ -103,7 +103,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     say("6. What it is still good for", _useful(worth))
     say(
         "Look at it",
-        f"Open {out}/release/report.html: it is what everybody may see. {private} is for you alone.",
+        f"Open {out}/release/report.html to see what everybody may see. {private} is for you alone.",
     )
     if not as_json:
         _figures(found, proposal, made.path, stages, release, checked)
@@ -139,8 +139,8 @@ def _nothing(_: str, __: str) -> None:
 def _exposed(found: qv.Inspection) -> str:
     share = found.uniqueness[str(_KNOWN)]
     return (
-        f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can point at "
-        f"that person in {100 * share:.0f} of 100 cases, and then read everything else the person searched for."
+        f"The numbers do not hide anybody. Someone who knows {_KNOWN} things that a person searched for can pick out "
+        f"that person in {100 * share:.0f} of 100 cases, and then read everything else that the person searched for."
     )
 
 
@@ -148,23 +148,25 @@ def _released(release: qv.Release, before: qv.Release) -> str:
     least = release.plan.calibration["users_for_half"]
     many, few = release.released["items"], before.released["items"]
     return (
-        f"We publish searches that many people have in common, at least about {least:,}, and change every number a "
-        f"little at random. {many:,} searches are left. (ZEALOUS, a well-known method from 2012, keeps {few:,} with "
-        "the same protection.) The most frequent ones:"
+        f"We publish only searches that many people have in common, at least about {least:,}, and change every count "
+        f"at random. {many:,} searches are left. (ZEALOUS, a well-known method from 2012, keeps {few:,} with the "
+        "same protection.) The most frequent ones:"
     )
 
 
 def _attacked(attack: qv.AttackResult, secrets: int, planted: int) -> str:
     _, release = attack.figures["results"]
+    none = "None of the" if secrets == 0 else f"{secrets:,} of the"
     return (
-        f"{secrets:,} of the {planted:,} secrets are in the release. Someone who knows {_KNOWN} things that a person "
-        f"searched for finds that person in {100 * release['success']:.0f} of 100 cases now, because {release['why']}."
+        f"{none} {planted:,} secrets {('is' if secrets < 2 else 'are')} in the release. Someone who knows {_KNOWN} "
+        f"things that a person searched for now finds that person in {100 * release['success']:.0f} of 100 cases, "
+        f"because {release['why']}."
     )
 
 
 def _useful(worth: qv.Evaluation) -> str:
     share = worth.figures[f"coverage@{_TOP}"].value or 0
-    return f"Of the {_TOP} most frequent searches of the log, the release has {share * _TOP:.0f}."
+    return f"{share * _TOP:.0f} of the log's {_TOP} most frequent searches are in the release."
 
 
 def _figures(
@@ -177,7 +179,8 @@ def _figures(
 ) -> None:
     """The same in figures, as the commands say it."""
     console.line()
-    console.line(f"The same in figures. queryveil inspect {log}")
+    console.title("The same in figures, as the commands print it")
+    console.line(f"queryveil inspect {log}")
     inspect.show(found, proposal, str(log))
     console.line()
     console.line("queryveil publish steered")

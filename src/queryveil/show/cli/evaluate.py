@@ -124,7 +124,7 @@ def show(found: list[qv.Evaluation]) -> None:
     console.line()
     kinds = {one.items for one in found if one.items}
     if len(kinds) == 1:
-        console.labelled("items", f"{kinds.pop()}, where a name says nothing else")
+        console.labelled("items", f"{kinds.pop()}, unless the name of a measure says otherwise")
     for name, reason in {name: reason for one in found for name, reason in one.left_out.items()}.items():
         console.labelled("left out", f"{name}: {reason}")
     notes = dict.fromkeys((name, note) for one in found for name, note in one.notes.items())
@@ -136,8 +136,8 @@ def show(found: list[qv.Evaluation]) -> None:
             console.labelled("warning", f"{one.release}: {warning}")
     console.labelled(
         "For you",
-        "These figures come from the raw log and are not protected: they are for the curator, and no part of a"
-        " release. queryveil evaluate --list says what each one means.",
+        "These figures come from the raw log and are not protected: they are for the curator, and not part of any "
+        "release. queryveil evaluate --list says what each one means.",
     )
 
 

@@ -38,15 +38,20 @@ def generate(
     rows: Annotated[int | None, typer.Option(help="Number of rows.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same log.")] = None,
     days: Annotated[int | None, typer.Option(help="Length of the log in days.")] = None,
-    zipf: Annotated[float | None, typer.Option(help="Exponent of the queries' popularity.")] = None,
+    zipf: Annotated[
+        float | None,
+        typer.Option(help="Exponent of popularity: the larger, the more a few queries dominate."),
+    ] = None,
     one_off: Annotated[
-        float | None, typer.Option(help="Share of new queries that nobody else makes.")
+        float | None, typer.Option(help="Share of new queries that only one user makes.")
     ] = None,
     drift: Annotated[float | None, typer.Option(help="How much popularity drifts from day to day.")] = None,
     drifted: Annotated[
-        int | None, typer.Option(help="Days that popularity drifted before the first day.")
+        int | None, typer.Option(help="Days of drift before the first day of the log.")
     ] = None,
-    secrets: Annotated[int | None, typer.Option(help="Planted secrets, each of one user.")] = None,
+    secrets: Annotated[
+        int | None, typer.Option(help="Number of planted secrets, each typed by one user.")
+    ] = None,
     format: Annotated[
         str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")
     ] = None,

@@ -56,7 +56,9 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
     table = [("items", "distinct", "per user", "from one user only")]
     for name, figures in found.items.items():
         share = figures["one_user"] / max(1, figures["distinct"])
-        table.append((name, f"{figures['distinct']:,}", f"{figures['per_user']:,.1f}", f"{share:.0%}"))
+        table.append(
+            (name, f"{figures['distinct']:,}", f"{figures['per_user']:,.1f}", f"{100 * share:.0f} %")
+        )
     console.table(table, right=(1, 2, 3))
     console.line()
     console.labelled("Risk", "users who are identified by knowing N of their queries:")
@@ -85,16 +87,16 @@ def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
 
 
 def _exposed(found: dict[str, Any]) -> str:
-    shares = {kind: f"{share:.1%}" for kind, share in found["shares"].items() if share is not None}
+    shares = {kind: f"{100 * share:.1f} %" for kind, share in found["shares"].items() if share is not None}
     if "person" not in shares:
         return (
-            f"only {found['words_known']:.0%} of the log's words are known (English words or usual names of the US "
-            "census). Below 50%, finding nothing would mean nothing. So names of persons, places and companies, and "
-            f"revealing and adult terms, were not looked for. Of {found['queries']:,} different queries, "
-            f"{shares['identifier']} have a mail address or number"
+            f"only {100 * found['words_known']:.0f} % of the log's words are known (English words or usual names of "
+            "the US census). Below 50 %, finding nothing would mean nothing. So names of persons, places and "
+            f"companies, and revealing and adult terms, were not looked for. Of {found['queries']:,} different "
+            f"queries, {shares['identifier']} have a mail address or number"
         )
     return (
-        f"of {found['queries']:,} different queries, {shares['person']} name a person, {shares['place']} "
-        f"a place, {shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} "
-        f"an adult one, {shares['identifier']} a mail address or number (queryveil attack exposure LOG)"
+        f"of {found['queries']:,} different queries, {shares['person']} name a person, {shares['place']} a place and "
+        f"{shares['company']} a company; {shares['revealing']} have a revealing term, {shares['adult']} an adult "
+        f"term and {shares['identifier']} a mail address or number (details: queryveil attack exposure LOG)"
     )

@@ -35,7 +35,7 @@ def open_budget(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Share of the budget, 0 to 1, kept for Gaussian releases; left out, all kinds share one pool.",
+            help="Share of the budget, 0 to 1, kept for Gaussian releases; if left out, all kinds share one pool.",
         ),
     ] = None,
     as_json: options.Json = False,
@@ -83,8 +83,8 @@ def show(
             of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
             console.labelled(
                 "Warning",
-                f"{of} not limited by this budget: however much is left, what was published altogether has no joint "
-                "guarantee. A source opened with --only-composable refuses such releases.",
+                f"{of} not limited by this budget. However much is left, there is no guarantee for everything that "
+                "was published from this log together. A source opened with --only-composable refuses such releases.",
             )
         if _kept(account):
             console.labelled("Note", _kept(account))
@@ -92,7 +92,8 @@ def show(
             console.labelled("Note", "only releases that add up are taken")
         if not account.sealed:
             console.labelled(
-                "Note", "an older ledger, in which changed rows go unnoticed; the next charge seals them"
+                "Note",
+                "an older ledger, in which nobody would notice changed rows; the next charge seals them",
             )
 
 
@@ -116,8 +117,8 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
         yield (
             "Condition",
             "This total and the budget hold if nobody looked at a release before choosing the parameters of a later "
-            f"one. If somebody did, {account.if_looked} is what is proven{only}. A source opened with --gaussian needs "
-            "no such condition.",
+            f"one. If somebody did, only {account.if_looked} is proven{only}. A source opened with --gaussian does "
+            "not need this condition.",
         )
 
 

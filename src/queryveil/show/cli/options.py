@@ -70,7 +70,7 @@ MaxRejected = Annotated[
     _reading(
         "--max-rejected",
         metavar="SHARE",
-        help="stop if more than this share of rows is rejected (default: 0.05)",
+        help="stop if a larger share of rows than this is rejected (default: 0.05)",
     ),
 ]
 Engine = Annotated[

@@ -59,7 +59,8 @@ def _show(found: qv.Verification) -> None:
     many = len(found.checks)
     if found.passes:
         console.labelled(
-            "ok", f"Verdict: all {many} checks passed. Everything that a release shows is right."
+            "ok",
+            f"Verdict: all {many} checks passed. Everything that can be checked from the release alone is right.",
         )
     else:
         console.labelled(
@@ -88,7 +89,7 @@ def sign(
         console.as_json({"release": str(release), "signature": str(file), "key": made.fingerprint})
         return
     console.labelled("signed", f"{file} by {made.fingerprint}")
-    console.labelled("", "give readers your public key in another way than with the release")
+    console.labelled("", "give readers your public key separately, not with the release")
     console.labelled("Next", f"queryveil release verify {release} --key {key}.pub")
 
 

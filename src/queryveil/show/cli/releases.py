@@ -49,6 +49,6 @@ def warn(path: Path) -> None:
     if failed:
         checks = "the check" if len(failed) == 1 else f"{len(failed)} checks:"
         console.warn(
-            f"the release '{path}' fails {checks} {', '.join(failed)}, and need not be what it says that it is",
+            f"the release '{path}' fails {checks} {', '.join(failed)}, and may not be what it says it is",
             f"see queryveil release verify {path}",
         )

@@ -21,9 +21,9 @@ def synthesize(
         Path, typer.Option(help="File to write: .parquet, .tsv or .txt (AOL), text also .gz and .zst.")
     ],
     rows: Annotated[
-        int | None, typer.Option(help="Number of rows; left out, what the released counts add up to.")
+        int | None, typer.Option(help="Number of rows; if left out, what the released counts add up to.")
     ] = None,
-    users: Annotated[int | None, typer.Option(help="Number of users; left out, one per 31 rows.")] = None,
+    users: Annotated[int | None, typer.Option(help="Number of users; if left out, one per 31 rows.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same rows.")] = 0,
     days: Annotated[int, typer.Option(help="Length of the log in days.")] = 30,
     format: Annotated[str | None, typer.Option(help="aol or parquet, if the name does not say.")] = None,
@@ -58,5 +58,5 @@ def synthesize(
     inside = "; column 'source' and the file's metadata say it too" if made.format == "parquet" else ""
     console.labelled("marked", f"every user id starts with 'synthetic-'{inside}")
     free = "; drawing from it costs nothing" if loaded.guarantee.private else ""
-    console.labelled("Guarantee", f"that of the release: {loaded.guarantee.headline}{free}")
+    console.labelled("Guarantee", f"the same as the release: {loaded.guarantee.headline}{free}")
     console.labelled("Next", f"queryveil inspect {made.path}")

@@ -153,7 +153,7 @@ def _require_plain(model: GraphModel) -> None:
     )
     if spoiled or pc.any(pc.equal(model.queries, _WITHHELD)).as_py():
         raise CannotBeMet(
-            "the release has a tab, a line end, or a dash for a query, which AOL text cannot hold",
+            "the release has a tab, a line end or a query that is only a dash, which the AOL format cannot hold",
             "write Parquet instead: end the name in .parquet",
         )
 
