@@ -690,7 +690,7 @@ def test_the_command_shows_them_as_what_they_are(file: Path) -> None:
         ledger.charge("loose", "semantic", promise)
     ledger.charge("loose", "click-graph", private(1, 1e-7, neighbours=ADD_REMOVE))
     said = " ".join(command("ledger", "show", str(file)).out.split())
-    assert said.count("not limited by the budget: it has no sum with other releases") == 3
+    assert said.count("not limited by the budget: it cannot be added up with other releases") == 3
     assert "how many queries have a phrase inside the domain" in said
     assert "Warning 3 releases are not limited by this budget" in said
     assert (

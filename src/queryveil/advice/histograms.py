@@ -48,8 +48,10 @@ class HistogramPurpose:
         said = {
             "published": f"{item_kinds.kind(self.kind).name} that would be published",
             "coverage": "share of the most frequent ones that would be published",
-            "kl": "relative entropy of their frequencies: 0 if the release has them in the same proportions, none if "
-            "it has none at all",
+            "kl": (
+                "relative entropy of their frequencies: 0 if the release has them in the same proportions; none if "
+                "the release has none of them"
+            ),
         }
         return said | (
             {"hit": "probability that a keyword's posting list is in memory"} if self.caches else {}

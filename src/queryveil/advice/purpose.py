@@ -228,7 +228,11 @@ class Advice:
         if best is not None:
             much = best.figures.get("published")
             setting = best.label or f"{best.varied.replace('_', '-')} {best.at}"
-            gives = f": about {much:,.3g} {self.purpose.items}" if much is not None else ""
+            gives = (
+                f": about {much:{',.0f' if much >= 10 else '.2g'}} {self.purpose.items}"
+                if much is not None
+                else ""
+            )
             return f"{best.method} with {setting}{gives}"
         most = max((option.figures.get("published") or 0.0 for option in self.options), default=0.0)
         instead = f", or {self.purpose.instead}" if self.purpose.instead else ""

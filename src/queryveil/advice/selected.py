@@ -45,7 +45,7 @@ def guess_in_words(items_per_user: float) -> str:
     )
     return (
         f"You say that a user has about {items_per_user:g} items (--items-per-user), so {which} was tried and not "
-        f"{other}. The line between them is about {FEW:g}. The log was not looked at for this."
+        f"{other}. The line between them is at about {FEW:g} items. The log was not looked at for this."
     )
 
 

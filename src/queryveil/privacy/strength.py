@@ -84,7 +84,8 @@ def probability(chance: float | None) -> str:
     few = min((one_in / step).to_integral_value(ROUND_FLOOR) * step, _MOST)
     for size, name in _SIZES:
         if few >= size:
-            return f"1 in {(few / size).normalize():,f}{name}"
+            number = f"{(few / size).normalize():,f}"
+            return f"1 in {'a' if name and number == '1' else number}{name}"
     raise AssertionError("a rare chance is less than one")
 
 

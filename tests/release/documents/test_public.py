@@ -61,7 +61,7 @@ def test_the_page_has_what_people_look_for_the_guarantee_first(name: str, releas
         "A reader cannot learn",
         "A reader can learn",
         "What was done",
-        "most frequent of",
+        "The most frequent",
         "What is assumed, and what is not promised",
         "Singling out",
         "Linkability",
@@ -127,7 +127,7 @@ def test_negative_counts_are_told_and_not_drawn(generated: Path, tmp_path: Path)
     release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
     left = sum(count <= 0 for count in release.tables["clicks"]["count"].to_pylist())
     page = (tmp_path / "out" / "report.html").read_text()
-    assert left and f"{left:,} rows with a count of 0 or less are not drawn" in page
+    assert left and f"Rows with a count of 0 or less are not drawn ({left:,} of " in page
 
 
 # -- Croissant -----------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def _frequent(place: str, of: str, table: pa.Table, unit: str, noisy: str) -> li
     ]
     return [
         _distribution(place, of, table["count"].to_numpy(), unit, noisy),
-        f"<h3>The {min(_TOP, table.num_rows)} most frequent of {table.num_rows:,} {escape(of)}</h3>",
+        f"<h3>The most frequent {escape(of)} ({min(_TOP, table.num_rows)} of {table.num_rows:,})</h3>",
         page.table((*columns, f"{unit}{noisy}"), rows, numbers=[len(columns)], kind="items"),
     ]
 
@@ -178,7 +178,7 @@ def _distribution(place: str, of: str, counts: npt.NDArray[np.int64], unit: str,
         [svg.Series(of, points)],
         svg.Axis(f"{unit}{noisy}", log=True),
         svg.Axis(f"{of} with as many {unit} or more", log=True),
-        note=f"Both axes are logarithmic. {left:,} rows with a count of 0 or less are not drawn."
+        note=f"Both axes are logarithmic. Rows with a count of 0 or less are not drawn ({left:,} of {len(counts):,})."
         if left
         else "Both axes are logarithmic.",
     )

@@ -28,7 +28,7 @@ Save = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    attacks = help.App(help="Attack a release or a log, beside a control.", no_args_is_help=True)
+    attacks = help.App(help="Attack a release or a log, and compare with a control.", no_args_is_help=True)
 
     @attacks.callback()
     def group() -> None:

@@ -51,12 +51,17 @@ def _list(wanted: bool) -> None:
             about = _described(cls)
             console.line(f"{name}{'@' + ',@'.join(about['defaults']) if about['defaults'] else ''}")
             needs = f"; needs --{about['needs']}" if about["needs"] else ""
-            console.labelled("", f"{about['help']} ({about['unit']}, {about['direction']}){needs}")
+            console.labelled("", f"{about['help']} ({_in_units(about)}){needs}")
             for flag, help_text in about["options"].items():
                 console.labelled("", f"{flag}: {help_text}")
             for part, stated in about["parts"].items():
-                console.labelled("", f"/{part}: {stated['help']} ({stated['unit']}, {stated['direction']})")
+                console.labelled("", f"/{part}: {stated['help']} ({_in_units(stated)})")
     raise typer.Exit
+
+
+def _in_units(stated: dict[str, Any]) -> str:
+    """The unit of a figure, and which way is better where one is."""
+    return stated["unit"] if stated["direction"] == "neither" else f"{stated['unit']}, {stated['direction']}"
 
 
 Listing = Annotated[

@@ -110,7 +110,7 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
         yield "by sums", f"{account.by_sums}, if every epsilon and every delta is added up"
     either = "or" if account.rule.code == "pooled" else "and"
     others = f"epsilon {account.left.epsilon:.6g} {either} delta {account.left.delta:.6g} for other kinds"
-    more = f"mu {account.mu_left:.4g} for a Gaussian release with the p of the last one"
+    more = f"mu {account.mu_left:.4g} for a Gaussian release with the same p as the last one"
     yield "left", f"{others}, or {more}"
     if account.if_looked is not None:
         only = ", as long as only Gaussian releases are charged" if account.kind == "gaussian-dp" else ""
@@ -134,7 +134,7 @@ def _kept(account: Any) -> str:
 def _cost(event: Any, account: Any) -> str:
     """What an event took from the budget, where its own numbers do not say it."""
     if not event.composable:
-        return " - not limited by the budget: it has no sum with other releases"
+        return " - not limited by the budget: it cannot be added up with other releases"
     shift = "" if event.mu is None else f"mu {event.mu:.4g}, p {event.p:.4g}"
     if account.compared in event.headline:
         return f" - {shift}" if shift else ""

@@ -36,7 +36,7 @@ class Methods(help.Group):
 def add_to(app: typer.Typer) -> None:
     methods = help.App(
         cls=Methods,
-        help="Parameters, thresholds and guarantee of a method, without any data.",
+        help="Show parameters, thresholds and guarantee of a method, without any data.",
         no_args_is_help=True,
         subcommand_metavar="METHOD [OPTIONS]",
         epilog="Each method has options of its own: queryveil plan METHOD --help",
