@@ -82,4 +82,4 @@ def test_a_log_without_users_has_no_proposal() -> None:
 def test_it_is_said_that_the_log_was_looked_at(tmp_path: Path) -> None:
     pq.write_table(many(200, ["news", "maps", "rain", "cats", "train", "disease"]), tmp_path / "log.parquet")
     said = " ".join(command("inspect", str(tmp_path / "log.parquet")).out.split())
-    assert "tried on the log" in said and "No guarantee covers" in said
+    assert "were tried on the log" in said and "No guarantee covers" in said

@@ -54,9 +54,9 @@ class Proposal:
                 f"{LEAST_PUBLISHED}. More users would help; a longer log may have them."
             )
         return (
-            f"This should publish about {much:,.0f} {best.label}. It is the best of "
-            f"{2 * len(_EPSILONS) * len(_KINDS)} settings that were tried on the log. No guarantee covers that "
-            "choice."
+            f"This should publish about {much:,.0f} {best.label}. Up to {2 * len(_EPSILONS) * len(_KINDS)} settings "
+            "were tried on the log, the strongest guarantee first, until one published enough. No guarantee covers "
+            "that choice."
         )
 
     @staticmethod
