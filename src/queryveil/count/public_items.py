@@ -138,7 +138,7 @@ def _parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]
         ]
     if pinning.pin(file, file.name) != before:
         raise InputError(
-            f"the public list '{file.name}' changed while it was read", "give a copy that stays as it is"
+            f"the public list '{file.name}' changed while it was read", "give a copy that does not change"
         )
     return lines, digest, parts
 

@@ -41,8 +41,8 @@ class CountDistribution(OfItems):
     unit: ClassVar[str] = "items"
     direction: ClassVar[str] = NEITHER
     parts: ClassVar[dict[str, Stated]] = {
-        "original": Stated("items", NEITHER, "items of the log with such a count"),
-        "released": Stated("items", NEITHER, "items of the release with such a count"),
+        "original": Stated("items", NEITHER, "items of the log with a count in this range"),
+        "released": Stated("items", NEITHER, "items of the release with a count in this range"),
     }
     defaults: ClassVar[tuple[float, ...]] = (10,)
     least: ClassVar[int] = 2

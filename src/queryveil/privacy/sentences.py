@@ -45,20 +45,20 @@ def plain_words(promise: Guarantee) -> str:
         if promise.disclosed
         else ""
     )
-    learns = strength.amount(
+    reader_learns = strength.amount(
         promise.guessed_right, promise.between_histories()[1], too_large=promise.exposing
     )
     besides = f" But {promise.of_delta()}." if promise.exposing else ""
     if promise.unit != "user":
         return (
-            f"A reader of this release {learns} about any single {promise.unit} of one person's searches{beyond}. "
+            f"{reader_learns} about any single {promise.unit} of one person's searches{beyond}. "
             f"{_example(promise)} Epsilon counts once for every {promise.unit}. A person with a hundred "
             f"{promise.unit}s is protected only by epsilon {rounded_up(100 * float(promise.epsilon or 0))}, which for "
             f"most purposes is no protection.{besides}"
         )
     return (
-        f"A reader of this release {learns} about one person's searches{beyond}. {_example(promise)}{besides} This "
-        "release does not hide popular searches, or what they suggest about people in general."
+        f"{reader_learns} about one person's searches{beyond}. {_example(promise)}{besides} This release does not "
+        "hide popular searches, or what they suggest about people in general."
     )
 
 

@@ -37,13 +37,15 @@ def guessed_right(epsilon: float, delta: float) -> float:
 
 
 def amount(right: float, delta: float | None, *, too_large: bool) -> str:
-    """What a reader does: learns so much of one person, by how often a guess is `right`, unless delta allows more."""
-    if too_large or voids(delta):
-        return "may learn everything (delta is too large)"
+    """How a sentence about a reader begins: by how often a guess is `right`, unless delta allows more."""
+    if too_large:  # the sentence about delta follows
+        return "A reader of this release may learn everything"
+    if voids(delta):
+        return "Delta is too large: a reader of this release may learn everything"
     for most, words in _AMOUNTS:
         if right <= most:
-            return words
-    return "may learn much (this is a weak guarantee)"
+            return f"A reader of this release {words}"
+    return "This is a weak guarantee: a reader of this release may learn much"
 
 
 def delta_limit(users: int | None, *, told: bool) -> float:

@@ -55,7 +55,7 @@ def require_once(name: str, names: Sequence[str], where: str, way_out: str) -> N
     """Refuse a name that other columns share but for its case: nobody could tell which is meant."""
     same = name.strip().casefold()
     if sum(other.strip().casefold() == same for other in names) > 1:
-        raise InputError(f"{where} has more than one column {same!r}, whatever its case", way_out)
+        raise InputError(f"{where} has more than one column {same!r}, ignoring upper and lower case", way_out)
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:

@@ -56,17 +56,17 @@ def require_unchanged(pins: Sequence[Pin]) -> None:
         except FileNotFoundError:
             raise InputError(
                 f"{one.label!r} was deleted while it was read",
-                "put it back, or give a copy that stays as it is, and run again",
+                "put it back, or give a copy that does not change, and run again",
             ) from None
         except OSError as error:
             raise InputError(
                 f"{one.label!r} can no longer be read ({error.strerror or type(error).__name__})",
-                "give a copy that stays as it is, and run again",
+                "give a copy that does not change, and run again",
             ) from None
         if now != one:
             raise InputError(
                 f"the log changed while it was read: {one.label!r} is not the file that it was",
-                "give a copy that stays as it is, and run again",
+                "give a copy that does not change, and run again",
             )
 
 

@@ -92,7 +92,7 @@ def _spread(
             done = True
         except BrokenProcessPool:
             raise InputError(
-                "a process of the study was stopped from outside, for instance for want of memory",
+                "a process of the study was stopped from outside, for instance for lack of memory",
                 "run the same command again with --workers 1: what is finished is kept",
             ) from None
         finally:

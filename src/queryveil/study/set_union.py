@@ -300,7 +300,7 @@ SET_UNION = grid.study(
         Metric(ERROR, "%", "relative error of a published count of steered, the median"),
         Metric(TOP, "%", f"the same for the {_MOST} published queries with most users"),
         Metric(BIAS, "%", "mean of these errors with their sign"),
-        Metric(USELESS, "%", "published counts whose stated deviation is more than half of them"),
+        Metric(USELESS, "%", "published counts whose stated deviation is more than half the count"),
     ),
     repeats=5,
     only=_only,

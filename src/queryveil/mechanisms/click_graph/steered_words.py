@@ -30,7 +30,7 @@ LABELS = {
 _ONE_ACCOUNT = say("one-account", "epsilon and delta cover all tables together; nothing comes on top")
 _ACCOUNTS = say(
     "accounts-can-publish",
-    "someone who opens enough accounts can make any query appear in the release; but the release tells no more about "
+    "someone who opens enough accounts can make any query appear in the release, but the release tells no more about "
     "other people than epsilon and delta allow",
 )
 _NO_RATIOS = say(

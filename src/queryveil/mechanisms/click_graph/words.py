@@ -94,7 +94,7 @@ def caveats(method: ClickGraph) -> tuple[Statement, ...]:
             "accounts-can-publish",
             accounts
             + (
-                "; but the release tells no more about other people than epsilon and delta allow"
+                ", but the release tells no more about other people than epsilon and delta allow"
                 if covered
                 else ""
             ),

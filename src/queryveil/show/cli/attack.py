@@ -108,7 +108,7 @@ def _beside(inputs: list[Any]) -> list[qv.Release]:
     """The releases that were named, beside which a result can be kept."""
     named = [one for given in inputs for one in _each(given) if isinstance(one, qv.Release)]
     if not named:
-        raise qv.UsageError("there is no release to save the result beside", "name one, or leave out --save")
+        raise qv.UsageError("there is no release to save the result with", "name one, or leave out --save")
     return named
 
 
