@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -118,6 +119,24 @@ def test_spark_gives_the_same_histories(kind: str, spark: Any) -> None:
     there = histories.histories(log(rows, spark), item_kinds.kind(kind), bound(3))
     assert here.starts.tolist() == there.starts.tolist() and here.items.tolist() == there.items.tolist()
     assert shown(here) == shown(there) and here.lengths().tolist() == there.lengths().tolist()
+
+
+@given(rows=ROWS, most=st.integers(1, 3))
+def test_whole_histories_among_published_items_have_no_bound(
+    rows: list[tuple[str, int, str]], most: int
+) -> None:
+    """Also of items that nobody keeps, or that no row has: what one user has there depends on no other user."""
+    published = [
+        "not in the log",
+        *sorted({text.lower() for _, _, text in rows if text}, key=str.encode)[::2],
+    ]
+    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(most))
+    starts, places = found.among(pa.table({"query": published}))
+    shown = [[published[place] for place in places[begin:end]] for begin, end in itertools.pairwise(starts)]
+    whole = expected(rows, 10**6, "random")
+    among = [sorted(set(own) & set(published), key=published.index) for own in whole]
+    assert shown == [own for own in among if own]
+    found.forget()
 
 
 def test_lengths_are_in_characters() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -125,6 +126,27 @@ def test_too_many_lines_are_refused_before_any_is_kept(
     for one in (file, tmp_path / "list.parquet"):
         with pytest.raises(qv.InputError, match="more than 3 lines"):
             read(one, qv.KINDS["queries"])
+
+
+def test_a_hundred_million_lines_are_refused_without_reading_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenth of the file is enough to know, and none of it is kept."""
+    file, seen = tmp_path / "list.txt", []
+    with file.open("wb") as made:
+        for _ in range(100):
+            made.write(b"\n" * 1_000_000)
+    newlines = public_items._newlines
+
+    def counted(raw: BinaryIO) -> int:
+        found = newlines(raw)
+        seen.append(raw.tell())
+        return found
+
+    monkeypatch.setattr(public_items, "_newlines", counted)
+    with pytest.raises(qv.InputError, match="more than 10,000,000 lines") as raised:
+        read(file, qv.KINDS["queries"])
+    assert seen[0] < 20_000_000 and raised.value.hint
 
 
 # -- a list that is the log's own ----------------------------------------------------------------------------

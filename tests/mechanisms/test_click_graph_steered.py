@@ -66,9 +66,10 @@ def counts(table: pa.Table) -> dict[Any, int]:
 # -- one account ---------------------------------------------------------------------------------------------
 
 
-def test_all_tables_share_epsilon_and_delta() -> None:
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_all_tables_share_epsilon_and_delta(neighbours: str) -> None:
     """Computed by the verifier, which shares no line with the writer."""
-    plan = graph(epsilon=1.0, delta=1e-6).plan()
+    plan = graph(epsilon=1.0, delta=1e-6, neighbours=neighbours).plan()
     declared = [draw.as_dict() for draw in plan.draws]
     square = sum((gaussian.mu_squared(draw) for draw in declared), Fraction(0))
     p = sum((gaussian.p_of(draw) for draw in declared), Decimal(0))
@@ -77,6 +78,21 @@ def test_all_tables_share_epsilon_and_delta() -> None:
     assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1.0, 1e-6)
     assert 0.999 * 1e-6 < delta <= Decimal("1e-6")
     assert [part.of for part in plan.guarantee.parts] == [draw.of for draw in plan.draws]
+
+
+def test_a_replaced_history_moves_every_draw_by_root_2_and_has_two_chances() -> None:
+    """The same noise and thresholds, with one user added or removed, would promise half of mu^2 and of p."""
+    replaced = [draw.as_dict() for draw in graph(neighbours="replace").plan().draws]
+    added = [one | {"neighbours": "add-remove-one-user"} for one in replaced]
+    for one, other in zip(replaced, added, strict=True):
+        assert gaussian.mu_squared(one) == 2 * gaussian.mu_squared(other)
+        assert float(gaussian.p_of(one)) == pytest.approx(2 * float(gaussian.p_of(other)))
+        assert (
+            Fraction(one["mu"]) ** 2
+            >= gaussian.mu_squared(one)
+            > (Fraction(one["mu"]) * Fraction(99, 100)) ** 2
+        )
+    assert len({one["neighbours"] for one in replaced}) == 1 and "replace" in replaced[0]["neighbours"]
 
 
 @pytest.mark.parametrize(("given", "parts"), [(None, (50, 30, 20)), ((1, 0, 3), (25, 0, 75))])
@@ -247,7 +263,7 @@ def by_noise(factor: float) -> int:
     used = Setting(right.rounds, noise.scale, 0.0, 1, tau)
     held, queries = nobody(), pa.array([f"q{number:03}" for number in range(_QUERIES)])
     found = [pairs.select(held, queries, used, Noise()) for _ in range(_TIMES)]
-    assert all(len(one.chosen.numbers) == one.texts.num_rows for one in found)
+    assert all(len(one.first) == one.texts.num_rows for one in found)
     assert all(row["query"] != row["next_query"] for one in found for row in one.texts.to_pylist())
     return sum(one.texts.num_rows for one in found)
 
@@ -321,8 +337,8 @@ def test_a_click_that_one_user_alone_has_appears_with_probability_p(monkeypatch:
     assert not too_many(*exposed())
     bounded = histories.histories
 
-    def unbounded(log: qv.SearchLog, kind: Any, bound: Bound, rows: Any = None) -> Histories:
-        return bounded(log, kind, Bound(most=10**6, salt=bound.salt), rows)
+    def unbounded(log: qv.SearchLog, kind: Any, bound: Bound, rows: Any = None, **more: Any) -> Histories:
+        return bounded(log, kind, Bound(most=10**6, salt=bound.salt), rows, **more)
 
     monkeypatch.setattr(histories, "histories", unbounded)
     assert too_many(*exposed())

@@ -136,12 +136,9 @@ def sums(log: copies.Log, scores: list[int]) -> list[int]:
     return [int(one) for one in found]
 
 
-def clipped(log: copies.Log, parts: list[int], most: int) -> list[int]:
+def clipped(log: copies.Log, parts: list[int], most: int, rows: int = ITEMS) -> list[int]:
     histories, found = copies.copies(log, 1, ITEMS), np.zeros(ITEMS, np.int64)
-    places = np.arange(ITEMS, dtype=np.int32)
-    loops.clipped_sums(
-        histories.starts, histories.items, np.array(parts, np.int64), places, most * GRID, found
-    )
+    loops.clipped_sums(histories.starts, histories.items, np.array(parts, np.int64), most * GRID, rows, found)
     return [int(one) for one in found]
 
 
@@ -190,6 +187,12 @@ def test_counts_move_by_at_most_their_norm(
     assert square(replaced) <= 2 * (most * GRID) ** 2
     if square([parts[one] for one in user]) <= (most * GRID) ** 2:
         assert vector == [parts[one] if one in user else 0 for one in range(ITEMS)], "who fits counts in full"
+
+
+def test_of_more_rows_than_fit_into_64_bits_only_the_first_count() -> None:
+    log = [list(range(ITEMS)), [3]]
+    assert clipped(log, [5] * ITEMS, 1, rows=2) == [5, 5, 0, 5] + [0] * (ITEMS - 4)
+    assert selection._MOST_ROWS * GRID**2 < 2**63
 
 
 def test_items_that_stand_twice_would_move_sums_too_far() -> None:

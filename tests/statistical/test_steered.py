@@ -73,7 +73,9 @@ def outcomes(
     histories = copies.copies(log, RUNS, items)
     source = copies.noise(seed)
     chosen = selection.select(histories, setting, source, length_prior=False)
-    estimates, _ = selection.counted(chosen.left, chosen.numbers, chosen.first, counts, 2, source)
+    estimates, _ = selection.counted(
+        chosen.left.starts, selection.places(chosen.left, chosen.numbers), chosen.first, counts, 2, source
+    )
     codes = np.zeros(RUNS, np.int64)
     np.add.at(codes, chosen.numbers // items, 1 << (chosen.numbers % items))
     first = chosen.numbers % items == 0
@@ -148,12 +150,12 @@ def test_counts_carry_the_noise_that_is_stated_beside_them(first: int) -> None:
     """Of items that are all a user has, estimates have no bias: nobody is scaled down. `first`: the first noisy sum."""
     runs, users, scale = 20_000, 50, 7 * GRID
     histories = copies.copies([[0]] * users, runs)
-    numbers = np.arange(runs, dtype=np.int64)
+    places = selection.places(histories, np.arange(runs, dtype=np.int64))
     firsts = np.full(runs, first * GRID, np.int64)
 
     def fits(spread: float) -> bool:
         counts, deviations = selection.counted(
-            histories, numbers, firsts, round(spread * scale), 2, copies.noise(5)
+            histories.starts, places, firsts, round(spread * scale), 2, copies.noise(5)
         )
         exact = scale * GRID / int(selection.parts(firsts)[0]) / GRID
         assert spread != 1 or np.all(deviations == math.ceil(exact))
@@ -174,8 +176,10 @@ def test_users_with_many_published_items_make_counts_low_and_never_high() -> Non
     """Six items in full have a norm of root 6, and are scaled down to 2: 50 users count as 40.8 in each."""
     runs, users, scale = 3_000, 50, GRID
     histories = copies.copies([list(range(6))] * users, runs)
-    numbers = np.arange(6 * runs, dtype=np.int64)
-    counts, _ = selection.counted(histories, numbers, np.zeros(6 * runs, np.int64), scale, 2, copies.noise(6))
+    places = selection.places(histories, np.arange(6 * runs, dtype=np.int64))
+    counts, _ = selection.counted(
+        histories.starts, places, np.zeros(6 * runs, np.int64), scale, 2, copies.noise(6)
+    )
     expected = users * 2 / math.sqrt(6)
     assert abs(counts.mean() - expected) < 5 * math.sqrt(1 + 1 / 12) / math.sqrt(6 * runs) + 1e-3
     assert counts.mean() < users

@@ -63,6 +63,7 @@ CHANGES: dict[str, Callable[[Content], object]] = {
     "delta of all": lambda content: content["guarantee"].update(delta=content["guarantee"]["delta"] * 0.999),
     "no threshold": lambda content: content["draws"][0].pop("above"),
     "another norm": lambda content: content["draws"][0].update(norm="l1"),
+    "no bound": lambda content: content["draws"][0].pop("most"),
     "copies": lambda content: content["draws"][0].update(copies=2),
     "other weights": lambda content: content["draws"][0].update(weights="some"),
     "rows that are public": lambda content: content["draws"][0].update(rows="public"),

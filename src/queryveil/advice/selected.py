@@ -82,10 +82,13 @@ def _steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histo
     )
     chosen = selection.select(found, sample, pilot.noise, length_prior=method.length_prior)
     noise = account.noise(counts_of(method.items[0]))
-    counts, _ = selection.counted(
-        *(chosen.left, chosen.numbers, chosen.first, max(1, round(noise.scale * share))),
-        *(noise.share.norm, pilot.noise),
-    )
     table = found.texts(chosen.numbers)
+    counts, _ = selection.counted(
+        *found.among(table),
+        chosen.first,
+        max(1, round(noise.scale * share)),
+        noise.share.norm,
+        pilot.noise,
+    )
     scaled = np.rint(counts / share).astype(np.int64)
     return Histogram.of(table.append_column("count", pa.array(scaled, pa.int64())))

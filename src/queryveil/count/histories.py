@@ -57,6 +57,10 @@ class Histories:
     """How many items the log and a public list have; some are in no history, because the bound left them out."""
     listed: Flags | None = None
     """Which of them are on the public list; None without a list."""
+    rows: ir.Table | None = None
+    """In the engine: all rows that were bounded, for counts of what is published."""
+    users: ir.Table | None = None
+    """In the engine: every user and her number."""
 
     def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
         """The columns of items, in the order of their numbers."""
@@ -78,9 +82,26 @@ class Histories:
         made[found["item"].to_numpy()] = found["length"].to_numpy()
         return made
 
+    def among(self, texts: pa.Table) -> tuple[Whole, Numbers]:
+        """Whole histories among these items, each once, without a bound: where they start, and places in `texts`.
+
+        It is for items that are published already: what a user has of them is a function of her rows and of those.
+        """
+        if self.rows is None or self.users is None:
+            raise TypeError("these histories were made without their rows")
+        engine, columns = self.log.engine, list(self.kind.columns)
+        places = pa.array(np.arange(texts.num_rows), pa.int64())
+        known = engine.register(texts.select(columns).append_column("item", places))
+        try:
+            return _cut(_words(self.log, self.rows, self.kind, known, self.users))
+        finally:
+            engine.drop(known)
+
     def forget(self) -> None:
         """Free what the engine holds."""
-        self.log.engine.drop(self.numbered)
+        for table in (self.numbered, self.rows, self.users):
+            if table is not None:
+                self.log.engine.drop(table)
 
 
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
@@ -125,15 +146,21 @@ def histories(
         if heavy.size:
             heavy = words[places[heavy]] >> _BITS
             words = _bounded(log, rows, kind, bound, items, users, words, heavy)
-        starts = np.zeros(1, np.int64)  # where nobody has an item
-        if words.size:
-            starts = np.flatnonzero(np.diff(words >> _BITS, prepend=-1, append=-1)).astype(np.int64)
-        numbers = (words & _LOW).astype(np.int32)
-    finally:
+        starts, numbers = _cut(words)
+        flags = None if listed is None else _flags(log, items, different, listed)
+    except BaseException:
         engine.drop(users)
         engine.drop(rows)
-    flags = None if listed is None else _flags(log, items, different, listed)
-    return Histories(starts, numbers, kind, log, items, different, flags)
+        raise
+    return Histories(starts, numbers, kind, log, items, different, flags, rows, users)
+
+
+def _cut(words: Whole) -> tuple[Whole, Numbers]:
+    """Where the items of each user start, and the items."""
+    starts = np.zeros(1, np.int64)  # where nobody has an item
+    if words.size:
+        starts = np.flatnonzero(np.diff(words >> _BITS, prepend=-1, append=-1)).astype(np.int64)
+    return starts, (words & _LOW).astype(np.int32)
 
 
 def _refuse_too_many_items(log: SearchLog, items: ir.Table) -> int:

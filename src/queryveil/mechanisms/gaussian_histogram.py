@@ -10,29 +10,31 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.public_items import PublicItems
-from queryveil.errors import UsageError
+from queryveil.errors import CannotBeMet
 from queryveil.mechanisms import gaussian_account, listed_items, noisy_histogram
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
-    SESSIONS_APART,
     USER_IS_ACCOUNT,
     Mechanism,
     Plan,
     Run,
+    assumed_of,
     public_parameters,
     warnings_of,
 )
 from queryveil.mechanisms.gaussian_account import GRID, Account, Noise, Share
 from queryveil.mechanisms.listed_sums import ListedSums
-from queryveil.mechanisms.steered import selection, words
+from queryveil.mechanisms.steered import selection, theory, words
 from queryveil.mechanisms.steered.selection import Selected
-from queryveil.privacy.draws import L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
+from queryveil.privacy.draws import ALL, L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.reading.log import SearchLog
 
@@ -69,11 +71,6 @@ def norm_of_counts(epsilon: float) -> int:
     return 3 if epsilon >= _MUCH_EPSILON else 2
 
 
-def refuse_twice(kinds: tuple[str, ...]) -> None:
-    if len(set(kinds)) < len(kinds):
-        raise UsageError("an item kind is named twice", "name each kind once in --items")
-
-
 def account(
     method: Selecting, selecting: Callable[[str, float], Share], p_share: float | None = None
 ) -> Account:
@@ -106,9 +103,7 @@ def plan(
     listed: ListedSums | None = None,
 ) -> Plan:
     """The plan, from figures of the account as a whole and thresholds of each item kind."""
-    assumed = [ROW_LOCAL, USER_IS_ACCOUNT]
-    if "query-pairs" in method.items:
-        assumed.append(SESSIONS_APART)
+    assumed = [ROW_LOCAL, USER_IS_ACCOUNT, *assumed_of(method.items)]
     caveats = [words.OF_ABSENCE, words.OF_COUNTS]
     if listed is not None:
         assumed.append(listed_items.assumed(listed.public))
@@ -148,8 +143,8 @@ def draws(
                 of=of,
                 table="items" if len(above) == 1 else kind,
                 bounded=kind,
-                rule=method.keep,
-                most=method.max_items,
+                rule=method.keep if selects else ALL,
+                most=method.max_items if selects else None,
                 sensitivity=noise.sensitivity,
                 norm=L2,
                 distribution=ROUNDED_NORMAL,
@@ -170,6 +165,25 @@ def check(method: Selecting, log: SearchLog) -> None:
         item_kinds.kind(kind).rows(log)
     if method.keep == "first":
         log.need("time", "keeping each user's first items")
+
+
+def refuse_too_few(
+    epsilon: float, users: int, needed: Callable[[float], int], noun: str = "an item that every user has"
+) -> None:
+    """Refuse an epsilon at which nothing can pass, with the smallest that could.
+
+    `needed`: how many users an item needs for an even chance, by epsilon.
+    """
+    least = needed(epsilon)
+    if least <= users:
+        return
+    enough = theory.smallest_epsilon(lambda other: needed(other) <= users)
+    way = "use a log with more users"
+    raise CannotBeMet(
+        f"nothing can be published with epsilon {epsilon:g}: even {noun} would need {least:,} users for an even "
+        f"chance, and the log has {users:,}",
+        way if enough is None else f"use an epsilon of at least {enough:g}, or a log with more users",
+    )
 
 
 def bounded(
@@ -194,17 +208,26 @@ def told_of_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems
 
 def table(run: Run, chosen: Selected, noise: Noise) -> pa.Table:
     """The published items with noisy counts, in an order that follows from what is published alone."""
-    texts = chosen.left.texts(chosen.numbers)
+    kind, texts = chosen.left.kind, chosen.left.texts(chosen.numbers)
     with run.stage("count") as say:
-        true = selection.true_counts(chosen.left, chosen.numbers)
-        counts, deviations = selection.counted(
-            chosen.left, chosen.numbers, chosen.first, noise.scale, noise.share.norm, run.noise
-        )
+        made, true = with_counts(run, chosen.left, texts, chosen.first, noise)
         say(f"noise of about +-{math.ceil(noise.scale / GRID):,} users on small counts")
     # [C8] Nothing else leaves: no sums, no scores, no number of items that were alive.
-    made = texts.append_column("count", pa.array(counts, pa.int64()))
-    made = made.append_column("deviation", pa.array(deviations, pa.int64()))
-    kind = chosen.left.kind
     return noisy_histogram.ordered(
         run, f"{kind.name}-true-counts", made, ("count", *kind.columns), users=true
     )
+
+
+def with_counts(
+    run: Run, found: Histories, texts: pa.Table, first: npt.NDArray[np.int64], noise: Noise
+) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+    """Published rows with noisy numbers of users and their deviations; and true numbers, for the curator alone.
+
+    [C9] Whole histories count, also what the bound of the selection left out: the rows are published by now, and the
+    norm bounds what one user adds.
+    """
+    starts, places = found.among(texts)
+    counts, deviations = selection.counted(starts, places, first, noise.scale, noise.share.norm, run.noise)
+    made = texts.append_column("count", pa.array(counts, pa.int64()))
+    made = made.append_column("deviation", pa.array(deviations, pa.int64()))
+    return made, np.bincount(places, minlength=texts.num_rows).astype(np.int64)

@@ -2,7 +2,8 @@
 
 Every item of a public list gets noise, whether or not anyone has it. So whether it is published tells no more of one
 user than its noisy count does: it costs no delta, and needs only a threshold that keeps out most of what is noise.
-What noise alone lifts over it are decoys, and their expected number is stated. Proof: docs/proofs/zealous.md.
+What noise alone lifts over it are decoys, and their expected number is stated. Proofs: docs/proofs/zealous.md,
+truncated-geometric.md and click-graph.md.
 
 A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` into
 its draw, and hands `public_items` to `noisy_histogram`. `listed_sums` has the thresholds of Gaussian noise.
@@ -26,7 +27,7 @@ from queryveil.count.public_items import PublicItems
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import Run
 from queryveil.privacy import calibration
-from queryveil.privacy.draws import PublicList
+from queryveil.privacy.draws import Draw, PublicList
 from queryveil.privacy.statements import Statement, say
 from queryveil.reading.log import SearchLog
 
@@ -47,16 +48,21 @@ class TakesPublicItems:
     public_z: float | None
     items: tuple[str, ...]
 
+    @property
+    def listed_kinds(self) -> tuple[str, ...]:
+        """What is counted; a list is of one kind."""
+        return self.items
+
     @functools.cached_property
     def public_items(self) -> PublicItems | None:
         """The list, read once: what was planned for is what gets noise. None without a list."""
         if self.public is None:
             return None
-        return public_items.read(Path(self.public), item_kinds.kind(self.items[0]))
+        return public_items.read(Path(self.public), item_kinds.kind(self.listed_kinds[0]))
 
     def check_public(self) -> None:
         """Refuse parameters that a list cannot go with."""
-        if self.public is not None and len(self.items) != 1:
+        if self.public is not None and len(self.listed_kinds) != 1:
             raise UsageError(
                 "a public list has one kind of item, and several kinds are counted",
                 "name one kind in --items",
@@ -76,16 +82,28 @@ def as_stated(mechanism: _M, stated: PublicList) -> _M:
 # -- before data ---------------------------------------------------------------------------------------------
 
 
-def declared(listed: PublicItems, scale: float, z: float | None) -> PublicList:
-    """The list as a draw of discrete Laplace noise declares it."""
+def declared(listed: PublicItems, scale: float, z: float | None, limit: int | None = None) -> PublicList:
+    """The list as a draw of discrete Laplace noise declares it; no threshold is above a limit of the noise."""
     above = calibration.deviations(scale, USUAL_Z if z is None else z)
+    above = above if limit is None else min(above, limit)
     return PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
 
 
-def decoys(public: PublicList, scale: float) -> float:
+def decoys(public: PublicList, scale: float, limit: int | None = None) -> float:
     """How many items of the list would be published on average if nobody had any of them."""
-    chance: Decimal = calibration.tail(scale, public.above + 1)
-    return calibration.up(calibration.times(chance, Fraction(public.items)))
+    chance: Decimal = (
+        calibration.tail(scale, public.above + 1)
+        if limit is None
+        else calibration.truncated_tail(scale, limit, public.above + 1)
+    )
+    return calibration.up(calibration.times(chance, Fraction(public.items))) if chance else 0.0
+
+
+def decoys_of(draw: Draw) -> float:
+    """The same for a draw that declares a list."""
+    if draw.public is None or draw.scale is None:
+        raise TypeError(f"the draw for {draw.of} has no public list")
+    return decoys(draw.public, draw.scale, draw.limit)
 
 
 def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, Any]:
@@ -97,10 +115,10 @@ def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, 
     }
 
 
-def how(public: PublicList) -> str:
+def how(public: PublicList, number: str = "number of users") -> str:
     """What was done, for readers of the release."""
     return (
-        f"A public list has {public.items:,} items. Noise was added to the number of users of every item on it, even "
+        f"A public list has {public.items:,} items. Noise was added to the {number} of every item on it, even "
         f"if that number is 0. Such an item was published if its noisy number was above {public.above:,}."
     )
 

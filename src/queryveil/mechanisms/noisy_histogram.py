@@ -82,7 +82,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
     with run.stage("protect") as say:
         say(
             f"noise of about +-{spread(draw):.0f}, published above {draw.above:,}: "
-            f"{kind.counted(found.table.num_rows)}{_of_list(draw, found)}"
+            f"{kind.counted(found.table.num_rows)}{of_list(draw, found)}"
         )
         if listed is not None:
             listed_items.warn_of_overlap(log, run, draw.bounded, listed)
@@ -90,7 +90,8 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
         return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
 
 
-def _of_list(draw: Draw, found: Survivors) -> str:
+def of_list(draw: Draw, found: Survivors) -> str:
+    """How many survivors are on the public list, for the curator."""
     if draw.public is None:
         return ""
     return f", {found.listed:,} from the public list, above {draw.public.above:,}"

@@ -6,6 +6,7 @@ Wang 2018 and Dong, Roth and Su 2022. Proof: docs/proofs/weighted-gaussian.md.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,16 +16,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from queryveil.count import contribution, histories, item_kinds
+from queryveil.count import histories, item_kinds
 from queryveil.count.histories import Histories
 from queryveil.mechanisms import gaussian_histogram, listed_sums
+from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import Plan, Run
 from queryveil.mechanisms.gaussian_account import GRID, MOST_EPSILON, Account, Noise, Share
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.steered import loops, selection, steering, words
 from queryveil.mechanisms.steered.selection import Selected
-from queryveil.parameters import COUNTED, PROMISES, param, validate
+from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy import gaussian
 from queryveil.privacy.draws import EQUAL
 from queryveil.reading.log import SearchLog
@@ -41,52 +43,20 @@ class WeightedGaussian(TakesPublicItems):
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 5e-4, "max_items": 5}
 
-    epsilon: float = param("privacy loss per user", gt=0, le=MOST_EPSILON, group=PROMISES)
-    delta: float = param("probability that the loss is exceeded", gt=0, lt=1, group=PROMISES)
+    epsilon: float = param(**shared.EPSILON, le=MOST_EPSILON)
+    delta: float = param(**shared.DELTA)
     max_items: int = param("items that one user may add (d)", ge=1, le=1000, default=10, group=COUNTED)
-    items: tuple[str, ...] = param(
-        "what is counted and published",
-        choices=tuple(item_kinds.KINDS),
-        many=True,
-        default=("queries",),
-        group=COUNTED,
-    )
-    neighbours: str = param(
-        "what is hidden: one user added or removed, or one user's history replaced",
-        choices=("add-remove", "replace"),
-        default="add-remove",
-        group=PROMISES,
-    )
-    keep: str = param(
-        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
-    )
-    counts_share: float = param(
-        "share of the privacy budget (of mu squared) that pays for counts of users",
-        ge=0.01,
-        le=0.9,
-        default=0.2,
-        group=PROMISES,
-    )
-    public: str | None = param(
-        "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
-        path=True,
-        default=None,
-        group=COUNTED,
-    )
-    public_z: float | None = param(
-        "threshold for public items, in standard deviations of the noise; 4 if left out",
-        gt=0,
-        le=listed_sums.MOST_Z,
-        default=None,
-        group=PROMISES,
-    )
+    items: tuple[str, ...] = param(**shared.ITEMS)
+    neighbours: str = param(**shared.NEIGHBOURS)
+    keep: str = param(**shared.KEEP)
+    counts_share: float = param(**shared.COUNTS_SHARE)
+    public: str | None = param(**shared.PUBLIC)
+    public_z: float | None = param(**shared.PUBLIC_Z | {"le": listed_sums.MOST_Z})
 
     def __post_init__(self) -> None:
-        kinds: object = self.items
-        if isinstance(kinds, str):
-            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        shared.split_kinds(self)
         validate(self)
-        gaussian_histogram.refuse_twice(self.items)
+        shared.refuse_twice(self.items)
         self.check_public()
 
     def account(self) -> Account:
@@ -140,6 +110,13 @@ class WeightedGaussian(TakesPublicItems):
     def check(self, log: SearchLog) -> None:
         gaussian_histogram.check(self, log)
         histories.refuse_too_many(log, self.public_items)
+        if self.public is None:
+            gaussian_histogram.refuse_too_few(self.epsilon, log.users, self._needed)
+
+    def _needed(self, epsilon: float) -> int:
+        """Users for an even chance, at this epsilon, if the item is all that they have."""
+        account = dataclasses.replace(self, epsilon=epsilon).account()
+        return math.ceil(max(threshold(account.noise(kind)) for kind in self.items) / GRID)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         account = self.account()

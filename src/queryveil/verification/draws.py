@@ -136,7 +136,7 @@ def _public(draw: Mapping[str, Any]) -> Iterator[str]:
         yield "has a public list with a number that is none"
     elif not isinstance(listed["sha256"], str) or not _DIGEST.fullmatch(listed["sha256"]):
         yield "has a public list without a digest"
-    if draw["rows"] != "log" or draw.get("copies") != 1:
+    if draw["rows"] != "log":
         yield "has a public list where none is proven"
 
 
@@ -169,8 +169,6 @@ def _truncated(draw: Mapping[str, Any]) -> Iterator[str]:
         yield "has noise that ends, and counts users several times or has a first threshold"
     if not 1 <= draw["limit"] <= draw.get("above", -1):
         yield "has a threshold that noise alone exceeds"
-    if "public" in draw:
-        yield "has noise that ends, for which no public list is proven"
 
 
 # -- what they add up to -------------------------------------------------------------------------------------

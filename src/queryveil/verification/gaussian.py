@@ -34,10 +34,9 @@ EQUAL, ANY = "equal", "any"
 
 def problems(draw: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a draw of rounded normal noise, taken alone."""
-    whole = [
-        type(draw.get(one)) is int and draw[one] >= 1 for one in ("scale", "sensitivity", "rounds", "most")
-    ]
-    if not all(whole):
+    # What a user adds to counts of published rows is bounded by its norm alone, however many rows it is for.
+    needed = ("scale", "sensitivity", "rounds", *(() if draw["rows"] == "published" else ("most",)))
+    if not all(type(draw.get(one)) is int and draw[one] >= 1 for one in needed):
         yield "has no whole noise scale, sensitivity, bound or number of rounds"
         return
     if draw["kind"] != "gaussian-dp" or not all(
@@ -47,7 +46,7 @@ def problems(draw: Mapping[str, Any]) -> Iterator[str]:
         return
     if draw["copies"] != 1 or "at_least" in draw or draw["weights"] not in (EQUAL, ANY):
         yield "does not bound what one user adds"
-    if draw["weights"] == EQUAL and (draw["rounds"] != 1 or draw["most"] > _MOST_EQUAL):
+    if draw["weights"] == EQUAL and (draw["rounds"] != 1 or draw.get("most", _MOST_EQUAL + 1) > _MOST_EQUAL):
         yield f"divides weights equally in more than one round, or among more than {_MOST_EQUAL:,} rows"
     if draw["rows"] == "log" and "above" not in draw:
         yield "lacks a threshold, though its rows come from the log"

@@ -10,14 +10,15 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from queryveil.mechanisms import gaussian_account
+from queryveil.mechanisms import gaussian_account, listed_items, listed_sums
 from queryveil.mechanisms.base import Plan, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import steered_words as words
 from queryveil.mechanisms.gaussian_account import GRID, Account, Share
 from queryveil.mechanisms.gaussian_histogram import counts_of, norm_of_counts
+from queryveil.mechanisms.listed_sums import ListedSums
 from queryveil.mechanisms.steered import theory
 from queryveil.parameters import parameters
-from queryveil.privacy.draws import L2, LOG, PUBLIC, PUBLISHED, ROUNDED_NORMAL, Draw
+from queryveil.privacy.draws import ALL, L2, LOG, PUBLIC, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -85,35 +86,61 @@ def opened(method: ClickGraph, epsilon: float | None = None) -> Account:
             Share(of=part.name, weight=part.share * (1 - counted), rounds=ROUNDS, times=times),
             Share(of=counts_of(part.name), weight=part.share * counted, norm=norm_of_counts(asked)),
         ]
-    return gaussian_account.opened(asked, float(method.delta or 0), made, replace=False)
+    return gaussian_account.opened(
+        asked, float(method.delta or 0), made, replace=method.neighbours == "replace"
+    )
 
 
 def plan(method: ClickGraph, users: int | None) -> Plan:
     """Thresholds and guarantee, which depend on no number of users."""
     account, made = opened(method), parts(method)
-    promise = _promised(account, made, decoys(method)).among(users, told=False)
+    found = listed(method, account)
+    promise = _promised(account, made, decoys(method), found).among(users, told=False)
     least = theory.setting(account.noise(QUERIES)).users_for_half
     return Plan(
         method=method.name,
         parameters=_parameters(method),
-        calibration=_calibration(method, account),
+        calibration=_calibration(method, account, found),
         guarantee=promise,
-        tables=words.tables(made, non_negative=method.non_negative),
-        draws=draws(account, promise, made),
+        tables=words.tables(made, non_negative=method.non_negative, listed=found is not None),
+        draws=draws(account, promise, made, found),
         what=words.what(made),
-        how=words.how(made, non_negative=method.non_negative),
+        how=words.how(made, non_negative=method.non_negative, listed=found.how(ROUNDS) if found else ""),
         warnings=warnings_of(promise, users),
         expected=(
             f"A query with about {least:,} users has an even chance of being published if these users have hardly "
             "any other popular query. Otherwise it needs more users.",
+            *(found.expected() if found else ()),
         ),
         labels=words.LABELS,
     )
 
 
-def _promised(account: Account, made: tuple[Part, ...], decoys: float) -> Guarantee:
+def queries_setting(method: ClickGraph, account: Account) -> theory.Setting:
+    """How queries are selected; with a public list, its items have a threshold of their own."""
+    found = theory.setting(account.noise(QUERIES))
+    if method.public is None:
+        return found
+    return dataclasses.replace(found, listed=listed_sums.threshold(found.scale, found.a, method.public_z))
+
+
+def listed(method: ClickGraph, account: Account) -> ListedSums | None:
+    """The public list of queries, as their draw declares it."""
+    found, setting = method.public_items, theory.setting(account.noise(QUERIES))
+    if found is None:
+        return None
+    return listed_sums.declared(found, setting.scale, setting.a, method.public_z)
+
+
+def _promised(
+    account: Account, made: tuple[Part, ...], decoys: float, listed: ListedSums | None
+) -> Guarantee:
     """Of all tables together. Words stand once, with the whole: six draws would repeat them six times."""
-    whole = account.guarantee(words.assumptions(made), words.caveats(made, decoys))
+    assumed, caveats = words.assumptions(made), words.caveats(made, decoys)
+    if listed is not None:
+        assumed = (*assumed, listed_items.assumed(listed.public))
+        caveats = (*caveats, listed_items.caveat(listed.decoys))
+    whole = account.guarantee(assumed, caveats)
     paid = tuple(dataclasses.replace(part.bare, of=part.of) for part in whole.parts)
     return dataclasses.replace(whole, parts=paid)
 
@@ -129,7 +156,7 @@ def _parameters(method: ClickGraph) -> dict[str, Any]:
     return {name: used[name] for name in names if name in used}
 
 
-def _calibration(method: ClickGraph, account: Account) -> dict[str, Any]:
+def _calibration(method: ClickGraph, account: Account, listed: ListedSums | None) -> dict[str, Any]:
     shown: dict[str, Any] = {"mu": account.mu, "p": account.p, "grid": GRID}
     for part in parts(method):
         noise = account.noise(part.name)
@@ -139,11 +166,14 @@ def _calibration(method: ClickGraph, account: Account) -> dict[str, Any]:
             setting = theory.setting(noise)
             figures |= {"p": noise.p, "threshold": setting.tau, "users_for_half": setting.users_for_half}
         figures["counts_noise_scale"] = account.noise(counts_of(part.name)).scale
+        figures |= listed.calibrated() if listed and part.name == QUERIES else {}
         shown[part.name] = figures
     return shown
 
 
-def draws(account: Account, promise: Guarantee, made: tuple[Part, ...]) -> tuple[Draw, ...]:
+def draws(
+    account: Account, promise: Guarantee, made: tuple[Part, ...], listed: ListedSums | None = None
+) -> tuple[Draw, ...]:
     """In the order of the account; the parts of the guarantee are in the same order."""
     tables = {of: part for part in made for of in (part.name, counts_of(part.name))}
     found = []
@@ -156,14 +186,15 @@ def draws(account: Account, promise: Guarantee, made: tuple[Part, ...]) -> tuple
                 of=of,
                 table=part.name,
                 bounded=part.kind,
-                rule=KEEP,
-                most=part.most,
+                rule=KEEP if rows != PUBLISHED else ALL,
+                most=part.most if rows != PUBLISHED else None,
                 sensitivity=noise.sensitivity,
                 norm=L2,
                 distribution=ROUNDED_NORMAL,
                 scale=noise.scale,
                 rows=rows,
                 above=theory.setting(noise).tau if rows == LOG else None,
+                public=listed.public if listed is not None and of == QUERIES else None,
                 weights=noise.share.weights,
                 rounds=noise.share.rounds,
                 **paid.cost,

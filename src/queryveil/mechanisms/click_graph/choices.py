@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.gaussian_account import MOST_EPSILON
+from queryveil.mechanisms.listed_sums import MOST_Z
 from queryveil.parameters import parameters
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 
-_OF_STEERED = ("shares", "counts_share", "decoys")
+_OF_STEERED = ("shares", "counts_share", "decoys", "neighbours")
 
 
 def refuse_contradictions(method: ClickGraph) -> None:
@@ -64,6 +65,11 @@ def _refuse_steered(method: ClickGraph) -> None:
         raise UsageError(
             f"parameter 'epsilon' must be a number > 0 and <= {MOST_EPSILON:g}; got {method.epsilon:g}",
             "pass a smaller --epsilon; about 1 is usual",
+        )
+    if method.public_z is not None and method.public_z > MOST_Z:
+        raise UsageError(
+            f"parameter 'public_z' must be a number > 0 and <= {MOST_Z:g}; got {method.public_z:g}",
+            "pass a smaller --public-z; 4 is usual",
         )
     given = account.shares(method)
     if len(given) != len(account.SHARES) or given[0] == 0:

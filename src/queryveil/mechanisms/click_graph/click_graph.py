@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds, public_lists
 from queryveil.errors import UsageError
+from queryveil.mechanisms import listed_items
+from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
     SESSIONS_APART,
@@ -35,7 +37,9 @@ from queryveil.mechanisms.click_graph import (
     words,
 )
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
+from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.parameters import COUNTED, METHOD, PROMISES, former_names, param, validate
+from queryveil.privacy.draws import PublicList
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
 from queryveil.reading.log import SearchLog
@@ -51,7 +55,7 @@ _SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
 
 @former_names
 @dataclass(frozen=True, kw_only=True)
-class ClickGraph:
+class ClickGraph(TakesPublicItems):
     """Frequent queries, clicks and reformulations with noise."""
 
     name: ClassVar[str] = "click-graph"
@@ -142,6 +146,20 @@ class ClickGraph:
     )
     epsilon_reformulations: float | None = param("privacy loss of reformulation counts", **_PRICE)
     delta_reformulations: float | None = param("delta of reformulations", **_CHANCE)
+    neighbours: str = param(
+        **shared.NEIGHBOURS
+        | {
+            "help": "what is hidden: one user added or removed, or one user's history replaced "
+            "(with --selection steered)"
+        }
+    )
+    public: str | None = param(
+        **shared.PUBLIC
+        | {
+            "help": "file of public queries (a catalogue, an earlier release): all get noise, and need no delta"
+        }
+    )
+    public_z: float | None = param(**shared.PUBLIC_Z)
     analysis: str = param(
         "thresholds by the paper or by our proof", choices=("paper", "tight"), default="tight", group=PROMISES
     )
@@ -170,6 +188,7 @@ class ClickGraph:
             object.__setattr__(self, "max_queries", most)
         validate(self)
         choices.refuse_contradictions(self)
+        self.check_public()
 
     # -- before data -------------------------------------------------------------------------------------
 
@@ -177,6 +196,11 @@ class ClickGraph:
     def on_steered(self) -> bool:
         """Whether queries are selected by the steered Gaussian mechanism, and all tables share one account."""
         return self.selection == "steered"
+
+    @property
+    def listed_kinds(self) -> tuple[str, ...]:
+        """A public list is of queries."""
+        return ("queries",)
 
     @property
     def clicks_bought(self) -> bool:
@@ -198,6 +222,11 @@ class ClickGraph:
         if by_paper:
             return theory.paper(d, self.epsilon, self.delta, once=once)
         return theory.tight(d, self.epsilon, self.delta, once=once)
+
+    def listed(self, setting: theory.Setting) -> PublicList | None:
+        """The public list as the draw of queries declares it."""
+        found = self.public_items
+        return None if found is None else listed_items.declared(found, setting.scale, self.public_z)
 
     def _counts_scale(self) -> float | None:
         if self.counts == "reuse":
@@ -247,18 +276,21 @@ class ClickGraph:
         shown = public_parameters(self)
         shown |= {"max_clicks": clicks.d} if clicks else {}
         shown |= {"max_reformulations": reformulations.d} if reformulations else {}
+        made = self._parts(clicks, reformulations)
+        draws = declared.draws(self, made, self._counts_scale(), clicks, reformulations)
         return Plan(
             method=self.name,
             parameters=shown,
             calibration=self._calibration(clicks, reformulations),
             guarantee=total,
             tables=declared.tables(self, clicks, reformulations),
-            draws=declared.draws(
-                self, self._parts(clicks, reformulations), self._counts_scale(), clicks, reformulations
-            ),
+            draws=draws,
             what=words.what(clicks, reformulations),
             how=words.how(self, clicks, reformulations),
             warnings=warnings_of(total, users) + self._warnings(),
+            expected=tuple(
+                listed_items.expected(one.public, listed_items.decoys_of(one)) for one in draws if one.public
+            ),
             labels=words.LABELS,
             assessment=words.assessment(self),
         )
@@ -267,6 +299,9 @@ class ClickGraph:
         setting, fresh = self.setting(), self._counts_scale()
         shown = setting.as_dict()
         shown |= {"counts_noise_scale": fresh} if fresh else {}
+        if (public := self.listed(setting)) is not None:
+            number = listed_items.decoys(public, setting.scale)
+            shown |= listed_items.calibrated(public, number, self.public_z)
         shown |= {"clicks": clicks.as_dict()} if clicks else {}
         shown |= {"reformulations": reformulations.as_dict()} if reformulations else {}
         more = self.max_queries / fresh if fresh else 0.0
@@ -304,13 +339,17 @@ class ClickGraph:
     def _parts(self, clicks: Edges | None, reformulations: Edges | None) -> list[Guarantee]:
         """What each draw of noise costs."""
         setting = self.setting()
+        public, caveats = self.listed(setting), words.caveats(self)
+        if public is not None:
+            caveats = (*caveats, listed_items.caveat(listed_items.decoys(public, setting.scale)))
         made = [
             parts.part(
                 "queries",
                 APPROXIMATE,
                 self.epsilon if self.epsilon is not None else setting.epsilon,
                 self.delta if self.delta is not None else setting.delta,
-                caveats=words.caveats(self),
+                assumptions=() if public is None else (listed_items.assumed(public),),
+                caveats=caveats,
             )
         ]
         fresh = self._counts_scale()
@@ -371,7 +410,8 @@ class ClickGraph:
             return steered_tables.protect(self, log, run)
         made = Tables(log, run, once=self.once, non_negative=self.non_negative)
         draws = {draw.of: draw for draw in self.plan().draws}
-        tables = {"queries": made.queries(draws["queries"], draws.get(declared.OF_COUNTS))}
+        fresh = draws.get(declared.OF_COUNTS)
+        tables = {"queries": made.queries(draws["queries"], fresh, self.public_items)}
         published = tables["queries"]["query"]
         if "clicks" in draws:
             tables["clicks"] = made.clicks(draws["clicks"], self.results, published)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from queryveil.privacy.declarations import OCCURRENCES, USERS, PublishedTable, noisy_counts
+from queryveil.privacy.declarations import LISTED, OCCURRENCES, TYPED, USERS, PublishedTable, noisy_counts
 from queryveil.privacy.draws import LOG, PUBLIC, PUBLISHED, UNCOVERED, Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, NONE, Guarantee
 
@@ -30,10 +30,12 @@ def tables(
         noisy_counts(
             "queries",
             "queries",
-            f"A query that was made often enough, with a noisy number of {who}.",
+            f"A query that was made often enough, with a noisy number of {who}"
+            f"{'; or one of a public list' if method.public else ''}.",
             ("query",),
             counts=counts,
             least=least,
+            texts=LISTED if method.public else TYPED,
         )
     ]
     if clicks:
@@ -101,7 +103,11 @@ def draws(
 
     made = [
         draw(
-            "queries", "queries", "queries", setting.d, setting.scale, rows=LOG, at_least=1, above=setting.top
+            *("queries", "queries", "queries", setting.d, setting.scale),
+            rows=LOG,
+            at_least=1,
+            above=setting.top,
+            public=method.listed(setting),
         )
     ]
     if fresh is not None:

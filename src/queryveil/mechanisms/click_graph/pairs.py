@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 from queryveil.count.histories import Histories
 from queryveil.mechanisms import gaussian_account
 from queryveil.mechanisms.steered import loops, selection, steering
-from queryveil.mechanisms.steered.selection import Selected
 from queryveil.mechanisms.steered.theory import Setting
 from queryveil.privacy.noise import Noise
 
@@ -37,8 +36,8 @@ class SelectedPairs:
     """Published pairs, and what is needed to count their users."""
 
     texts: pa.Table
-    chosen: Selected
-    """Pairs that nobody holds have numbers after all others."""
+    first: Whole
+    """The noisy sum that each had in the first round."""
 
 
 def setting(noise: gaussian_account.Noise, queries: int, decoys: float) -> Setting:
@@ -64,14 +63,9 @@ def select(held: Histories, queries: pa.Array, setting: Setting, noise: Noise) -
     first = np.concatenate([np.empty(0, np.int64), *(one[1] for one in found)])
     texts = held.texts(chosen.numbers)
     added = [queries.take(pa.array(places)) for places in (codes // len(queries), codes % len(queries))]
-    numbers = held.different + np.arange(codes.size)
     return SelectedPairs(
         texts=pa.concat_tables([texts, pa.table(added, schema=texts.schema)]),
-        chosen=Selected(
-            np.concatenate([chosen.numbers, numbers]),
-            np.concatenate([chosen.first, first]),
-            dataclasses.replace(chosen.left, different=held.different + codes.size),
-        ),
+        first=np.concatenate([chosen.first, first]),
     )
 
 

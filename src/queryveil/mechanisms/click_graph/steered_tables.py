@@ -17,8 +17,8 @@ import pyarrow as pa
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
-from queryveil.errors import CannotBeMet
-from queryveil.mechanisms import noisy_histogram
+from queryveil.count.public_items import PublicItems
+from queryveil.mechanisms import gaussian_histogram, noisy_histogram
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph import account, choices, pairs
 from queryveil.mechanisms.click_graph import steered_words as words
@@ -26,7 +26,7 @@ from queryveil.mechanisms.click_graph.account import CLICKS, QUERIES, REFORMULAT
 from queryveil.mechanisms.gaussian_account import GRID, Account
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.selection import Selected
+from queryveil.mechanisms.steered.selection import Selected, Whole
 from queryveil.mechanisms.steered.theory import Setting
 from queryveil.reading.log import SearchLog
 
@@ -43,36 +43,28 @@ def check(method: ClickGraph, log: SearchLog) -> None:
         choices.need_a_click(log, "leave clicks out with --shares 70,0,30")
     if REFORMULATIONS in made:
         item_kinds.kind("query-pairs").rows(log)
-    histories.refuse_too_many(log)
+    histories.refuse_too_many(log, method.public_items)
     for name in made:
         noise = opened.noise(name)
         selection.refuse_overflow(Setting(noise.share.rounds, noise.scale, 0.0, 1, 0), log.users)
-    needed = theory.setting(opened.noise(QUERIES)).users_for_half
-    if needed > log.users:
-        raise _too_few(method, needed, log.users)
+    if method.public is None:
 
+        def needed(epsilon: float) -> int:
+            return theory.setting(account.opened(method, epsilon).noise(QUERIES)).users_for_half
 
-def _too_few(method: ClickGraph, needed: int, users: int) -> CannotBeMet:
-    def enough(epsilon: float) -> bool:
-        noise = account.opened(method, epsilon).noise(QUERIES)
-        return theory.setting(noise).users_for_half <= users
-
-    epsilon = theory.smallest_epsilon(enough)
-    way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
-    return CannotBeMet(
-        f"nothing can be published with epsilon {method.epsilon:g}: even if users made no other query, a query would "
-        f"need {needed:,} users for an even chance of being published, and the log has {users:,}",
-        way if epsilon is not None else "use a log with more users",
-    )
+        gaussian_histogram.refuse_too_few(
+            float(method.epsilon or 0), log.users, needed, "a query that every user made"
+        )
 
 
 def protect(method: ClickGraph, log: SearchLog, run: Run) -> dict[str, pa.Table]:
     """One table after the other; what an earlier one published is public for the next."""
     made = _Making(log, run, account.opened(method), method.non_negative)
+    setting = account.queries_setting(method, made.account)
     tables: dict[str, pa.Table] = {}
     for part in account.parts(method):
         if part.name == QUERIES:
-            tables[part.name] = made.queries(part)
+            tables[part.name] = made.queries(part, setting, method.public_items)
         elif part.name == CLICKS:
             tables[part.name] = made.clicks(part, tables[QUERIES])
         else:
@@ -89,15 +81,16 @@ class _Making:
     account: Account
     non_negative: bool
 
-    def queries(self, part: Part) -> pa.Table:
+    def queries(self, part: Part, setting: Setting, listed: PublicItems | None) -> pa.Table:
         kind = item_kinds.kind(part.kind)
         with self.run.stage("bound") as say:
-            found = histories.histories(self.log, kind, self._bound(part))
+            found = histories.histories(self.log, kind, self._bound(part), listed=listed)
             say(f"at most {kind.counted(part.most)} per user, {noisy_histogram.CHOSEN[account.KEEP]}")
         with self.run.stage("select") as say:
-            chosen = self._selected(found, part)
-            table = self._counted(part, chosen.left.texts(chosen.numbers), chosen)
-            say(self._told(part, table))
+            chosen = selection.select(found, setting, self.run.noise, length_prior=False)
+            table = self._counted(part, found.texts(chosen.numbers), found, chosen.first)
+            of_list = gaussian_histogram.told_of_list(self.log, self.run, chosen, listed)
+            say(self._told(part, table) + of_list)
         found.forget()
         return table
 
@@ -106,7 +99,7 @@ class _Making:
         with self.run.stage("clicks") as say, self._known(published["query"]) as known:
             with self._restricted(part, rows.semi_join(known, "query")) as found:
                 chosen = self._selected(found, part)
-                table = self._counted(part, chosen.left.texts(chosen.numbers), chosen)
+                table = self._counted(part, found.texts(chosen.numbers), found, chosen.first)
             say(self._told(part, table))
         return table
 
@@ -119,7 +112,7 @@ class _Making:
             with self._restricted(part, inside) as found:
                 setting = pairs.setting(self.account.noise(part.name), len(queries), decoys)
                 made = pairs.select(found, queries, setting, self.run.noise)
-                table = self._counted(part, made.texts, made.chosen)
+                table = self._counted(part, made.texts, found, made.first)
             say(self._told(part, table))
         return table
 
@@ -153,17 +146,14 @@ class _Making:
         setting = theory.setting(self.account.noise(part.name))
         return selection.select(found, setting, self.run.noise, length_prior=False)
 
-    def _counted(self, part: Part, texts: pa.Table, chosen: Selected) -> pa.Table:
+    def _counted(self, part: Part, texts: pa.Table, found: Histories, first: Whole) -> pa.Table:
         """Published rows with noisy numbers of users, in an order that follows from what is published alone."""
         noise = self.account.noise(counts_of(part.name))
-        true = selection.true_counts(chosen.left, chosen.numbers)
         # [G5] How much of a user counts in a row follows from the row's own noisy sum of the first round.
-        counts, deviations = selection.counted(
-            chosen.left, chosen.numbers, chosen.first, noise.scale, noise.share.norm, self.run.noise
-        )
-        counts = np.maximum(counts, 0) if self.non_negative else counts
-        made = texts.append_column("count", pa.array(counts, pa.int64()))
-        made = made.append_column("deviation", pa.array(deviations, pa.int64()))
+        made, true = gaussian_histogram.with_counts(self.run, found, texts, first, noise)
+        if self.non_negative:
+            at = made.schema.get_field_index("count")
+            made = made.set_column(at, "count", pa.array(np.maximum(made["count"].to_numpy(), 0), pa.int64()))
         order = words.order(part.name, item_kinds.kind(part.kind).columns)
         return noisy_histogram.ordered(self.run, f"{part.name}-true-counts", made, order, users=true)
 

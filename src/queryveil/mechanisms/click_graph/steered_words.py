@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
+from queryveil.mechanisms import listed_sums
 from queryveil.mechanisms.base import ROW_LOCAL, SESSIONS_APART, USER_IS_ACCOUNT
 from queryveil.mechanisms.click_graph.words import named
 from queryveil.mechanisms.steered.words import OF_ABSENCE, OF_COUNTS
-from queryveil.privacy.declarations import USERS, WHOLE, PublishedTable, columns
+from queryveil.privacy.declarations import LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.account import Part
 
-LABELS = {
+LABELS = listed_sums.LABELS | {
     "mu": "shift by one user (mu)",
     "p": "chance that a row of one user alone is published (p)",
     "share": "share of the budget (of mu squared), relative to the other tables",
@@ -68,8 +69,10 @@ MOST_PAIRED = 5_000
 """Of more published queries, only so many are paired: noise is drawn for each two."""
 
 
-def tables(made: Sequence[Part], *, non_negative: bool) -> tuple[PublishedTable, ...]:
-    return tuple(_table(part, 0 if non_negative else None) for part in made)
+def tables(made: Sequence[Part], *, non_negative: bool, listed: bool = False) -> tuple[PublishedTable, ...]:
+    """`listed`: with queries of a public list."""
+    least = 0 if non_negative else None
+    return tuple(_table(part, least, listed=listed and part.name == "queries") for part in made)
 
 
 def order(name: str, key: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +80,7 @@ def order(name: str, key: Sequence[str]) -> tuple[str, ...]:
     return ("count", *key) if name == "queries" else (key[0], "count", key[1])
 
 
-def _table(part: Part, least: int | None) -> PublishedTable:
+def _table(part: Part, least: int | None, *, listed: bool) -> PublishedTable:
     key = item_kinds.kind(part.kind).columns
     row, count = _ROWS[part.name]
     inside = {"clicks": key[:1], "reformulations": key}.get(part.name, ())
@@ -85,13 +88,14 @@ def _table(part: Part, least: int | None) -> PublishedTable:
     return PublishedTable(
         name=part.name,
         noun=part.name,
-        row=row,
+        row=row.removesuffix(".") + "; or one of a public list." if listed else row,
         columns=columns(
             (*key, "count", "deviation"),
             {"count": f"{count}, with noise{below}", "deviation": _DEVIATION},
             deviation=WHOLE,
         ),
         counts=USERS,
+        texts=LISTED if listed else TYPED,
         noisy=True,
         unique=key,
         order=order(part.name, key),
@@ -105,20 +109,21 @@ def what(made: Sequence[Part]) -> str:
     return named(clicks="clicks" in names, reformulations="reformulations" in names)
 
 
-def how(made: Sequence[Part], *, non_negative: bool) -> str:
-    """What is done, for readers of the release."""
+def how(made: Sequence[Part], *, non_negative: bool, listed: str = "") -> str:
+    """What is done, for readers of the release; `listed`: what was done with a public list of queries."""
     kept = {part.name: item_kinds.kind(part.kind).counted(part.most) for part in made}
     told = (
         f"Each user contributed at most {kept['queries']}, chosen at random. In several rounds each user divided one "
         "vote among these queries, and random noise was added to every sum of votes. After each round, votes moved "
         "to queries whose noisy sums showed that they might still pass. A query was published if its noisy sums, "
         "added up over all rounds, were above a threshold."
-    )
+    ) + listed
     for name, sentence in _HOW.items():
         told += sentence.format(kept=kept[name], most=MOST_PAIRED) if name in kept else ""
     told += (
-        " Then the users of each published row were counted. A user with many rows of a table counted for less than "
-        "one in each, and random noise was added to every count."
+        " Then all users of each published row were counted, whether or not it was among what they contributed so "
+        "far. A user with many rows of a table counted for less than one in each, and random noise was added to every "
+        "count."
     )
     return told + (" Negative numbers were set to zero." if non_negative else "")
 

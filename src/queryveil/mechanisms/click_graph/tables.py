@@ -12,7 +12,8 @@ import pyarrow as pa
 from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.mechanisms import noisy_histogram
+from queryveil.count.public_items import PublicItems
+from queryveil.mechanisms import listed_items, noisy_histogram
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.privacy.draws import LOG, Draw
@@ -57,21 +58,23 @@ class Tables:
     once: bool
     non_negative: bool
 
-    def queries(self, draw: Draw, fresh: Draw | None) -> pa.Table:
+    def queries(self, draw: Draw, fresh: Draw | None, listed: PublicItems | None = None) -> pa.Table:
         """Queries whose noisy count is above the threshold, with that count or a fresh one."""
         kind, most = item_kinds.kind("queries"), draw.most or 0
         with self.run.stage("bound") as say:
             kept = self._first(kind.rows(self.log), kind, most)
             say(f"each user's first {kind.counted(most)}")
         with self.run.stage("count") as say:
-            found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw)
+            found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw, listed)
             say(f"{kind.counted(found.counted)} in all")
         with self.run.stage("protect") as say:
             table = found.table
             say(
                 f"noise of about +-{noisy_histogram.spread(draw):.0f}, published above {draw.above:,}: "
-                f"{kind.counted(table.num_rows)}"
+                f"{kind.counted(table.num_rows)}{noisy_histogram.of_list(draw, found)}"
             )
+            if listed is not None:
+                listed_items.warn_of_overlap(self.log, self.run, kind.name, listed)
             if fresh is not None:
                 noisy = noisy_histogram.with_noise(found.true, self.run, fresh)
                 table = table.set_column(1, "count", pa.array(noisy, pa.int64()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
+from queryveil.mechanisms import listed_items
 from queryveil.privacy import statements
 from queryveil.privacy.statements import NOT_EXCLUDED, Statement, say
 
@@ -22,6 +23,8 @@ LABELS = {
     "count_for_half": "count needed for a 50 % chance of being published",
     "count_for_99_percent": "count needed for a 99 % chance of being published",
     "counts_noise_scale": "noise scale of fresh counts (b_q)",
+    **listed_items.LABELS,
+    "public_threshold": "published above, on the public list (noisy count)",
 }
 
 
@@ -46,6 +49,8 @@ def how(method: ClickGraph, clicks: Edges | None, reformulations: Edges | None) 
         f"{counted}. A query was published if the noisy number was above a threshold, "
         + ("with that number." if method.counts == "reuse" else "with another noisy number.")
     )
+    if (public := method.listed(method.setting())) is not None:
+        told += f" {listed_items.how(public, 'number of users' if method.once else 'number of times')}"
     if clicks:
         number = "users who clicked it" if method.once else "clicks"
         source = {

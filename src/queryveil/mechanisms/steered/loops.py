@@ -94,23 +94,21 @@ def steer(
 
 
 @compiled
-def clipped_sums(
-    starts: Whole, items: Numbers, parts: Whole, places: Numbers, most: int, sums: Whole
-) -> None:
+def clipped_sums(starts: Whole, places: Numbers, parts: Whole, most: int, rows: int, sums: Whole) -> None:
     """Add to each published item the part that each of its users may count, scaled down to a norm of `most`.
 
-    `places` says where a published item stands, -1 for all others.
+    `places` are those of published items, -1 for all others. Of a user only the first `rows` entries count.
     """
     for user in range(len(starts) - 1):
+        begin, end = starts[user], min(starts[user + 1], starts[user] + rows)
         square = np.int64(0)
-        for at in range(starts[user], starts[user + 1]):
-            place = places[items[at]]
-            if place >= 0:
-                square += parts[place] * parts[place]
+        for at in range(begin, end):
+            if places[at] >= 0:
+                square += parts[places[at]] * parts[places[at]]
         if square == 0:
             continue
         norm = _root(square) + 1 if square > most * most else 0
-        for at in range(starts[user], starts[user + 1]):
-            place = places[items[at]]
-            if place >= 0:
-                sums[place] += parts[place] * most // norm if norm else parts[place]
+        for at in range(begin, end):
+            if places[at] >= 0:
+                part = parts[places[at]]
+                sums[places[at]] += part * most // norm if norm else part

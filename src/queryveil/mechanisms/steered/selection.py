@@ -19,12 +19,15 @@ from queryveil.mechanisms.steered.theory import Setting
 from queryveil.privacy.noise import Noise
 
 Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 _FULL_BITS = steering.FULL.bit_length() - 1
 _MOST_TOTAL = 1 << 63
 _FAR = 256
 """No draw is further away, in standard deviations: docs/proofs/noise.md."""
+_MOST_ROWS = 1 << 22
+"""[C7] Published items of one user that count: so many squares of the grid fit into 64 bits."""
 _EXPECTED = 6
 """An item with fewer users than this, by its first noisy sum, is counted in full; others in part, by a square root."""
 
@@ -130,22 +133,23 @@ def parts(first: Whole) -> Whole:
     return made
 
 
+def places(histories: Histories, numbers: Whole) -> Numbers:
+    """Where each entry of the histories stands among published items; -1 for what is not published."""
+    known = np.full(histories.different, -1, np.int32)
+    known[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return known[histories.items]
+
+
 def counted(
-    histories: Histories, numbers: Whole, first: Whole, scale: int, norm: int, noise: Noise
+    starts: Whole, places: Numbers, first: Whole, scale: int, norm: int, noise: Noise
 ) -> tuple[Whole, Whole]:
     """The noisy number of users of each published item, and its standard deviation, rounded up.
 
+    A user has the published items `places[starts[u]:starts[u + 1]]`, as many as there are: the norm alone bounds her.
     `norm`: a user's parts are scaled down to this norm, in units of the grid; who is scaled down counts a little less.
     """
     share = parts(first)
-    places = np.full(histories.different, -1, np.int32)
-    places[numbers] = np.arange(len(numbers), dtype=np.int32)
-    sums = np.zeros(len(numbers), np.int64)
-    loops.clipped_sums(histories.starts, histories.items, share, places, norm * GRID, sums)
-    noisy = sums + noise.rounded_normal(scale, len(numbers))
+    sums = np.zeros(len(first), np.int64)
+    loops.clipped_sums(starts, places, share, norm * GRID, _MOST_ROWS, sums)
+    noisy = sums + noise.rounded_normal(scale, len(first))
     return (2 * noisy + share) // (2 * share), -(-scale // share)
-
-
-def true_counts(histories: Histories, numbers: Whole) -> Whole:
-    """How many users have each item after bounding; for the curator alone."""
-    return np.bincount(histories.items, minlength=histories.different)[numbers].astype(np.int64)

@@ -16,16 +16,16 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import contribution, histories, item_kinds
-from queryveil.errors import CannotBeMet
+from queryveil.count import histories, item_kinds
 from queryveil.mechanisms import few_or_many, gaussian_histogram, listed_sums
+from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import Plan, Run
 from queryveil.mechanisms.gaussian_account import GRID, MOST_EPSILON, Account, Share
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.listed_sums import ListedSums
 from queryveil.mechanisms.steered import selection, theory, words
-from queryveil.parameters import COUNTED, METHOD, PROMISES, param, validate
+from queryveil.parameters import COUNTED, METHOD, param, validate
 from queryveil.reading.log import SearchLog
 
 
@@ -38,56 +38,24 @@ class Steered(TakesPublicItems):
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 5e-4, "max_items": 20}
 
     # [C4] All of these are fixed before any data is read.
-    epsilon: float = param("privacy loss per user", gt=0, le=MOST_EPSILON, group=PROMISES)
-    delta: float = param("probability that the loss is exceeded", gt=0, lt=1, group=PROMISES)
+    epsilon: float = param(**shared.EPSILON, le=MOST_EPSILON)
+    delta: float = param(**shared.DELTA)
     max_items: int = param("items that one user may add (d)", ge=1, le=10**6, default=100, group=COUNTED)
-    items: tuple[str, ...] = param(
-        "what is counted and published",
-        choices=tuple(item_kinds.KINDS),
-        many=True,
-        default=("queries",),
-        group=COUNTED,
-    )
-    neighbours: str = param(
-        "what is hidden: one user added or removed, or one user's history replaced",
-        choices=("add-remove", "replace"),
-        default="add-remove",
-        group=PROMISES,
-    )
-    keep: str = param(
-        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
-    )
-    counts_share: float = param(
-        "share of the privacy budget (of mu squared) that pays for counts of users",
-        ge=0.01,
-        le=0.9,
-        default=0.2,
-        group=PROMISES,
-    )
-    public: str | None = param(
-        "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
-        path=True,
-        default=None,
-        group=COUNTED,
-    )
-    public_z: float | None = param(
-        "threshold for public items, in standard deviations of the noise; 4 if left out",
-        gt=0,
-        le=listed_sums.MOST_Z,
-        default=None,
-        group=PROMISES,
-    )
+    items: tuple[str, ...] = param(**shared.ITEMS)
+    neighbours: str = param(**shared.NEIGHBOURS)
+    keep: str = param(**shared.KEEP)
+    counts_share: float = param(**shared.COUNTS_SHARE)
+    public: str | None = param(**shared.PUBLIC)
+    public_z: float | None = param(**shared.PUBLIC_Z | {"le": listed_sums.MOST_Z})
     rounds: int = param("rounds in which weight is steered (K)", ge=1, le=32, default=8, group=METHOD)
     length_prior: bool = param(
         "begin with less weight for long texts, which are rarely shared", default=False, group=METHOD
     )
 
     def __post_init__(self) -> None:
-        kinds: object = self.items
-        if isinstance(kinds, str):
-            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        shared.split_kinds(self)
         validate(self)
-        gaussian_histogram.refuse_twice(self.items)
+        shared.refuse_twice(self.items)
         self.check_public()
 
     # -- before data -------------------------------------------------------------------------------------
@@ -149,25 +117,14 @@ class Steered(TakesPublicItems):
         gaussian_histogram.check(self, log)
         histories.refuse_too_many(log, self.public_items)
         for kind in self.items:
-            setting = self._setting(self.account(), kind)
-            selection.refuse_overflow(setting, log.users)
-            if setting.users_for_half > log.users and self.public is None:
-                raise self._too_few(setting, log.users)
+            selection.refuse_overflow(self._setting(self.account(), kind), log.users)
+        if self.public is None:
+            gaussian_histogram.refuse_too_few(self.epsilon, log.users, self._needed)
 
-    def _too_few(self, setting: theory.Setting, users: int) -> CannotBeMet:
-        def enough(epsilon: float) -> bool:
-            account = dataclasses.replace(self, epsilon=epsilon).account()
-            return all(theory.setting(account.noise(kind)).users_for_half <= users for kind in self.items)
-
-        epsilon = theory.smallest_epsilon(enough)
-        way = "use a log with more users"
-        if epsilon is not None:
-            way = f"use an epsilon of at least {epsilon:g}, or a log with more users"
-        return CannotBeMet(
-            f"nothing can be published with epsilon {self.epsilon:g}: even if users had no other item, an item would "
-            f"need {setting.users_for_half:,} users for an even chance of being published, and the log has {users:,}",
-            way,
-        )
+    def _needed(self, epsilon: float) -> int:
+        """Users for an even chance, at this epsilon."""
+        account = dataclasses.replace(self, epsilon=epsilon).account()
+        return max(theory.setting(account.noise(kind)).users_for_half for kind in self.items)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         account = self.account()

@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 from queryveil.count import item_kinds
 from queryveil.mechanisms import listed_sums
+from queryveil.mechanisms.zealous.words import in_words
 from queryveil.privacy.declarations import LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
 from queryveil.privacy.guarantee import listed
 from queryveil.privacy.statements import say
 
-_IN_WORDS = {
-    "keywords": "words of queries",
-    "queries": "search queries",
-    "query-pairs": "pairs of queries that followed one another",
-    "clicks": "queries with a clicked url",
-}
 LABELS = listed_sums.LABELS | {
     "mu": "shift by one user (mu)",
     "p": "chance that an item of one user alone is published (p)",
@@ -39,8 +34,8 @@ OF_ABSENCE = say(
     "an item that is missing may have many users: users with many items give little weight to each",
 )
 HOW_COUNTS = (
-    " Then the users of each published item were counted. A user with many published items counted for less than one "
-    "in each, and random noise was added to every count."
+    " Then all users of each published item were counted, whether or not it was among what they contributed so far. A "
+    "user with many published items counted for less than one in each, and random noise was added to every count."
 )
 HOW_PRIOR = " Long texts began with less weight than short ones, whatever is in the log."
 _COUNT = "estimated number of users who have the item, with noise (which can make it negative)"
@@ -69,10 +64,6 @@ def _table(name: str, kind: str, *, listed: bool) -> PublishedTable:
         unique=key,
         order=("count", *key),
     )
-
-
-def in_words(kind: str) -> str:
-    return _IN_WORDS.get(kind, kind.replace("-", " "))
 
 
 def what(kinds: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from queryveil.privacy import calibration
 from queryveil.privacy.noise import MAX_LIMIT
 
 _DIGITS = 60
+_ROUNDED = Decimal("1e-50")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,4 +123,5 @@ def best_even_chance(scale: float, delta: Decimal) -> int:
         loss = 1 / calibration.decimal(Fraction(scale))
         past = (-loss * limit).exp()
         reached = delta * (1 - past) / (((1 - limit) * loss).exp() - past)
-        return limit if 2 * reached >= 1 else limit + 1
+        # Delta was rounded down: what is a half but for that is one.
+        return limit if 2 * reached >= 1 - _ROUNDED else limit + 1

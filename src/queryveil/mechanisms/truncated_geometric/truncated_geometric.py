@@ -16,36 +16,38 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds
+from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import few_or_many, noisy_histogram
+from queryveil.mechanisms import few_or_many, listed_items, noisy_histogram
+from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
-    SESSIONS_APART,
     USER_IS_ACCOUNT,
     Plan,
     Run,
+    assumed_of,
     public_parameters,
     warnings_of,
 )
+from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.truncated_geometric import theory, words
 from queryveil.mechanisms.zealous.theory import share_down
-from queryveil.parameters import COUNTED, PROMISES, param, validate
-from queryveil.privacy.draws import LOG, TRUNCATED_LAPLACE, Draw
+from queryveil.parameters import COUNTED, param, validate
+from queryveil.privacy.draws import LOG, TRUNCATED_LAPLACE, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
 from queryveil.reading.log import SearchLog
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruncatedGeometric:
+class TruncatedGeometric(TakesPublicItems):
     """Items that enough users share, where each user has few."""
 
     name: ClassVar[str] = "truncated-geometric"
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 1e-4}
 
-    epsilon: float = param("privacy loss per user", gt=0, group=PROMISES)
-    delta: float = param("probability that the loss is exceeded", gt=0, lt=1, group=PROMISES)
+    epsilon: float = param(**shared.EPSILON)
+    delta: float = param(**shared.DELTA)
     max_items: int = param(
         "items that one user may add (d); best where most users have no more",
         ge=1,
@@ -53,47 +55,24 @@ class TruncatedGeometric:
         default=1,
         group=COUNTED,
     )
-    items: tuple[str, ...] = param(
-        "what is counted and published",
-        choices=tuple(item_kinds.KINDS),
-        many=True,
-        default=("queries",),
-        group=COUNTED,
-    )
-    keep: str = param(
-        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
-    )
-    neighbours: str = param(
-        "what is hidden: one user added or removed, or one user's history replaced",
-        choices=("add-remove", "replace"),
-        default="add-remove",
-        group=PROMISES,
-    )
-    epsilon_split: tuple[float, ...] | None = param(
-        "shares of epsilon and delta per item kind; equal if left out",
-        gt=0,
-        many=True,
-        default=None,
-        group=PROMISES,
-    )
+    items: tuple[str, ...] = param(**shared.ITEMS)
+    keep: str = param(**shared.KEEP)
+    neighbours: str = param(**shared.NEIGHBOURS)
+    epsilon_split: tuple[float, ...] | None = param(**shared.EPSILON_SPLIT)
+    public: str | None = param(**shared.PUBLIC)
+    public_z: float | None = param(**shared.PUBLIC_Z)
 
     def __post_init__(self) -> None:
-        kinds: object = self.items
-        if isinstance(kinds, str):
-            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        shared.split_kinds(self)
         if self.delta == 0 and not isinstance(self.delta, bool):
             raise UsageError(
                 "delta 0 asks for pure differential privacy, under which no item of a log can be published",
                 "use a delta above 0, well below one over the number of users",
             )
         validate(self)
-        if len(set(self.items)) < len(self.items):
-            raise UsageError("an item kind is named twice", "name each kind once in --items")
-        if self.epsilon_split is not None and len(self.epsilon_split) != len(self.items):
-            raise UsageError(
-                f"epsilon-split has {len(self.epsilon_split)} shares for {len(self.items)} item kinds",
-                "give one share for each kind in --items, in the same order",
-            )
+        shared.refuse_twice(self.items)
+        shared.refuse_uneven(self.epsilon_split, self.items)
+        self.check_public()
 
     # -- before data -------------------------------------------------------------------------------------
 
@@ -109,17 +88,24 @@ class TruncatedGeometric:
         # The shares add up to what was asked for; their rounded floats may not.
         total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta).among(users, told=False)
         shown = {kind: setting.as_dict(shares[kind][1]) for kind, setting in settings.items()}
+        draws = tuple(self._draw(kind, settings[kind], promises[kind]) for kind in settings)
+        expected = few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace")
+        for draw in draws:
+            if draw.public is not None:
+                number = listed_items.decoys_of(draw)
+                shown[draw.of] |= listed_items.calibrated(draw.public, number, self.public_z)
+                expected = (*expected, listed_items.expected(draw.public, number))
         return Plan(
             method=self.name,
             parameters=public_parameters(self),
             calibration=shown if len(shown) > 1 else shown[self.items[0]],
             guarantee=total,
-            tables=words.tables(settings),
-            draws=tuple(self._draw(kind, settings[kind], promises[kind]) for kind in settings),
+            tables=words.tables(settings, draws),
+            draws=draws,
             what=words.what(self.items),
-            how=words.how(settings),
+            how=words.how(settings, draws),
             warnings=warnings_of(total, users),
-            expected=few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace"),
+            expected=expected,
             labels=words.LABELS,
         )
 
@@ -135,16 +121,26 @@ class TruncatedGeometric:
 
     def _promise(self, kind: str, setting: theory.Setting) -> Guarantee:
         single = len(self.items) == 1
-        apart = (SESSIONS_APART,) if "query-pairs" in self.items else ()
+        public = self._public(setting)
+        assumed = [] if public is None else [listed_items.assumed(public)]
+        caveats = [words.OF_COUNTS, words.OF_SMALL_COUNTS, words.within(kind, setting.limit)]
+        if public is not None:
+            caveats.append(listed_items.caveat(listed_items.decoys(public, setting.scale, setting.limit)))
         return Guarantee(
             kind=APPROXIMATE,
             of="" if single else kind,
             epsilon=self.epsilon if single else setting.epsilon,
             delta=self.delta if single else setting.delta,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
-            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *apart),
-            caveats=(words.OF_COUNTS, words.OF_SMALL_COUNTS, words.within(kind, setting.limit)),
+            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *assumed_of(self.items), *assumed),
+            caveats=tuple(caveats),
         )
+
+    def _public(self, setting: theory.Setting) -> PublicList | None:
+        listed = self.public_items
+        if listed is None:
+            return None
+        return listed_items.declared(listed, setting.scale, self.public_z, setting.limit)
 
     def _draw(self, kind: str, setting: theory.Setting, promise: Guarantee) -> Draw:
         return Draw(
@@ -160,6 +156,7 @@ class TruncatedGeometric:
             rows=LOG,
             at_least=1,
             above=setting.limit,  # a lower one would publish items by noise alone: condition 4 of the proof
+            public=self._public(setting),
             **promise.cost,
         )
 
@@ -172,4 +169,7 @@ class TruncatedGeometric:
             log.need("time", "keeping each user's first items")
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        return {draw.table: noisy_histogram.frequent(log, run, draw) for draw in self.plan().draws}
+        return {
+            draw.table: noisy_histogram.frequent(log, run, draw, self.public_items)
+            for draw in self.plan().draws
+        }

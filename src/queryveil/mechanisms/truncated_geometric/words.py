@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
-from queryveil.privacy.declarations import PublishedTable, noisy_counts
+from queryveil.mechanisms import listed_items
+from queryveil.mechanisms.zealous.words import in_words
+from queryveil.privacy.declarations import LISTED, TYPED, PublishedTable, noisy_counts
 from queryveil.privacy.guarantee import listed
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from queryveil.mechanisms.truncated_geometric.theory import Setting
+    from queryveil.privacy.draws import Draw
 
-_IN_WORDS = {
-    "keywords": "words of queries",
-    "queries": "search queries",
-    "query-pairs": "pairs of queries that followed one another",
-    "clicks": "queries with a clicked url",
-}
 LABELS = {
     "noise_scale": "noise scale",
     "limit": "largest noise (users)",
@@ -27,6 +24,7 @@ LABELS = {
     "even_chance": "users needed for a 50 % chance of being published",
     "always": "users that are always enough",
     "even_chance_without_counts": "users needed for a 50 % chance, if counts were left out",
+    **listed_items.LABELS,
 }
 OF_COUNTS = say(
     "counts-are-bounded",
@@ -50,31 +48,35 @@ def within(kind: str, limit: int) -> Statement:
 
 def what(kinds: tuple[str, ...]) -> str:
     """What the release holds."""
-    named = listed([_IN_WORDS[kind] for kind in kinds])
+    named = listed([in_words(kind) for kind in kinds])
     return f"Frequent {named} from a search log, with noisy numbers of users"
 
 
-def how(settings: Mapping[str, Setting]) -> str:
+def how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
     """What is done, for readers of the release."""
     kept = listed([item_kinds.kind(kind).counted(one.most) for kind, one in settings.items()])
     limits = {f"{one.limit:,}" for one in settings.values()}
     # Kinds with unequal shares of the budget have different limits, which their caveats tell.
     most, least = (limits.pop(),) * 2 if len(limits) == 1 else ("a certain number", "that")
-    return (
+    told = (
         f"Each user contributed at most {kept}. Random noise, at most {most} up or down, was added to the number of "
         f"users of each item. An item was published, with its noisy number, only if that number was above {least}."
     )
+    return told + "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
 
 
-def tables(settings: Mapping[str, Setting]) -> tuple[PublishedTable, ...]:
-    """One for each item kind."""
+def tables(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> tuple[PublishedTable, ...]:
+    """One for each item kind, with the smallest count that can be published; a public list has a lower one."""
+    lists = {draw.of: draw.public for draw in draws if draw.public}
     return tuple(
         noisy_counts(
             "items" if len(settings) == 1 else kind,
             kind.replace("-", " "),
-            f"One of the {_IN_WORDS[kind]} that enough users share, with the noisy number of these users.",
+            f"One of the {in_words(kind)} that enough users share, with the noisy number of these users"
+            f"{'; or one of a public list' if kind in lists else ''}.",
             item_kinds.kind(kind).columns,
-            least=one.limit + 1,
+            least=(lists[kind].above if kind in lists else one.limit) + 1,
+            texts=LISTED if kind in lists else TYPED,
             helps={
                 "count": f"number of users counted for the item, with noise of at most {one.limit:,} up or down"
             },

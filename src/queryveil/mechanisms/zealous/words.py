@@ -59,10 +59,15 @@ OF_PROCESSING = say(
 RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
 
 
+def in_words(kind: str) -> str:
+    """What items of a kind are, for readers of a release."""
+    return _IN_WORDS[kind]
+
+
 def what(method: Zealous) -> str:
     """What the release holds."""
     clicks = ", and clicks on their results" if method.then_clicks else ""
-    kinds = listed([_IN_WORDS[kind] for kind in method.items])
+    kinds = listed([in_words(kind) for kind in method.items])
     return f"Frequent {kinds} from a search log{clicks}, with noisy numbers of users"
 
 
@@ -107,7 +112,7 @@ def tables(method: Zealous) -> tuple[PublishedTable, ...]:
         noisy_counts(
             "items" if single else name,
             name.replace("-", " "),
-            f"One of the {_IN_WORDS[name]} that enough users share, with the noisy number of these users{or_listed}.",
+            f"One of the {in_words(name)} that enough users share, with the noisy number of these users{or_listed}.",
             item_kinds.kind(name).columns,
             texts=texts,
         )

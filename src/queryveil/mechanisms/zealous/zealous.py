@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds, public_lists
+from queryveil.count import item_kinds, public_lists
 from queryveil.errors import UsageError
 from queryveil.mechanisms import listed_items, noisy_histogram
+from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
     ROW_LOCAL,
@@ -48,28 +49,12 @@ class Zealous(TakesPublicItems):
     needs_users: ClassVar[bool] = True
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 4, "delta": 0.1, "max_items": 3}
 
-    epsilon: float | None = param("privacy loss per user", gt=0, default=None, group=PROMISES)
-    delta: float | None = param(
-        "probability that the loss is exceeded", gt=0, lt=1, default=None, group=PROMISES
-    )
+    epsilon: float | None = param(**shared.EPSILON, default=None)
+    delta: float | None = param(**shared.DELTA, default=None)
     max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1, group=COUNTED)
-    items: tuple[str, ...] = param(
-        "what is counted and published",
-        choices=tuple(item_kinds.KINDS),
-        many=True,
-        default=("queries",),
-        group=COUNTED,
-    )
-    epsilon_split: tuple[float, ...] | None = param(
-        "shares of epsilon and delta per item kind; equal if left out",
-        gt=0,
-        many=True,
-        default=None,
-        group=PROMISES,
-    )
-    keep: str = param(
-        "which of a user's items count", choices=contribution.KEEP, default="random", group=COUNTED
-    )
+    items: tuple[str, ...] = param(**shared.ITEMS)
+    epsilon_split: tuple[float, ...] | None = param(**shared.EPSILON_SPLIT)
+    keep: str = param(**shared.KEEP)
     guarantee: str = param(
         "kind of guarantee",
         choices=("probabilistic", "approximate"),
@@ -99,19 +84,8 @@ class Zealous(TakesPublicItems):
     second_threshold: float | None = param(
         "publish above this noisy count, instead of delta", ge=0, default=None, group=PROMISES
     )
-    public: str | None = param(
-        "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
-        path=True,
-        default=None,
-        group=COUNTED,
-    )
-    public_z: float | None = param(
-        "threshold for public items, in standard deviations of the noise; 4 if left out",
-        gt=0,
-        le=1000,
-        default=None,
-        group=PROMISES,
-    )
+    public: str | None = param(**shared.PUBLIC)
+    public_z: float | None = param(**shared.PUBLIC_Z)
     then_clicks: bool = param(
         "publish click counts of the published queries too", default=False, group=COUNTED
     )
@@ -133,9 +107,7 @@ class Zealous(TakesPublicItems):
         return {**given, "guarantee": "probabilistic"}
 
     def __post_init__(self) -> None:
-        kinds: object = self.items
-        if isinstance(kinds, str):
-            object.__setattr__(self, "items", tuple(kinds.split(",")))
+        shared.split_kinds(self)
         if self.delta == 0 and self.epsilon is not None:
             raise theory.pure_is_impossible(self.max_items, self.tau or 50, float(self.epsilon))
         validate(self)
@@ -151,13 +123,8 @@ class Zealous(TakesPublicItems):
                 "probabilistic differential privacy is proven here for a replaced history only",
                 "use --neighbours replace, or --guarantee approximate",
             )
-        if len(set(self.items)) < len(self.items):
-            raise UsageError("an item kind is named twice", "name each kind once in --items")
-        if self.epsilon_split is not None and len(self.epsilon_split) != len(self.items):
-            raise UsageError(
-                f"epsilon-split has {len(self.epsilon_split)} shares for {len(self.items)} item kinds",
-                "give one share for each kind in --items, in the same order",
-            )
+        shared.refuse_twice(self.items)
+        shared.refuse_uneven(self.epsilon_split, self.items)
         self.check_public()
         if self.then_clicks and (self.items != ("queries",) or self.results is None):
             raise UsageError(

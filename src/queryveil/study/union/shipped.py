@@ -114,7 +114,12 @@ def steered(
         return Chosen(chosen.numbers, method.max_items)
     of_counts = account.noise(counts_of(_QUERIES))
     numbers, deviations = selection.counted(
-        chosen.left, chosen.numbers, chosen.first, of_counts.scale, of_counts.share.norm, drawn
+        original.whole.starts,
+        selection.places(original.whole, chosen.numbers),
+        chosen.first,
+        of_counts.scale,
+        of_counts.share.norm,
+        drawn,
     )
     return Chosen(chosen.numbers, method.max_items, numbers, deviations)
 
