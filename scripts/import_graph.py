@@ -29,7 +29,7 @@ TABLES = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
 """Pages with the table of rooms between two comments."""
 BEGIN, END = "<!-- rooms: scripts/import_graph.py --write -->", "<!-- end of rooms -->"
 
-BASE = ("errors", "parameters")
+BASE = ("errors", "parameters", "compiled")
 """Modules that stand in no room: everything may import them."""
 FLOW = ("show", "study", "advice", "attack", "measure", "synthetic", "verification", "language", "count")
 """From left to right in the picture, where rooms stand side by side; the others follow."""

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
+from queryveil.compiled import compiled
 from queryveil.mechanisms import gaussian_account
-from queryveil.mechanisms.compiled import compiled
 from queryveil.mechanisms.gaussian_account import GRID, Share
 from queryveil.mechanisms.steered import loops, selection, steering, theory
 from queryveil.mechanisms.steered.steered import Steered

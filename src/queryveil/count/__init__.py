@@ -1,4 +1,4 @@
 """Bounds what a user adds, and counts items: keywords, queries, query pairs, clicks, itemsets.
 
-May import: errors, parameters, files, reading.
+May import: errors, parameters, compiled, files, reading.
 """

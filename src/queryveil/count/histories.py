@@ -1,9 +1,9 @@
 """Each user's items as whole numbers, for mechanisms that go over them several times.
 
-The engine numbers items and users and says which user has which item; here a user's items stand together in one
-array, each once, at most as many as the bound allows. Which ones are kept is decided by `contribution` alone. Items are
-numbered in the order of their bytes, so that every engine gives them the same numbers. With a public list its items
-have numbers too, whether or not anyone has them.
+A user's items stand together in one array, each once, at most as many as the bound allows. An engine inside this
+process sends its rows here once, and `numbering` does the rest. Any other engine numbers items and users itself, and
+says which user has which item. Either way items are numbered in the order of their bytes, so that every engine gives
+them the same numbers. With a public list its items have numbers too, whether or not anyone has them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.count import contribution, public_items
+from queryveil.count import contribution, numbering, public_items
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
+from queryveil.count.numbering import BITS
 from queryveil.count.public_items import PublicItems
 from queryveil.errors import CannotBeMet
 from queryveil.files import memory
@@ -31,12 +32,9 @@ Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
-_BITS = 32
-"""A user's number and an item's number are one word: user first, so that sorting words puts a user's items together."""
-_LOW = (1 << _BITS) - 1
 _MOST_NUMBERS = 1 << 31
-_BYTES_PER_ROW = 24
-"""What a row takes here while rows become arrays: a word, its sorted copy, and what is made of it."""
+_BYTES_PER_ROW = 40
+"""What a row takes here while rows become arrays: two codes, a word, its copy, and its share of the texts."""
 _BYTES_PER_LISTED = 150
 """What an item of a public list takes in the rounds: its text, its number, sums, scores and noise."""
 _LISTED = "listed"
@@ -57,10 +55,8 @@ class Histories:
     """How many items the log and a public list have; some are in no history, because the bound left them out."""
     listed: Flags | None = None
     """Which of them are on the public list; None without a list."""
-    rows: ir.Table | None = None
-    """In the engine: all rows that were bounded, for counts of what is published."""
-    users: ir.Table | None = None
-    """In the engine: every user and her number."""
+    whole: tuple[Whole, Numbers] | None = None
+    """Where each user's items start, and the items, before any bound: for counts of what is published."""
 
     def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
         """The columns of items, in the order of their numbers."""
@@ -83,25 +79,27 @@ class Histories:
         return made
 
     def among(self, texts: pa.Table) -> tuple[Whole, Numbers]:
-        """Whole histories among these items, each once, without a bound: where they start, and places in `texts`.
+        """Whole histories, without a bound: where they start, and for each item its place in `texts`, or -1.
 
         It is for items that are published already: what a user has of them is a function of her rows and of those.
         """
-        if self.rows is None or self.users is None:
-            raise TypeError("these histories were made without their rows")
+        if self.whole is None:
+            raise TypeError("these histories were made without whole ones")
         engine, columns = self.log.engine, list(self.kind.columns)
         places = pa.array(np.arange(texts.num_rows), pa.int64())
-        known = engine.register(texts.select(columns).append_column("item", places))
+        known = engine.register(texts.select(columns).append_column("place", places))
         try:
-            return _cut(_words(self.log, self.rows, self.kind, known, self.users))
+            found = engine.arrow(self.numbered.join(known, columns).select("item", "place"))
         finally:
             engine.drop(known)
+        of_item = np.full(self.different, -1, np.int32)
+        of_item[found["item"].to_numpy()] = found["place"].to_numpy()
+        starts, items = self.whole
+        return starts, of_item[items]
 
     def forget(self) -> None:
         """Free what the engine holds."""
-        for table in (self.numbered, self.rows, self.users):
-            if table is not None:
-                self.log.engine.drop(table)
+        self.log.engine.drop(self.numbered)
 
 
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
@@ -129,6 +127,19 @@ def histories(
     `rows`: those of its occurrences that count, such as clicks on published queries; they are bounded as they are.
     `listed`: a public list, whose items are numbered too.
     """
+    if log.engine.inside:
+        made = numbering.numbered(log, kind, bound, rows, listed)
+        different = _refused_too_many_items(made.items.num_rows)
+        flags = None if listed is None else _flags(made.listed, different, listed)
+        numbered = log.engine.register(made.items)
+        return Histories(*numbering.cut(made.words), kind, log, numbered, different, flags, made.whole)
+    return _numbered_there(log, kind, bound, rows, listed)
+
+
+def _numbered_there(
+    log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, listed: PublicItems | None
+) -> Histories:
+    """The histories of a log whose engine is elsewhere: it numbers, and sends numbers alone."""
     engine = log.engine
     found = kind.occurrences(log) if rows is None else rows
     columns = ("user", *kind.columns)
@@ -139,33 +150,27 @@ def histories(
     items = engine.keep(_numbered(every, kind.columns, "item"))
     users = engine.keep(_numbered(rows, ("user",), "person"))
     try:
-        different = _refuse_too_many_items(log, items)
+        number = engine.arrow(items.aggregate(number=items.count()))["number"][0].as_py()
+        different = _refused_too_many_items(int(number))
         words = _words(log, rows, kind, items, users)
-        places = np.flatnonzero(np.diff(words >> _BITS, prepend=-1, append=-1))
-        heavy = np.flatnonzero(np.diff(places) > bound.most)
+        whole = numbering.cut(words)
+        places = whole[0]
+        heavy = words[places[:-1][np.diff(places) > bound.most]] >> BITS
         if heavy.size:
-            heavy = words[places[heavy]] >> _BITS
             words = _bounded(log, rows, kind, bound, items, users, words, heavy)
-        starts, numbers = _cut(words)
-        flags = None if listed is None else _flags(log, items, different, listed)
-    except BaseException:
+        starts, numbers = numbering.cut(words)
+    finally:
         engine.drop(users)
         engine.drop(rows)
-        raise
-    return Histories(starts, numbers, kind, log, items, different, flags, rows, users)
+    flags = None
+    if listed is not None:
+        of_list = engine.arrow(items.filter(items[_LISTED] == 1).select("item"))
+        flags = _flags(of_list["item"].to_numpy(), different, listed)
+    return Histories(starts, numbers, kind, log, items, different, flags, whole)
 
 
-def _cut(words: Whole) -> tuple[Whole, Numbers]:
-    """Where the items of each user start, and the items."""
-    starts = np.zeros(1, np.int64)  # where nobody has an item
-    if words.size:
-        starts = np.flatnonzero(np.diff(words >> _BITS, prepend=-1, append=-1)).astype(np.int64)
-    return starts, (words & _LOW).astype(np.int32)
-
-
-def _refuse_too_many_items(log: SearchLog, items: ir.Table) -> int:
+def _refused_too_many_items(different: int) -> int:
     """How many different items there are. Sets of queries can be far more than rows, and numbers have 31 bits."""
-    different = int(log.engine.arrow(items.aggregate(number=items.count()))["number"][0].as_py())
     if different >= _MOST_NUMBERS:
         raise CannotBeMet(
             f"the log has {different:,} different items, and 2^31 is more than can be told apart",
@@ -184,11 +189,11 @@ def _with_list(log: SearchLog, rows: ir.Table, columns: tuple[str, ...], listed:
     return mine.union(theirs)
 
 
-def _flags(log: SearchLog, items: ir.Table, different: int, listed: PublicItems) -> Flags:
+def _flags(numbers: npt.NDArray[np.integer] | None, different: int, listed: PublicItems) -> Flags:
     """Which numbers are of the list's items: all of them, or some would have no noise of their own."""
     made = np.zeros(different, np.bool_)
-    for batch in log.engine.batches(items.filter(items[_LISTED] == 1).select("item")):
-        made[batch.column(0).to_numpy()] = True
+    if numbers is not None and not np.any(numbers < 0):
+        made[numbers] = True
     if int(made.sum()) != listed.items:
         raise TypeError("every item of a public list has a number of its own")
     return made
@@ -207,18 +212,13 @@ def _numbered(rows: ir.Table, columns: tuple[str, ...], name: str) -> ir.Table:
 def _words(log: SearchLog, rows: ir.Table, kind: ItemKind, items: ir.Table, users: ir.Table) -> Whole:
     """One word for each user and item that stand in a row together, in order, each once."""
     joined = rows.select("user", *kind.columns).join(items, list(kind.columns)).join(users, "user")
-    word = (joined["person"] * ibis.literal(1 << _BITS) + joined["item"]).cast("int64")
+    word = (joined["person"] * ibis.literal(1 << BITS) + joined["item"]).cast("int64")
     parts = [
         batch.column(0).to_numpy() for batch in log.engine.batches(joined.select(word=word)) if batch.num_rows
     ]
     words = np.concatenate(parts) if parts else np.empty(0, np.int64)
     del parts
-    words.sort()
-    # [C1] Each item of a user counts once: docs/proofs/steered.md.
-    first = np.empty(words.size, np.bool_)
-    first[:1] = True
-    np.not_equal(words[1:], words[:-1], out=first[1:])
-    return words[first]
+    return numbering.distinct(words)
 
 
 def _bounded(
@@ -241,8 +241,6 @@ def _bounded(
         again = _words(log, kept, kind, items, users)
     finally:
         engine.drop(wanted)
-    is_heavy = np.zeros(int(words[-1] >> _BITS) + 1, np.bool_)
-    is_heavy[heavy] = True
-    together = np.concatenate([words[~is_heavy[words >> _BITS]], again])
+    together = np.concatenate([numbering.others(words, heavy), again])
     together.sort()
     return together

@@ -35,6 +35,8 @@ class ItemKind:
     """What one item is called, where its name without the plural does not say it."""
     is_set: bool = False
     """Its columns are the items of an unordered set; there are many more sets than items."""
+    is_query: bool = False
+    """Its one column is the query itself, in normal form."""
 
     def occurrences(self, log: SearchLog) -> ir.Table:
         """One row for each time that a user had an item."""
@@ -96,7 +98,7 @@ def _itemsets(name: str, size: int, one: str, help: str, *, sessions: bool) -> I
 
 _KINDS = (
     ItemKind("keywords", ("keyword",), "the words of queries", _keywords),
-    ItemKind("queries", ("query",), "whole queries", _queries),
+    ItemKind("queries", ("query",), "whole queries", _queries, is_query=True),
     ItemKind("query-pairs", ("query", "next_query"), "two queries, one after the other", _query_pairs),
     ItemKind("clicks", ("query", "url"), "a query and a url clicked for it", _clicks),
     _itemsets("itemsets", 2, "itemset", "two different queries of one session", sessions=True),

@@ -230,4 +230,4 @@ def with_counts(
     counts, deviations = selection.counted(starts, places, first, noise.scale, noise.share.norm, run.noise)
     made = texts.append_column("count", pa.array(counts, pa.int64()))
     made = made.append_column("deviation", pa.array(deviations, pa.int64()))
-    return made, np.bincount(places, minlength=texts.num_rows).astype(np.int64)
+    return made, np.bincount(places[places >= 0], minlength=texts.num_rows).astype(np.int64)

@@ -56,6 +56,25 @@ class SearchLog:
     staged: Staged | None = None
     """What reading it found: rows, rejected rows and why. None for tables that were handed over."""
     workspace: Path | None = field(default=None, repr=False)
+    _foreign: ir.Table | None = field(default=None, repr=False)
+    """The texts beyond ASCII, with their normal forms and words; None if there are none."""
+    _as_read: tuple[ir.Table, ir.Table] | None = field(default=None, repr=False)
+    """`table` and `source` as they were read."""
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether `table` is still `source` in normal form, row by row; whoever filters a log puts others in place."""
+        read = self._as_read
+        return read is not None and read[0] is self.table and read[1] is self.source
+
+    def changed_by_normal_form(self, raw: ir.Table) -> ir.Table:
+        """Of queries as `source` has them, those that may be in another form, with `query` in normal form."""
+        if not self.is_as_read:
+            raise TypeError("only a log as it was read knows the normal form of its source")
+        # What is beyond ASCII matches too, so all others are in normal form.
+        return _normalised(
+            raw.filter(raw["query"].re_search(text.NOT_NORMAL_ASCII)), self.engine, self._foreign
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -166,13 +185,17 @@ def read(
             source, runs_on = _table(log, engine, workspace)
             names = {name: str(column) for name, column in (columns or _same(source.columns)).items()}
             table = _standard(source, names, runs_on, clean=False)
+        foreign = _foreign(table, runs_on, workspace)
+        normal = _normalised(table, runs_on, foreign)
         made = SearchLog(
-            table=_normalised(table, runs_on, workspace),
+            table=normal,
             source=table,
             engine=runs_on,
             session_gap_minutes=session_gap_minutes,
             staged=staged,
             workspace=workspace,
+            _foreign=foreign,
+            _as_read=(normal, table),
         )
         weakref.finalize(made, workspaces.remove, workspace)
     except BaseException:
@@ -243,18 +266,23 @@ def _standard(source: ir.Table, names: Mapping[str, str], engine: Engine, *, cle
     return table.mutate(**known) if known else table
 
 
-def _normalised(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table:
+def _foreign(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table | None:
+    """Every text beyond ASCII, mapped once to its normal form and words; None if there is none."""
+    raw = table["query"]
+    texts = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
+    mapping = _write_foreign(engine, texts, workspace / "foreign.parquet")
+    return None if mapping is None else engine.read_parquet([mapping])
+
+
+def _normalised(table: ir.Table, engine: Engine, known: ir.Table | None) -> ir.Table:
     """The table with `query` in normal form and `words`, the text that keywords are cut from.
 
     ASCII goes by an expression; other texts are mapped once each and looked up. ASCII rows look up a null, which
     costs nothing.
     """
     raw = table["query"]
-    foreign = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
-    mapping = _write_foreign(engine, foreign, workspace / "foreign.parquet")
-    if mapping is None:
+    if known is None:
         return table.mutate(query=_ascii_normal(raw)).mutate(words=ibis._["query"])
-    known = engine.read_parquet([mapping])
     keyed = table.mutate(foreign=ibis.ifelse(engine.is_ascii(raw), ibis.null("string"), raw))
     joined = keyed.left_join(known, keyed["foreign"] == known["raw"])
     plain = _ascii_normal(joined["query"])

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queryveil.compiled import compiled
 from queryveil.errors import CannotBeMet, InputError, UsageError
-from queryveil.mechanisms.compiled import compiled
 from queryveil.mechanisms.transactions.algorithms import (
     Bags,
     Grouping,

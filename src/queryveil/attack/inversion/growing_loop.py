@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from queryveil.attack.inversion.kinds import F32, I32, I64, NOBODY, Flags
-from queryveil.mechanisms.compiled import compiled, inner
+from queryveil.compiled import compiled, inner
 
 
 class Columns(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from queryveil.attack.inversion.kinds import F32, I32, I64, NOBODY, Flags
-from queryveil.mechanisms.compiled import compiled, inner, unlocked
+from queryveil.compiled import compiled, inner, unlocked
 
 BY_FEATURES, L1, L2, COSINE, EXPANDED, GIVEN = range(6)
 FEATURES = 5

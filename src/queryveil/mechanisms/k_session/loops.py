@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.compiled import compiled
+from queryveil.compiled import compiled
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.compiled import compiled, inner
+from queryveil.compiled import compiled, inner
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]

@@ -30,6 +30,8 @@ class Engine:
 
     name = "ibis"
     fast_hash_name: str | None = None
+    inside = False
+    """Whether it runs inside this process, so that all rows may come here without a detour."""
 
     def __init__(self, con: Any) -> None:
         self.con = con

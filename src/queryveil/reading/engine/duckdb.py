@@ -85,6 +85,7 @@ def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
 class DuckDB(Engine):
     name = "duckdb"
     fast_hash_name = "hash"
+    inside = True
 
     def __init__(self, con: Any, memory: str = DUCKDB_MEMORY, *, ours: bool = False) -> None:
         """`ours` if it was started here: somebody else's connection may not be allowed to write files."""

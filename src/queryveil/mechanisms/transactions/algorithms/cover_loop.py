@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.compiled import compiled
+from queryveil.compiled import compiled
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

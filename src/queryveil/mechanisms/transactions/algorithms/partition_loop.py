@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.compiled import compiled, inner
+from queryveil.compiled import compiled, inner
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]

@@ -1,0 +1,253 @@
+"""The loops that number texts, compiled: hashes, a table of texts that compares every byte, and the bound of users.
+
+They run in threads of their own, and hold no lock. Texts stand one after the other in `data`, as in Arrow's arrays:
+text i is `data[offsets[i]:offsets[i + 1]]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from queryveil.compiled import compiled, inner, unlocked
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
+
+BLOCK = 256
+"""Texts that are looked up together: what they need of the table is fetched for all of them at once."""
+_PART, _FEW = 7, 24
+BYTES_PER_KEY = 4
+FIRST_KEY = 2
+"""Keys before it are for the length of a text."""
+
+_HIGH = np.uint64(0xFFFFFFFF00000000)
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF, _ONE = np.uint64(33), np.uint64(1)
+_MIX, _MORE = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+
+
+@inner
+def _mixed(word: np.uint64) -> np.uint64:
+    """A one-to-one map under which every bit depends on all."""
+    word ^= word >> _HALF
+    word *= _MIX
+    word ^= word >> _HALF
+    word *= _MORE
+    return word ^ (word >> _HALF)
+
+
+@unlocked
+def hashed(data: Bytes, offsets: Numbers, keys: Words, hashes: Words) -> None:
+    """A hash of 64 bits for each text: its length and its bytes, four at a time, each times a key of its own.
+
+    Two texts have the same hash for at most one in 2^33 choices of the keys, whoever wrote them: in one of the places
+    where they differ, the key times the difference must be one certain number.
+    """
+    for text in range(len(hashes)):
+        at, end = offsets[text], offsets[text + 1]
+        found = keys[0] * np.uint64(end - at) + keys[1]
+        key = FIRST_KEY
+        while at + BYTES_PER_KEY <= end:
+            low = np.uint64(data[at]) | np.uint64(data[at + 1]) << np.uint64(8)
+            high = np.uint64(data[at + 2]) | np.uint64(data[at + 3]) << np.uint64(8)
+            found += keys[key] * (low | high << np.uint64(16))
+            key += 1
+            at += BYTES_PER_KEY
+        rest, shift = np.uint64(0), np.uint64(0)
+        while at < end:
+            rest |= np.uint64(data[at]) << shift
+            shift += np.uint64(8)
+            at += 1
+        hashes[text] = _mixed(found + keys[key] * rest)
+
+
+@inner
+def _same(data: Bytes, at: int, others: Bytes, there: int, length: int) -> bool:
+    # A plain loop: it is compiled, and a generator would not be.
+    for place in range(length):  # noqa: SIM110
+        if data[at + place] != others[there + place]:
+            return False
+    return True
+
+
+@inner
+def _fetched(
+    hashes: Words, begin: int, end: int, slots: Words, starts: Whole, arena: Bytes, codes: Numbers
+) -> int:
+    """Look at what the table has for some texts, so that it is near when they are compared.
+
+    Memory is slow, and answers many questions at a time: here none waits for the answer to another.
+    """
+    mask = np.uint64(len(slots) - 1)
+    for text in range(begin, end):
+        codes[text] = np.int32(np.int64(slots[hashes[text] & mask] & _LOW) - 1)
+    touched = 0
+    for text in range(begin, end):
+        if codes[text] >= 0:
+            touched ^= arena[starts[codes[text]]]
+    return touched
+
+
+@unlocked
+def placed(
+    data: Bytes,
+    offsets: Numbers,
+    hashes: Words,
+    first: int,
+    slots: Words,
+    starts: Whole,
+    arena: Bytes,
+    known: Words,
+    count: int,
+    codes: Numbers,
+) -> tuple[int, int, int]:
+    """The code of each text from `first` on; new texts get the next one, and their bytes go to the arena.
+
+    A slot holds half of a hash, and a code and 1. Equal hashes decide nothing: two texts have one code only if all
+    their bytes are the same. So texts made to collide cost time, and change no code. It returns how far it came,
+    because there may be no room for more, how many texts are known then, and a number that means nothing.
+    """
+    mask = np.uint64(len(slots) - 1)
+    touched = 0
+    while first < len(hashes):
+        size = min(BLOCK, len(hashes) - first)
+        room = len(arena) - starts[count] >= offsets[first + size] - offsets[first]
+        if not room or count + size > len(known) or 2 * (count + size) > len(slots):
+            break
+        touched ^= _fetched(hashes, first, first + size, slots, starts, arena, codes)
+        for text in range(first, first + size):
+            own, at = hashes[text], offsets[text]
+            length = offsets[text + 1] - at
+            if text > 0 and hashes[text - 1] == own:
+                before = offsets[text - 1]
+                if at - before == length and _same(data, at, data, before, length):
+                    codes[text] = codes[text - 1]
+                    continue
+            place = own & mask
+            while True:
+                held = slots[place]
+                if held == 0:
+                    begin = starts[count]
+                    for byte in range(length):
+                        arena[begin + byte] = data[at + byte]
+                    starts[count + 1] = begin + length
+                    known[count] = own
+                    codes[text] = count
+                    count += 1
+                    slots[place] = (own & _HIGH) | np.uint64(count)
+                    break
+                if held & _HIGH == own & _HIGH:
+                    code = np.int64(held & _LOW) - 1
+                    begin = starts[code]
+                    if starts[code + 1] - begin == length and _same(data, at, arena, begin, length):
+                        codes[text] = code
+                        break
+                place = (place + _ONE) & mask
+        first += size
+    return first, count, touched
+
+
+@compiled
+def refilled(slots: Words, known: Words, count: int) -> None:
+    """Put all codes into empty slots."""
+    mask = np.uint64(len(slots) - 1)
+    for code in range(count):
+        place = known[code] & mask
+        while slots[place] != 0:
+            place = (place + _ONE) & mask
+        slots[place] = (known[code] & _HIGH) | np.uint64(code + 1)
+
+
+@compiled
+def beginnings(starts: Whole, arena: Bytes, codes: Numbers) -> Words:
+    """For each text a number by its first bytes; `in_order` does the rest."""
+    made = np.empty(len(codes), np.uint64)
+    for at in range(len(codes)):
+        made[at] = _part(starts, arena, codes[at], 0)
+    return made
+
+
+@inner
+def _part(starts: Whole, arena: Bytes, code: int, depth: int) -> np.uint64:
+    """Seven bytes of a text, and how many there are from here on, 8 for more than seven.
+
+    These numbers are in the order of the bytes. Texts with the same number are the same from here on, or go on.
+    """
+    at, end = starts[code] + depth, starts[code + 1]
+    made = np.uint64(0)
+    for place in range(at, at + _PART):
+        made = made << np.uint64(8) | (np.uint64(arena[place]) if place < end else np.uint64(0))
+    return made << np.uint64(8) | np.uint64(min(end - at, _PART + 1))
+
+
+@compiled
+def in_order(starts: Whole, arena: Bytes, codes: Numbers, parts: Words) -> None:
+    """Put different texts into the order of their bytes, in place; they come in the order of `beginnings`."""
+    runs = [(0, len(codes), 0)]
+    while runs:
+        begin, end, depth = runs.pop()
+        if depth > 0:
+            for at in range(begin, end):
+                parts[at] = _part(starts, arena, codes[at], depth)
+            _sorted(codes, parts, begin, end)
+        first = begin
+        for at in range(begin + 1, end + 1):
+            if at == end or parts[at] != parts[first]:
+                if at - first > 1:
+                    runs.append((first, at, depth + _PART))
+                first = at
+
+
+@inner
+def _sorted(codes: Numbers, parts: Words, begin: int, end: int) -> None:
+    if end - begin > _FEW:
+        order = np.argsort(parts[begin:end])
+        codes[begin:end] = codes[begin:end][order]
+        parts[begin:end] = parts[begin:end][order]
+        return
+    for at in range(begin + 1, end):
+        part, code = parts[at], codes[at]
+        place = at
+        while place > begin and parts[place - 1] > part:
+            parts[place], codes[place] = parts[place - 1], codes[place - 1]
+            place -= 1
+        parts[place], codes[place] = part, code
+
+
+@compiled
+def mixed(first: Words, second: Words) -> Words:
+    """One hash of two, whose order matters."""
+    made = np.empty(len(first), np.uint64)
+    for at in range(len(first)):
+        made[at] = _mixed(_mixed(first[at]) + second[at])
+    return made
+
+
+@compiled
+def bounded(words: Whole, places: Whole, most: int, users: Words, items: Words) -> int:
+    """Of each user's words the `most` with the smallest keyed hashes, in place and in order; how many are left.
+
+    The words of one user stand from `places[u]` to `places[u + 1]`, in the order of items.
+    """
+    left = 0
+    for user in range(len(places) - 1):
+        begin, end = places[user], places[user + 1]
+        if end - begin <= most:
+            for at in range(begin, end):
+                words[left] = words[at]
+                left += 1
+            continue
+        own = users[words[begin] >> 32]
+        keys = np.empty(end - begin, np.uint64)
+        for at in range(begin, end):
+            # Hashed together once more, or all users would have items in much the same order.
+            keys[at - begin] = _mixed(own ^ items[words[at] & 0xFFFFFFFF])
+        # [C6] of docs/proofs/steered.md: a stable sort leaves equal keys in the order of their items.
+        chosen = np.sort(np.argsort(keys, kind="mergesort")[:most])
+        for one in chosen:
+            words[left] = words[begin + one]
+            left += 1
+    return left

@@ -1,0 +1,113 @@
+"""Different texts, each with a code: a dictionary that takes texts as they come and holds each of them once."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.count import text_loops
+from queryveil.errors import CannotBeMet
+
+Numbers = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+_FIRST_TEXTS = 1 << 12
+_FIRST_BYTES = 1 << 16
+_FIRST_KEYS = 1 << 10
+_MOST_TEXTS = 1 << 31
+_NOTHING = bytes(1)
+
+
+class Texts:
+    """Texts by their bytes: equal bytes have one code, different bytes different ones, whatever their hashes are.
+
+    Codes count up from 0 in the order in which texts come. The keys of the hash follow from the salt, so that nobody
+    who does not know it can make texts whose hashes collide, and which would take long to tell apart.
+    """
+
+    def __init__(self, salt: bytes) -> None:
+        self._salt, self._keys = salt, np.empty(0, np.uint64)
+        self._count = 0
+        self._known = np.empty(_FIRST_TEXTS, np.uint64)
+        self._starts = np.zeros(_FIRST_TEXTS + 1, np.int64)
+        self._slots = np.zeros(2 * _FIRST_TEXTS, np.uint64)
+        self._arena = np.empty(_FIRST_BYTES, np.uint8)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def hashes(self) -> Words:
+        """The keyed hash of each text, by its code."""
+        return self._known[: self._count]
+
+    def add(self, column: pa.Array) -> Numbers:
+        """The codes of these texts, none of which is null."""
+        if column.null_count:
+            raise TypeError("a text that is null has no code")
+        if not len(column):
+            return np.empty(0, np.int32)
+        column = column.cast(pa.string())
+        _, places, content = column.buffers()
+        offsets = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
+        data = np.frombuffer(content or _NOTHING, np.uint8)
+        hashes = self._hashes(data, offsets, pc.max(pc.binary_length(column)).as_py() or 0)
+        codes = np.empty(len(column), np.int32)
+        done = 0
+        while True:
+            tables = (self._slots, self._starts, self._arena, self._known)
+            done, self._count, _ = text_loops.placed(data, offsets, hashes, done, *tables, self._count, codes)
+            if done == len(column):
+                return codes
+            self._make_room(int(offsets[-1] - offsets[done]))
+
+    def array(self) -> pa.LargeStringArray:
+        """All texts, in the order of their codes."""
+        buffers = (self._starts[: self._count + 1], self._arena)
+        return pa.LargeStringArray.from_buffers(self._count, *map(pa.py_buffer, buffers))
+
+    def in_order(self, codes: Numbers) -> Numbers:
+        """These codes, each once, in the order of their texts' bytes."""
+        parts = text_loops.beginnings(self._starts, self._arena, codes)
+        order = np.argsort(parts)
+        codes, parts = codes[order], parts[order]
+        text_loops.in_order(self._starts, self._arena, codes, parts)
+        return codes
+
+    def _hashes(self, data: npt.NDArray[np.uint8], offsets: Numbers, longest: int) -> Words:
+        needed = longest // text_loops.BYTES_PER_KEY + text_loops.FIRST_KEY + 1
+        if needed > len(self._keys):
+            # The beginning of a longer digest is the shorter one: hashes that are known stay as they are.
+            size = max(_FIRST_KEYS, 2 * needed)
+            digest = hashlib.shake_256(self._salt).digest(8 * size)
+            self._keys = np.frombuffer(digest, "<u8").astype(np.uint64)
+        made = np.empty(len(offsets) - 1, np.uint64)
+        text_loops.hashed(data, offsets, self._keys, made)
+        return made
+
+    def _make_room(self, more: int) -> None:
+        """Room for a block of texts at least, and for so many bytes."""
+        used = int(self._starts[self._count])
+        if used + more > len(self._arena):
+            self._arena = _longer(self._arena, max(2 * used, used + more))
+        if self._count + text_loops.BLOCK > len(self._known):
+            if self._count + text_loops.BLOCK > _MOST_TEXTS:
+                raise CannotBeMet(
+                    f"the log has {self._count:,} different texts, and 2^31 is more than can be told apart",
+                    "count items of another kind, or use part of the log",
+                )
+            size = 2 * len(self._known)
+            self._known, self._starts = _longer(self._known, size), _longer(self._starts, size + 1)
+            self._slots = np.zeros(2 * size, np.uint64)
+            text_loops.refilled(self._slots, self._known, self._count)
+
+
+def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    made = np.empty(size, array.dtype)
+    made[: len(array)] = array
+    return made

@@ -1,0 +1,139 @@
+"""Texts with codes: told apart by their bytes alone, also where all hashes collide, and in the order of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import queryveil as qv
+from queryveil.count import histories, item_kinds, text_loops, texts
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import Histories
+from queryveil.count.texts import Texts
+from tests.count.test_histories import log, shown
+
+ALPHABET = "ab\0é🐈"
+LISTS = st.lists(st.text(ALPHABET, max_size=20), max_size=40)
+
+
+def collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worst that an attacker can do: every text has the same hash."""
+
+    def constant(data: Any, offsets: Any, keys: Any, hashes: Any) -> None:
+        hashes.fill(7)
+
+    monkeypatch.setattr(text_loops, "hashed", constant)
+
+
+def codes(made: Texts, given: list[str]) -> list[int]:
+    return made.add(pa.array(given, pa.string())).tolist()
+
+
+def expected(given: list[str]) -> list[int]:
+    """In the order in which texts first come."""
+    known: dict[str, int] = {}
+    return [known.setdefault(text, len(known)) for text in given]
+
+
+@given(LISTS, LISTS)
+@settings(max_examples=50)
+def test_equal_texts_have_one_code_and_others_their_own(first: list[str], more: list[str]) -> None:
+    made = Texts(b"salt")
+    assert codes(made, first) + codes(made, more) == expected(first + more)
+    assert made.array().to_pylist() == list(dict.fromkeys(first + more)) and len(made) == len(made.hashes)
+
+
+@given(LISTS)
+@settings(max_examples=50)
+def test_the_order_is_that_of_bytes(given: list[str]) -> None:
+    made = Texts(b"salt")
+    codes(made, given)
+    different = list(dict.fromkeys(given))
+    order = made.in_order(np.arange(len(made), dtype=np.int32))
+    assert [different[code] for code in order] == sorted(different, key=str.encode)
+
+
+def test_long_lists_and_long_texts_find_room() -> None:
+    """Beyond the first tables, and beyond the first keys; what was known before keeps its code and its hash."""
+    given = [f"query {number}" for number in range(30_000)] + ["a" * 70_000, "a" * 70_001, "b" * 70_000]
+    made = Texts(b"salt")
+    assert codes(made, given[:100]) == list(range(100))
+    before = made.hashes.copy()
+    assert codes(made, given) == list(range(len(given))) == codes(made, given)
+    assert made.hashes[:100].tolist() == before.tolist()
+    order = made.in_order(np.arange(len(made), dtype=np.int32))
+    assert [given[code] for code in order] == sorted(given)
+
+
+def test_parts_of_arrays_are_read_where_they_begin() -> None:
+    array = pa.array(["left out", "a", "b", "a", "left out"]).slice(1, 3)
+    made = Texts(b"salt")
+    assert made.add(array).tolist() == [0, 1, 0] and made.array().to_pylist() == ["a", "b"]
+
+
+def test_texts_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All texts have one hash: it takes longer, and every code is the same as without."""
+    given = [f"q{number % 700}" for number in range(2_000)] + ["", "\0", "\0\0"]
+    plain, crafted = Texts(b"salt"), Texts(b"salt")
+    want = codes(plain, given)
+    collide(monkeypatch)
+    assert codes(crafted, given) == want == expected(given)
+    assert len(set(crafted.hashes.tolist())) == 1 < len(set(plain.hashes.tolist()))
+
+
+def test_too_many_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "_MOST_TEXTS", 5_000)
+    with pytest.raises(qv.CannotBeMet, match="different texts"):
+        codes(Texts(b"salt"), [str(number) for number in range(20_000)])
+
+
+def test_null_is_no_text() -> None:
+    with pytest.raises(TypeError, match="null"):
+        Texts(b"salt").add(pa.array(["a", None]))
+
+
+# -- in histories --------------------------------------------------------------------------------------------
+
+
+def found(rows: list[tuple[str, int, str]], most: int, salt: bytes = b"salt") -> Histories:
+    return histories.histories(log(rows), item_kinds.kind("queries"), Bound(most=most, salt=salt))
+
+
+ROWS = [
+    (f"u{user}", minute, f"Q{(user * 7 + minute) % 30}")
+    for user in range(6)
+    for minute in range(2 + 5 * user)
+]
+
+
+def test_collisions_change_no_bound_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has more items than the bound, or one twice, or another's; where keys are equal the item decides [C6]."""
+    whole = shown(found(ROWS, 100))
+    before = found(ROWS, 4)
+    collide(monkeypatch)
+    assert shown(found(ROWS, 100)) == whole
+    after = found(ROWS, 4)
+    assert after.texts(np.arange(after.different)) == before.texts(np.arange(before.different))
+    assert shown(after) == [sorted(items, key=str.encode)[:4] for items in whole]
+
+
+def test_the_choice_of_a_user_depends_on_the_salt_and_on_nobody_else() -> None:
+    before = shown(found(ROWS, 4))
+    more = [("someone", minute, "x" * 9_000 + str(minute)) for minute in range(50)]
+    assert [one for one in shown(found(ROWS + more, 4)) if not one[0].startswith("x")] == before
+    assert shown(found(ROWS, 4, b"other")) != before
+    assert all(len(own) == min(4, 2 + 5 * user) for user, own in enumerate(before))
+
+
+def test_users_choose_apart_from_each_other() -> None:
+    """3,000 users with the same ten items keep three each. With a key that forgets the user, all would keep the same
+    three: 3,000 or 0 times each, and not about 900. The salt is fixed, so there is no false alarm."""
+    rows = [(f"user {user}", item, f"item {item}") for user in range(3_000) for item in range(10)]
+    times = np.bincount(found(rows, 3).items, minlength=10)
+    # One deviation is 25: six of them are 150.
+    assert times.sum() == 9_000 and np.abs(times - 900).max() < 150
