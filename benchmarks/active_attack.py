@@ -23,7 +23,7 @@ def main() -> None:
     asked = options.parse_args()
     with TemporaryDirectory() as folder:
         file = Path(folder) / "log.parquet"
-        qv.generate(file, qv.LogSettings(rows=asked.rows, seed=1))
+        qv.generate(file, qv.LogSettings(version=1, rows=asked.rows, seed=1))
         print(json.dumps(measured(qv.read(file), asked.trials, asked.epsilon), indent=2))
 
 

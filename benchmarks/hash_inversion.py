@@ -86,7 +86,7 @@ def main() -> None:
         return
     with TemporaryDirectory() as folder:
         file = Path(folder) / "log.parquet"
-        made = qv.generate(file, qv.LogSettings(rows=options.rows, seed=1, zipf=0.6))
+        made = qv.generate(file, qv.LogSettings(version=1, rows=options.rows, seed=1, zipf=0.6))
         log = qv.read(file)
         _, counting = timed(lambda: qv.TokenCounts.of(log), 1)
         counted = Path(folder) / "counted"

@@ -27,7 +27,7 @@ SESSIONS_PER_USER = 12.5
 def generate(log: Path, sessions: int) -> dict[str, Any]:
     import queryveil as qv
 
-    qv.generate(log, qv.LogSettings(users=math.ceil(sessions / SESSIONS_PER_USER), seed=1))
+    qv.generate(log, qv.LogSettings(version=1, users=math.ceil(sessions / SESSIONS_PER_USER), seed=1))
     return {}
 
 

@@ -28,7 +28,7 @@ def generated(count: int) -> list[str]:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.tsv"
-        qv.generate(path, qv.LogSettings(rows=6 * count, seed=1))
+        qv.generate(path, qv.LogSettings(version=1, rows=6 * count, seed=1))
         queries = {line.split("\t")[1] for line in path.read_text(encoding="utf-8").splitlines()[1:]}
     return sorted(queries)[:: max(1, len(queries) // count)][:count]
 

@@ -50,7 +50,7 @@ def timed(original: Original, release: qv.Release) -> dict[str, float]:
 def run(rows: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log.parquet"
-        qv.generate(file, qv.LogSettings(rows=rows, seed=1))
+        qv.generate(file, qv.LogSettings(version=1, rows=rows, seed=1))
         log = qv.read(file)
         made = releases(log)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

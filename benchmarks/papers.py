@@ -55,7 +55,7 @@ def run(paper: str, rows: int, users: int, out: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"paper": paper, "rows": rows, "users": users, "studies": {}}
     out.mkdir(parents=True, exist_ok=True)
     log_file, results = out / "log.parquet", out / "results.parquet"
-    settings = qv.LogSettings(rows=rows, users=users, seed=1)
+    settings = qv.LogSettings(version=1, rows=rows, users=users, seed=1)
     needed = any(qv.STUDIES[name].needs_log for name in PAPERS[paper])
     if needed and not log_file.exists():
         qv.generate(log_file, settings)

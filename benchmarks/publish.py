@@ -94,7 +94,7 @@ def generated(rows: int) -> Path:
 
         DATA.mkdir(exist_ok=True)
         start = time.perf_counter()
-        qv.generate(log, qv.LogSettings(rows=rows, users=users))
+        qv.generate(log, qv.LogSettings(version=1, rows=rows, users=users))
         print(f"generated {log.name} in {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return log
 

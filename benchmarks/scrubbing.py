@@ -35,7 +35,7 @@ def kinds(text: str) -> set[str]:
 def planted(users: int, secrets: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log.parquet"
-        qv.generate(file, qv.LogSettings(users=users, seed=seed, secrets=secrets))
+        qv.generate(file, qv.LogSettings(version=1, users=users, seed=seed, secrets=secrets))
         with Path(f"{file}.secrets.tsv").open(encoding="utf-8") as listed:
             truth = {
                 qv.normalise(row["query"]): row["kind"] for row in csv.DictReader(listed, delimiter="\t")

@@ -60,7 +60,8 @@ def publishing(queries: int) -> dict[str, float]:
     folder = Path(tempfile.mkdtemp())
     # About 0.95 query events for each generated row.
     qv.generate(
-        folder / "log.parquet", qv.LogSettings(rows=round(queries / 0.94), users=queries // 30, seed=3)
+        folder / "log.parquet",
+        qv.LogSettings(version=1, rows=round(queries / 0.94), users=queries // 30, seed=3),
     )
     start = time.perf_counter()
     release = qv.publish(qv.read(folder / "log.parquet"), qv.Semantic(epsilon=5), out=folder / "release")

@@ -17,17 +17,17 @@ from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLA
 from queryveil.study.union.baselines import BASELINES
 from queryveil.synthetic.generator import write_results
 
-SETTINGS = qv.LogSettings(rows=2_000_000, seed=1)
-LARGE = qv.LogSettings(rows=6_400_000, seed=1, zipf=0.6)
+SETTINGS = qv.LogSettings(version=1, rows=2_000_000, seed=1)
+LARGE = qv.LogSettings(version=1, rows=6_400_000, seed=1, zipf=0.6)
 """A log of 6,050,000 queries, for the studies that need a million or more in each half."""
-CLUMP = qv.LogSettings(rows=1_417_000, users=54_500, seed=1)
+CLUMP = qv.LogSettings(version=1, rows=1_417_000, users=54_500, seed=1)
 """As many users with concepts as the paper's."""
 OWN = {
     "hash-inversion": LARGE,
     "expansion": LARGE,
     "clump-quality": CLUMP,
     "clump-r": CLUMP,
-    "set-union": qv.SETTINGS["medium"],
+    "set-union": qv.SETTINGS["medium@1"],
 }
 """Studies that run on another log."""
 _MORE = {"repeats": 5, "d": [1, 100, 200, 400]}
@@ -78,7 +78,7 @@ def union(setting: str, part: str) -> Path:
         KEPT.mkdir(parents=True, exist_ok=True)
         given = dict(UNION[setting][part])
         with TemporaryDirectory() as folder:
-            qv.generate(Path(folder) / "log.parquet", qv.SETTINGS[setting])
+            qv.generate(Path(folder) / "log.parquet", qv.SETTINGS[f"{setting}@1"])
             log = qv.read(Path(folder) / "log.parquet")
             qv.compare(log, "set-union", out=out, repeats=given.pop("repeats"), vary=given)
     return out
@@ -201,7 +201,7 @@ def set_union() -> dict[str, Any]:
                 runs = [row["value"] for row in own.where(metric=metric)]
                 point[metric] = [round(one, 2) for one in Interval.of(runs)]
             points.append(point)
-        settings = qv.SETTINGS[setting]
+        settings = qv.SETTINGS[f"{setting}@1"]
         found[setting] = {
             "users": settings.users,
             "rows": settings.rows,

@@ -34,7 +34,7 @@ def published() -> dict[str, pa.Table]:
 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.parquet"
-        qv.generate(log, qv.LogSettings(users=20_000, rows=620_000, pool_size=20_000))
+        qv.generate(log, qv.LogSettings(version=1, users=20_000, rows=620_000, pool_size=20_000))
         method = qv.ClickGraph(
             epsilon=4,
             delta=1e-5,

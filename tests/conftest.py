@@ -40,7 +40,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from queryveil.synthetic.generator import write_results
 
     folder = tmp_path_factory.mktemp("generated")
-    settings = LogSettings(rows=100_000, users=4_000, seed=7, pool_size=6_000)
+    settings = LogSettings(version=1, rows=100_000, users=4_000, seed=7, pool_size=6_000)
     generate(folder / "log.parquet", settings)
     write_results(folder / "results.tsv", settings)
     return folder / "log.parquet"

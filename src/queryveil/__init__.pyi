@@ -113,6 +113,10 @@ from queryveil.study import find_study as find_study
 from queryveil.synthetic.generator import SETTINGS as SETTINGS
 from queryveil.synthetic.generator import LogSettings as LogSettings
 from queryveil.synthetic.generator import generate as generate
+from queryveil.synthetic.likeness import Likeness as Likeness
+from queryveil.synthetic.likeness import LogFigures as LogFigures
+from queryveil.synthetic.likeness import figures_of as figures_of
+from queryveil.synthetic.likeness import like as like
 from queryveil.synthetic.synthesis import Synthesized as Synthesized
 from queryveil.synthetic.synthesis import synthesize as synthesize
 from queryveil.verification import Verification as Verification

@@ -39,6 +39,7 @@ def _prepare(_: Given) -> Kept:
 
 def _log(cell: Cell, folder: Path, *, day: int, seed: int) -> SearchLog:
     settings = LogSettings(
+        version=1,  # the figures in the docs are of it
         rows=cell["rows"],
         days=cell["interval"],
         zipf=_ZIPF,

@@ -21,7 +21,7 @@ def rows(**settings: Any) -> pa.Table:
 
 
 def test_without_drift_no_day_is_different() -> None:
-    assert rows(drifted=30).equals(rows())
+    assert rows(drift=0.0, drifted=30).equals(rows(drift=0.0))
 
 
 def test_a_log_of_later_days_has_the_popularity_of_these_days() -> None:

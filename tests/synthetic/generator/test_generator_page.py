@@ -32,6 +32,7 @@ def test_every_option_is_listed() -> None:
 
 
 def test_the_fixed_settings_are_those_of_the_code() -> None:
+    three = [SETTINGS[name] for name in ("small", "medium", "large")]
     for label, name in (("users", "users"), ("rows", "rows"), ("planted secrets", "secrets")):
-        figures = " | ".join(f"{getattr(setting, f'total_{name}'):,}" for setting in SETTINGS.values())
+        figures = " | ".join(f"{getattr(setting, f'total_{name}'):,}" for setting in three)
         assert f"| {label} | {figures} |" in PAGE

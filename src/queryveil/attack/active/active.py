@@ -177,7 +177,7 @@ def _generated() -> SearchLog:
     from queryveil.reading.log import read
     from queryveil.synthetic.generator import LogSettings, batches
 
-    return read(pa.Table.from_batches(batches(LogSettings(users=_GENERATED_USERS))))
+    return read(pa.Table.from_batches(batches(LogSettings(version=1, users=_GENERATED_USERS))))
 
 
 # -- what people read ----------------------------------------------------------------------------------------

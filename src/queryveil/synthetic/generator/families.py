@@ -24,6 +24,9 @@ _PICKS: Final = 24
 # Families of each kind in a pool of 300,000 queries; smaller pools have proportionally fewer.
 _FULL: Final = {"compound": 16_000, "brand": 9_000, "town": 5_500, "person": 9_000, "site": 260}
 _FULL_POOL: Final = 300_000
+# How popular the first fear is. With the steeper popularity of version 2, that of version 1 would be a hundredth of
+# all searches.
+_FEARED: Final = {1: 7.0, 2: 5.5}
 
 
 class Family(NamedTuple):
@@ -155,9 +158,9 @@ def _person(names: Names, r: _Draw) -> Family:
     return Family(_TOPIC_ID[PERSONS], members, -0.3, "")
 
 
-def _fear(fear: str, place: int) -> Family:
+def _fear(fear: str, place: int, version: int) -> Family:
     members = [f"fear of {fear}", f"overcoming fear of {fear}", f"{fear} phobia"]
-    return Family(_TOPIC_ID[FEARS], members, 7.0 - place / 15, "", spread=0.3)
+    return Family(_TOPIC_ID[FEARS], members, _FEARED[version] - place / 15, "", spread=0.3)
 
 
 def _foreign(phrase: str, r: _Draw) -> Family:
@@ -171,7 +174,7 @@ def _draws(world: int, kind: int, count: int) -> Iterator[_Draw]:
     return map(_Draw, numbers)
 
 
-def families(world: int, pool_size: int, names: Names) -> Iterator[Family]:
+def families(world: int, pool_size: int, names: Names, version: int) -> Iterator[Family]:
     """Families with clearly more members than `pool_size`, in no order of popularity."""
     share = pool_size / _FULL_POOL
     # The listed nouns do not grow with the pool: beyond the full size the other kinds make up for them.
@@ -185,7 +188,8 @@ def families(world: int, pool_size: int, names: Names) -> Iterator[Family]:
     step = max(1, round(0.7 / share)) if share < 0.7 else 1
     yield from (_noun(*pair, r) for pair, r in zip(nouns[::step], _draws(world, 0, len(nouns)), strict=False))
     yield from (
-        _fear(fear, place) for place, fear in enumerate(vocabulary.FEARS[: max(8, int(2_000 * share))])
+        _fear(fear, place, version)
+        for place, fear in enumerate(vocabulary.FEARS[: max(8, int(2_000 * share))])
     )
     foreign = vocabulary.FOREIGN[:: max(1, round(0.6 / share))]
     yield from (

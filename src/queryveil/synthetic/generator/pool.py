@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.synthetic.generator.families import Names, families
+from queryveil.synthetic.generator.habits import LATEST
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -49,9 +50,8 @@ class Pool:
     def __len__(self) -> int:
         return len(self.rank)
 
-    def weights(self, zipf: float) -> Floats:
-        weights: Floats = self.rank.astype(np.float64) ** -zipf
-        return weights
+    def weights(self, zipf: float, head: float = 0.0) -> Floats:
+        return np.asarray((self.rank + float(head)) ** -float(zipf), dtype=np.float64)
 
     def follow(self, places: Ints, chance: Floats) -> Ints:
         """A reformulation: one of the few fixed neighbours of each query."""
@@ -83,11 +83,11 @@ class _Candidates:
     homes: list[str]  # per family
 
     @classmethod
-    def of(cls, world: int, pool_size: int, names: Names) -> _Candidates:
+    def of(cls, world: int, pool_size: int, names: Names, version: int) -> _Candidates:
         texts: dict[str, None] = {}
         places: list[tuple[int, int, int, float, float]] = []
         homes: list[str] = []
-        for number, made in enumerate(families(world, pool_size, names)):
+        for number, made in enumerate(families(world, pool_size, names, version)):
             homes.append(made.home)
             for member, query in enumerate(made.members):
                 if query not in texts:
@@ -108,10 +108,10 @@ class _Candidates:
 
 
 @lru_cache(maxsize=2)
-def make_pool(pool_size: int, world: int) -> Pool:
-    """The pool of a world; a pure function of its two arguments."""
+def make_pool(pool_size: int, world: int, version: int = LATEST) -> Pool:
+    """The pool of a world; a pure function of its arguments."""
     names = Names.of(world, pool_size)
-    candidates = _Candidates.of(world, pool_size, names)
+    candidates = _Candidates.of(world, pool_size, names, version)
     best = np.argsort(-candidates.fame(world), kind="stable")[:pool_size]
     rank = np.zeros(len(candidates.family), dtype=np.int64)
     rank[best] = np.arange(1, len(best) + 1)

@@ -71,9 +71,9 @@ def _topic_urls(topic: str, count: int) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def make_results(pool_size: int, world: int) -> Results:
-    """The result lists of a pool; a pure function of its two arguments."""
-    pool = make_pool(pool_size, world)
+def make_results(pool_size: int, world: int, version: int) -> Results:
+    """The result lists of a pool; a pure function of its arguments."""
+    pool = make_pool(pool_size, world, version)
     families = np.bincount(pool.topic[pool.heads])
     urls: list[str] = []
     starts, counts = [], []
@@ -95,7 +95,7 @@ def make_results(pool_size: int, world: int) -> Results:
 
 def results_table(settings: LogSettings) -> pa.Table:
     """The public result lists of the pool: `query`, `url`, `rank`; most popular query first."""
-    results = make_results(settings.total_pool, settings.world)
+    results = make_results(settings.total_pool, settings.world, settings.version)
     places = np.argsort(results.pool.rank, kind="stable")
     length = results.length(places)
     query = np.repeat(places, length)

@@ -54,10 +54,10 @@ class LogStream:
     def __init__(self, settings: LogSettings) -> None:
         self.settings = settings
         self.users = make_users(settings)
-        self._results = make_results(settings.total_pool, settings.world)
+        self._results = make_results(settings.total_pool, settings.world, settings.version)
         self._pool = self._results.pool
         self._popularity = Popularity(self._pool, settings)
-        self._wording = Wording.of(self._pool)
+        self._wording = Wording.of(self._pool, settings.total_habits.one_off_kinds)
         self._secrets = Secrets(settings.seed, self._pool.names)
 
     def __len__(self) -> int:

@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 
 from queryveil.synthetic.generator import vocabulary
 from queryveil.synthetic.generator.families import TOPIC_NAMES
+from queryveil.synthetic.generator.habits import Shares
 from queryveil.synthetic.generator.lexicon import code
 from queryveil.synthetic.generator.pool import Floats, Ints, Pool
 from queryveil.synthetic.generator.vocabulary import TOPICS
 
-# Kinds of one-off queries, and how often each is made.
-_KINDS: Final = np.cumsum([0.30, 0.20, 0.15, 0.12, 0.13])
 # Untidy forms of a query: upper case, title case, double spaces, quotes, space around it.
 _FORMS: Final = np.cumsum([0.012, 0.006, 0.008, 0.008, 0.004])
 _DECOMPOSED: Final = 0.1  # share of non-ASCII queries in decomposed Unicode
@@ -44,6 +43,7 @@ class Wording:
     """Word arrays to draw from."""
 
     pool: Pool
+    kinds: Floats  # of one-off queries: running shares, without the last
     topic_words: pa.StringArray
     starts: Ints
     counts: Ints
@@ -57,13 +57,14 @@ class Wording:
     ascii: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     @classmethod
-    def of(cls, pool: Pool) -> Wording:
+    def of(cls, pool: Pool, one_off_kinds: Shares) -> Wording:
         lists = [
             TOPICS[TOPIC_NAMES[t]][1] if TOPIC_NAMES[t] in TOPICS else vocabulary.FACETS for t in pool.topics
         ]
         counts = np.array([len(words) for words in lists])
         return cls(
             pool=pool,
+            kinds=np.cumsum(one_off_kinds[:-1]),
             topic_words=_strings([w for words in lists for w in words]),
             starts=np.cumsum(counts) - counts,
             counts=counts,
@@ -85,9 +86,9 @@ class Wording:
 
     def one_offs(self, places: Ints, rng: np.random.Generator) -> pa.StringArray:
         """For each pool query, a query around it that hardly anyone else poses."""
-        kind = np.searchsorted(_KINDS, rng.random(len(places)), side="right")
+        kind = np.searchsorted(self.kinds, rng.random(len(places)), side="right")
         order = np.argsort(kind, kind="stable")
-        made = [self._of_kind(k, places[order[kind[order] == k]], rng) for k in range(len(_KINDS) + 1)]
+        made = [self._of_kind(k, places[order[kind[order] == k]], rng) for k in range(len(self.kinds) + 1)]
         back = np.empty(len(places), dtype=np.int64)
         back[order] = np.arange(len(places))
         return pa.concat_arrays(made).take(pa.array(back))

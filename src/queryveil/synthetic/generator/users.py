@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +13,6 @@ from queryveil.synthetic.generator.settings import LogSettings
 
 # Part of what a seed means: another value gives another log.
 CHUNK_ROWS: Final = 200_000
-# Log-normal activity: at 31 rows on average, half of the users have ten rows or fewer.
-_ACTIVITY: Final = 1.5
 _ROWS, _SECRETS, CHUNKS = 1, 2, 3
 
 
@@ -58,8 +57,10 @@ class Users:
 
 def make_users(settings: LogSettings) -> Users:
     rng = np.random.default_rng([settings.seed, _ROWS])
-    weights = np.exp(_ACTIVITY * rng.standard_normal(settings.total_users))
-    rows = share_out(weights, settings.total_rows, settings.most_rows_per_user)
+    # Log-normal activity: at 31 rows on average, half of the users have ten rows or fewer.
+    weights = np.exp(settings.total_habits.activity * rng.standard_normal(settings.total_users))
+    shared = share_out if settings.version == 1 else share_in_proportion
+    rows = shared(weights, settings.total_rows, settings.most_rows_per_user)
     before = np.cumsum(rows) - rows
     chunk = before // CHUNK_ROWS
     starts = np.flatnonzero(np.concatenate(([True], chunk[1:] != chunk[:-1])))
@@ -82,6 +83,27 @@ def share_out(weights: Floats, rows: int, most: int) -> Ints:
         given -= over
         left = int(over.sum())
     return given
+
+
+def share_in_proportion(weights: Floats, rows: int, most: int) -> Ints:
+    """The same without a row for everybody beforehand: who would have less than one row has just one.
+
+    So many users have one row if the average is small, as in a log of one day, and few if it is large.
+    """
+    low, high = 1 / float(weights.max()), most / float(weights.min())
+    while high - low > 1e-12 * high:
+        scale = math.sqrt(low * high)
+        if np.clip(scale * weights, 1, most).sum() < rows:
+            low = scale
+        else:
+            high = scale
+    wished = np.clip(low * weights, 1, most)
+    given = np.floor(wished).astype(np.int64)
+    left = rows - int(given.sum())
+    # The parts of rows are added up, and whoever completes one gets it: at most one each, and the sum is exact.
+    ends = np.minimum(np.floor(np.cumsum(wished - given)).astype(np.int64), left)
+    ends[-1] = left
+    return given + np.diff(ends, prepend=0)
 
 
 def _ids(settings: LogSettings, count: int) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,8 @@ FORMATS: Final[Mapping[str, str]] = {
     ".csv": "csv",
     ".jsonl": "jsonl",
 }
+METADATA: Final = "queryveil.like"
+"""Key of a Parquet file's metadata that says what its rows were made like."""
 _COMPRESSION: Final[Mapping[str, str]] = {".gz": "gzip", ".zst": "zstd"}
 _HEADERS: Final[Mapping[str, str]] = {
     "aol": "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n",
@@ -49,6 +52,8 @@ class Generated:
     clicks: int
     secrets: Mapping[str, int]
     """Planted secrets of each kind."""
+    about_file: Path | None = None
+    """What the log was made like, if it was made like another one."""
 
 
 def generate(
@@ -57,16 +62,24 @@ def generate(
     *,
     format: str | None = None,
     secrets_file: Path | str | None = None,
+    about: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Generated:
-    """Write a log to `out`, and where its secrets are to `secrets_file` (by default `out` + .secrets.tsv)."""
+    """Write a log to `out`, and where its secrets are to `secrets_file` (by default `out` + .secrets.tsv).
+
+    `about` says what the log was made like. It is written to `out` + .like.json, and into the file itself where the
+    format has a place for it, which is Parquet.
+    """
     out = Path(out)
     kind, compression = _format_of(out, format)
     secrets_file = Path(secrets_file) if secrets_file else out.with_name(out.name + ".secrets.tsv")
     rows = users = queries = clicks = 0
     kinds: Counter[str] = Counter()
-    with new_files(out, secrets_file) as (log_part, secrets_part), ExitStack() as files:
-        write = files.enter_context(_writer(log_part, kind, compression))
+    said = [out.with_name(out.name + ".like.json")] if about else []
+    with new_files(out, secrets_file, *said) as (log_part, secrets_part, *about_parts), ExitStack() as files:
+        for part_file in about_parts:
+            part_file.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        write = files.enter_context(_writer(log_part, kind, compression, about))
         listing = files.enter_context(secrets_part.open("w", encoding="utf-8"))
         listing.write("user\ttime\tquery\tkind\n")
         for part in LogStream(settings):
@@ -82,6 +95,7 @@ def generate(
     return Generated(
         path=out,
         secrets_file=secrets_file,
+        about_file=said[0] if said else None,
         rows=rows,
         users=users,
         queries=queries,
@@ -160,9 +174,12 @@ def _line(secret: PlantedSecret) -> str:
 
 
 @contextmanager
-def _writer(path: Path, kind: str, compression: str | None) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+def _writer(
+    path: Path, kind: str, compression: str | None, about: Mapping[str, Any] | None
+) -> Iterator[Callable[[pa.RecordBatch], Any]]:
     if kind == "parquet":
-        with pyarrow.parquet.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        schema = SCHEMA.with_metadata({METADATA: json.dumps(about)}) if about else SCHEMA
+        with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_batch
         return
     lines = {"aol": _aol, "csv": _csv, "jsonl": _jsonl}[kind]
