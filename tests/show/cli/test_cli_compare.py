@@ -89,8 +89,8 @@ def test_list_names_every_study() -> None:
         (["log.tsv", "--study", "release-d", "--out", "out", "--vary", "d"], "not a name and values"),
         (["log.tsv", "--study", "release-d", "--out", "out", "--vary", "k=2"], "does not vary 'k'"),
         (["log.tsv", "--study", "release-d", "--out", "out", "--vary", "d=x"], "--vary d=1,5,10"),
-        (["log.tsv", "--study", "release-d", "--out", "out", "--vary", f"d={10**20}"], "below a million"),
-        (["log.tsv", "--study", "release-d", "--out", "out", "--vary", f"d={10**400}"], "below a million"),
+        (["log.tsv", "--study", "release-d", "--out", "out", "--vary", f"d={10**20}"], "below a trillion"),
+        (["log.tsv", "--study", "release-d", "--out", "out", "--vary", f"d={10**400}"], "below a trillion"),
         (["log.tsv", "--study", "release-d", "--out", "out", "--repeats", "0"], "--repeats"),
     ],
 )

@@ -158,7 +158,7 @@ def test_the_command_says_what_it_wrote(release: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "log.parquet")
     done = command("synthesize", str(release), "--out", out, "--rows", "2000", "--users", "50", "--days", "9")
     assert done.code == 0, done.err
-    for words in ("2,000 rows, 50 users", "'synthetic-'", "that of the release", "epsilon 24"):
+    for words in ("2,000 rows, 50 users", "'synthetic-'", "the same as the release", "epsilon 24"):
         assert words in " ".join(done.out.split())
     assert pq.read_metadata(out).num_rows == 2_000
 
