@@ -152,7 +152,7 @@ def test_a_profile_of_which_little_is_left_is_warned_of(log: qv.SearchLog) -> No
     advice = qv.advise(log, "profiling", epsilon=1.0, most_users=100)
     assert recommending(advice, at_5=0.49).remarks == ()
     (said,) = recommending(advice, at_5=0.88).remarks
-    assert "A loss of 0.88 of 1 leaves little" in said
+    assert "A loss of 0.88 out of 1 leaves little" in said
 
 
 def test_where_a_rule_leads_elsewhere_it_is_said(log: qv.SearchLog) -> None:

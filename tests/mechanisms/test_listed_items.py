@@ -84,7 +84,7 @@ def test_the_plan_states_list_threshold_and_decoys(catalogue: Path) -> None:
     assert plan.calibration["expected_decoys"] == pytest.approx(
         2_003 * math.exp(-13 / 2) / (1 + math.exp(-1 / 2))
     )
-    assert "1.9 of the 2,003 items" in plan.expected[0]
+    assert "1.9 of its 2,003 items" in plan.expected[0]
     assert {"public-list"} <= {one.code for one in plan.guarantee.assumptions}
     assert {"decoys"} <= {one.code for one in plan.guarantee.caveats}
     assert "catalogue" not in json.dumps(plan.as_dict()), "no name of the curator's file"

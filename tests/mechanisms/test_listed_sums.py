@@ -102,7 +102,7 @@ def test_the_plan_states_list_threshold_and_decoys(cls: type[Method], catalogue:
     assert (draw.public.items, draw.public.lines) == (LISTED, LISTED)
     assert draw.above is not None and draw.public.above < draw.above
     assert plan.calibration["expected_decoys"] == pytest.approx(LISTED * stats.norm.sf(4), rel=1e-4)
-    assert any(f"0.063 of the {LISTED:,} items" in line for line in plan.expected)
+    assert any(f"0.063 of its {LISTED:,} items" in line for line in plan.expected)
     assert {"public-list"} <= {one.code for one in plan.guarantee.assumptions}
     assert {"decoys"} <= {one.code for one in plan.guarantee.caveats}
     assert "catalogue" not in json.dumps(plan.as_dict()), "no name of the curator's file"
