@@ -93,6 +93,7 @@ from queryveil.privacy.noise import Noise as Noise
 from queryveil.reading.engine import connect as connect
 from queryveil.reading.log import SearchLog as SearchLog
 from queryveil.reading.log import read as read
+from queryveil.reading.model import ReadOptions as ReadOptions
 from queryveil.reading.text import keywords as keywords
 from queryveil.reading.text import normalise as normalise
 from queryveil.release.ledger.ledger import Ledger as Ledger

@@ -41,6 +41,7 @@ WITH_PYTHON = [
         )
     ),
     *sorted((DOCS / "how-to").glob("*.md")),
+    *sorted((DOCS / "reference" / "formats").glob("*.md")),
 ]
 
 # The demo's own size takes half a minute; its words are the same for fewer users. Here and in the pages the most

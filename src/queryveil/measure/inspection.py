@@ -36,6 +36,9 @@ class Inspection:
     """The first rejected rows: file, line and reason, never their text."""
     span: dict[str, str] | None
     queries: int
+    """Searches that the source tells from clicks; query events where it does not."""
+    events: int
+    """Query events: searches of one user, at one time, for one query are one."""
     clicks: int
     orphan_clicks: int
     items: dict[str, dict[str, float]]
@@ -49,6 +52,8 @@ class Inspection:
     lists of names and words do not know: then only mail addresses and numbers are looked for.
     """
     format: str | None
+    passed_over: dict[str, int]
+    """What the source holds besides searches and clicks, by what it is."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -62,6 +67,7 @@ class Inspection:
             },
             "span": self.span,
             "queries": self.queries,
+            "query_events": self.events,
             "clicks": self.clicks,
             "orphan_clicks": self.orphan_clicks,
             "items": self.items,
@@ -69,6 +75,7 @@ class Inspection:
             "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
             "exposure": self.exposure,
             "format": self.format,
+            "passed_over": self.passed_over,
         }
 
 
@@ -85,6 +92,8 @@ def _inspected(log: SearchLog) -> Inspection:
     span = None
     if figures.get("first") is not None:
         span = {"first": figures["first"].isoformat(), "last": figures["last"].isoformat()}
+    events = _events(log)
+    searches, orphans = (staged.searches, staged.orphan_clicks) if staged else (None, None)
     return Inspection(
         rows=figures["rows"],
         users=log.users,
@@ -96,14 +105,16 @@ def _inspected(log: SearchLog) -> Inspection:
             for one in (staged.examples if staged else ())
         ),
         span=span,
-        queries=_events(log),
+        queries=events if searches is None else searches,
+        events=events,
         clicks=figures["clicks"],
-        orphan_clicks=figures["orphans"],
+        orphan_clicks=figures["orphans"] if orphans is None else orphans,
         items={kind.name: _per_kind(log, kind) for kind in item_kinds.KINDS.values() if _possible(log, kind)},
         uniqueness=uniqueness,
         intervals=intervals,
         exposure=_exposure(log) if spotting.installed() else None,
         format=staged.format if staged else None,
+        passed_over=dict(staged.passed_over) if staged else {},
     )
 
 

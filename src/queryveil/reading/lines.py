@@ -44,9 +44,15 @@ def read_lines(source: Source, header: str | None, progress: Progress | None) ->
             if progress is not None:
                 progress(before + done, source.size)
 
-        batches = _lines_of(file, number, report)
-        yield from _joined_blanks(_without_header(batches, header))
-        before += source.pins[number].size
+        yield from lines_of(file, number, report, header)
+        before += file.size
+
+
+def lines_of(
+    file: SourceFile, number: int, report: Callable[[int], None], header: str | None
+) -> Iterator[pa.RecordBatch]:
+    """The lines of one file but its header line."""
+    yield from _joined_blanks(_without_header(_lines_of(file, number, report), header))
 
 
 def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> Iterator[pa.RecordBatch]:

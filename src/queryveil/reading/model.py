@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar, Protocol
 
 from queryveil.errors import UsageError, instead
+from queryveil.parameters import READING, param, validate
 from queryveil.reading.pinning import Pin
 
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
@@ -22,13 +23,19 @@ NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
+_COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
+
 Progress = Callable[[int, int], None]
 """Called with bytes read so far and bytes in all, both as they lie on disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How a log is to be read; what is left out is decided from the first lines, once for all files."""
+    """How a log is to be read; what is left out is decided from the first lines, once for all files.
+
+    Options that are declared with `param` become options of the command line. Those that only some formats have are
+    named by these formats (`takes`), and refused in others.
+    """
 
     format: str | None = None
     columns: Mapping[str, str | int] | None = None
@@ -36,8 +43,15 @@ class ReadOptions:
     header: bool | None = None
     delimiter: str | None = None
     max_rejected: float = 0.05
+    click_actions: tuple[str, ...] | None = param(
+        "actions that are clicks, in ubi (default: click,click_through)",
+        default=None,
+        many=True,
+        group=READING,
+    )
 
     def __post_init__(self) -> None:
+        validate(self)
         if not 0 <= self.max_rejected <= 1:  # NaN fails this too
             raise UsageError(
                 f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
@@ -97,6 +111,12 @@ class Staged:
     """Reason -> what to do about it, where the reader knows more than the reason says."""
     pins: tuple[Pin, ...] = ()
     """The source's files as they were, where `files` are the source itself and will be read again."""
+    searches: int | None = None
+    """Searches that the source itself tells from clicks; None where a row may be both, and events are counted."""
+    orphan_clicks: int | None = None
+    """Clicks whose search is not in the source, where it tells them apart."""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    """What was read and is neither a search nor a click, by what it is: impressions, pages, lines of a wrapping."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +128,14 @@ class Head:
     compression: str | None
     whole: bool
     """`data` is all there is."""
+    member: str | None = None
+    """The file inside, if `path` is a zip archive."""
 
     @property
     def suffix(self) -> str:
-        """The last suffix once `.gz` or `.zst` is taken off, in lower case."""
-        suffixes = [s.lower() for s in self.path.suffixes]
-        while suffixes and suffixes[-1] in {".gz", ".zst", ".gzip", ".zstd"}:
+        """The last suffix once that of a compression is taken off, in lower case."""
+        suffixes = [s.lower() for s in PurePosixPath(self.member or self.path.name).suffixes]
+        while suffixes and suffixes[-1] in _COMPRESSED:
             suffixes.pop()
         return suffixes[-1] if suffixes else ""
 
@@ -150,6 +172,10 @@ class SourceFile:
     """How messages and rejected rows call this file: its name where that is enough."""
     compression: str | None
     first_line: str
+    size: int = 0
+    """Bytes on disk."""
+    member: str | None = None
+    """The file inside, if `path` is a zip archive."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +191,7 @@ class Source:
     @property
     def size(self) -> int:
         """Bytes of all files, as they lie on disk."""
-        return sum(one.size for one in self.pins)
+        return sum(one.size for one in self.files)
 
 
 class Reader(Protocol):
@@ -174,6 +200,7 @@ class Reader(Protocol):
     name: ClassVar[str]
     help: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
+    # A reader that has options of its own names them in `takes`, a tuple of fields of ReadOptions.
 
     def matches(self, head: Head) -> bool:
         """Whether this file looks like mine; readers are asked in the order of the registry."""

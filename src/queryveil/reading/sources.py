@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import lzma
 import os
-from collections.abc import Iterator, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +23,9 @@ from queryveil.reading.pinning import Pin, pin
 HEAD_BYTES = 256 * 1024
 _LONGEST_KEPT_FIRST_LINE = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
-_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+_ZIP = b"PK\x03\x04"
 _UNREADABLE = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "compressed with bzip2",
-    b"\xfd7zXZ\x00": "compressed with xz",
     b"7z\xbc\xaf": "a 7z archive",
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
@@ -118,14 +121,42 @@ def pinned_now(path: Path, label: str) -> Pin:
         raise _unreadable(path, error) from None
 
 
-def read_head(path: Path) -> Head:
-    """The first bytes of a file, decompressed, without a byte order mark."""
+def opened_archives(paths: Sequence[Path]) -> list[tuple[Path, str | None, str]]:
+    """The files, with those inside zip archives in the place of these: path, name inside and label of each."""
+    named = zip(paths, labels(paths), strict=True)
+    return [one for path, label in named for one in _members(path, label)]
+
+
+def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
     try:
         with path.open("rb") as raw:
-            magic = raw.read(8)
+            if raw.read(len(_ZIP)) != _ZIP:
+                return [(path, None, label)]
+        with zipfile.ZipFile(path) as archive:
+            names = [one.filename for one in archive.infolist() if not one.is_dir()]
+    except zipfile.BadZipFile:
+        raise _damaged(label, "zip") from None
     except OSError as error:
         raise _unreadable(path, error) from None
-    compression = next((name for mark, name in _COMPRESSIONS.items() if magic.startswith(mark)), None)
+    if "[Content_Types].xml" in names:
+        raise InputError(f"{label!r} is a document of an office program", "save it as CSV in UTF-8")
+    names = sorted(name for name in names if not any(_is_hidden(part) for part in name.split("/")))
+    if not names:
+        raise InputError(f"{label!r} holds no data files", "check the archive")
+    return [(path, name, f"{label}/{name}") for name in names]
+
+
+def read_head(path: Path, member: str | None = None) -> Head:
+    """The first bytes of a file, decompressed, without a byte order mark."""
+    file = SourceFile(path, member or path.name, "zip" if member else None, "", member=member)
+    magic = b""
+    for block, _ in blocks(file, 8):
+        magic = block
+        break
+    inner = next((name for mark, name in _COMPRESSIONS.items() if magic.startswith(mark)), None)
+    if member is not None and (inner or magic.startswith(_ZIP)):
+        raise InputError(f"{member!r} is compressed again inside {path.name!r}", "unpack the archive first")
+    compression = inner or file.compression
     for mark, what in _UNREADABLE.items():
         if magic.startswith(mark):
             raise InputError(
@@ -133,36 +164,76 @@ def read_head(path: Path) -> Head:
                 "give it as UTF-8 text, plain or compressed with gzip or zstd",
             )
     data = b""
-    for block, _ in blocks(SourceFile(path, path.name, compression, ""), HEAD_BYTES):
+    for block, _ in blocks(replace(file, compression=compression), HEAD_BYTES):
         data += block
         if len(data) >= HEAD_BYTES:
             break
-    return Head(path, data, compression, whole=len(data) < HEAD_BYTES - len(_BOM))
+    return Head(path, data, compression, whole=len(data) < HEAD_BYTES - len(_BOM), member=member)
 
 
 def as_source_file(head: Head, label: str) -> SourceFile:
     first = head.first_line
     return SourceFile(
-        head.path, label, head.compression, first if len(first) <= _LONGEST_KEPT_FIRST_LINE else ""
+        head.path,
+        label,
+        head.compression,
+        first if len(first) <= _LONGEST_KEPT_FIRST_LINE else "",
+        _size(head),
+        head.member,
     )
+
+
+def _size(head: Head) -> int:
+    if head.member is None:
+        return head.path.stat().st_size
+    with zipfile.ZipFile(head.path) as archive:
+        return archive.getinfo(head.member).compress_size
 
 
 def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
     """The decompressed content block by block, with the bytes of the file itself consumed so far."""
     try:
-        with pa.OSFile(str(file.path), "rb") as raw:
-            # Arrow's streams, unlike some others, raise when compressed data ends early.
-            stream: Any = pa.CompressedInputStream(raw, file.compression) if file.compression else raw
+        with _opened(file) as (stream, consumed):
             first = True
             while block := stream.read(max(size, len(_BOM)) if first else size):
-                yield (block.removeprefix(_BOM) if first else block), raw.tell()
+                yield (block.removeprefix(_BOM) if first else block), consumed()
                 first = False
     except PermissionError as error:
         raise _unreadable(file.path, error) from None
+    except (lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        raise _damaged(file.label, str(file.compression)) from None
+    except RuntimeError:
+        # What zipfile says of a password; nothing else here raises it.
+        raise InputError(f"{file.label!r} is encrypted", "unpack the archive first") from None
     except OSError as error:
         if file.compression and error.errno is None:
-            raise InputError(
-                f"{file.label!r} is damaged or cut short: its {file.compression} data cannot be decompressed",
-                "copy it again from where it came",
-            ) from None
+            raise _damaged(file.label, file.compression) from None
         raise _unreadable(file.path, error) from None
+
+
+@contextlib.contextmanager
+def _opened(file: SourceFile) -> Iterator[tuple[Any, Callable[[], int]]]:
+    """The decompressed stream, and what tells how many bytes of the file were consumed."""
+    with contextlib.ExitStack() as stack:
+        if file.member is not None:
+            archive = stack.enter_context(zipfile.ZipFile(file.path))
+            member: Any = stack.enter_context(archive.open(file.member))
+            start = archive.getinfo(file.member).header_offset
+            # zipfile has no other way to say how far it is in the archive.
+            yield member, lambda: min(max(0, member._fileobj.tell() - start), file.size)
+            return
+        raw = stack.enter_context(pa.OSFile(str(file.path), "rb"))
+        if file.compression == "xz":
+            yield stack.enter_context(lzma.open(raw)), raw.tell
+        elif file.compression is not None:
+            # Arrow's streams, unlike some others, raise when compressed data ends early.
+            yield pa.CompressedInputStream(raw, file.compression), raw.tell
+        else:
+            yield raw, raw.tell
+
+
+def _damaged(label: str, compression: str) -> InputError:
+    return InputError(
+        f"{label!r} is damaged or cut short: its {compression} data cannot be decompressed",
+        "copy it again from where it came",
+    )

@@ -94,11 +94,13 @@ def conform_sql(
     time_format: str | None = None,
     typed_time: bool = False,
     text: str = "text",
+    also: Sequence[str] = (),
 ) -> str:
     """SQL that types and judges the rows of `relation`.
 
     `relation` has file, line, lines and problem; `raw` gives for each standard column an expression over it, all of
-    them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row.
+    them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row. Columns
+    `also` go through as they are.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
     texts = [f"raw_{name}" for name in raw if name != "time" or not typed_time]
@@ -132,7 +134,7 @@ def conform_sql(
         "SELECT file, line, lines, reason, "
         f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
         f"WHEN reason IS NOT NULL THEN {text} END AS text, "
-        f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {columns} FROM judged"
+        f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {', '.join([columns, *also])} FROM judged"
     )
 
 

@@ -17,6 +17,7 @@ from queryveil.reading.formats.csv import Csv
 from queryveil.reading.formats.jsonl import Jsonl
 from queryveil.reading.formats.parquet import Parquet
 from queryveil.reading.formats.tsv import Tsv
+from queryveil.reading.formats.ubi import Ubi
 from queryveil.reading.model import (
     COLUMNS,
     NO_VALUE,
@@ -31,7 +32,7 @@ from queryveil.reading.model import (
     Staged,
 )
 from queryveil.reading.pinning import Pin, require_unchanged
-from queryveil.reading.sources import as_source_file, expand, labels, pinned_now, read_head
+from queryveil.reading.sources import as_source_file, expand, opened_archives, pinned_now, read_head
 
 __all__ = [
     "COLUMNS",
@@ -51,6 +52,7 @@ __all__ = [
 _ALL: tuple[Reader, ...] = (
     Parquet(),
     Aol(),
+    Ubi(),
     Jsonl(),
     Csv(),
     Tsv(),
@@ -79,8 +81,7 @@ def stage(
     if options.format is not None and options.format not in READERS:
         raise UsageError(f"there is no format {options.format!r}", instead(options.format, READERS))
     source, reader = _open(expand(log), options)
-    if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
-        raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
+    _require_meaning(options, reader)
     try:
         # Queries are written here as they are, so nobody else may look.
         into.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -99,14 +100,25 @@ def stage(
     return replace(staged, format=reader.name, pins=source.pins if in_place else ())
 
 
+def _require_meaning(options: ReadOptions, reader: Reader) -> None:
+    """Refuse options that this format has no use for: they would be passed over without a word."""
+    if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
+        raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
+    taken = getattr(reader, "takes", ())
+    for name in sorted({name for other in READERS.values() for name in getattr(other, "takes", ())}):
+        if getattr(options, name) is not None and name not in taken:
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} has no meaning in {reader.name}", f"leave out {flag}, or say --format")
+
+
 def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
     """Look into all files; those without any content are passed over if there are others."""
     files: list[SourceFile] = []
     pins: list[Pin] = []
     first: tuple[Head, Reader] | None = None
-    for path, label in zip(paths, labels(paths), strict=True):
+    for path, member, label in opened_archives(paths):
         pinned = pinned_now(path, label)
-        head = read_head(path)
+        head = read_head(path, member)
         if head.whole and not head.data.strip():
             continue
         reader = _reader(head, label, options)

@@ -47,9 +47,15 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("", f"{count:,} rejected: {reason}")
     for one in found.examples[:5]:
         console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
+    for what, count in found.passed_over.items():
+        console.labelled("", f"{count:,} {what} passed over")
     if found.span:
         console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
     console.labelled("events", f"{found.queries:,} queries, {found.clicks:,} clicks")
+    if found.events != found.queries:
+        console.labelled(
+            "", f"{found.events:,} query events: one user, time and query is one; empty ones are none"
+        )
     if found.orphan_clicks:
         console.labelled("", f"{found.orphan_clicks:,} clicks have no query")
     console.line()

@@ -19,7 +19,7 @@ NOTHING = inspect.Parameter.empty
 """The default of what has to be given."""
 _LONGEST_GAP = 10**9
 _LONGEST_CHOICES = 26
-FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet")
+FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet", "ubi")
 """What `--format` may say. Written down here, so that help loads no reader; a test keeps it equal to them."""
 
 
@@ -113,13 +113,17 @@ def own_parameters(own: Iterable[tuple[str, Any, Any]]) -> list[inspect.Paramete
 
 
 def reading_parameters() -> list[inspect.Parameter]:
-    """The options that say how a log is read."""
-    return own_parameters((name, kind, default) for name, (kind, default) in _READING.items())
+    """The options that say how a log is read: those above, and those that `ReadOptions` declares."""
+    above = own_parameters((name, kind, default) for name, (kind, default) in _READING.items())
+    return above + declared([qv.ReadOptions], required=False, seen=_READING)
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `queryveil.read` wants them."""
     taken = {name: options.pop(name) for name in _READING}
+    taken |= given(qv.ReadOptions, options)
+    for one in parameters(qv.ReadOptions):
+        options.pop(one.name, None)
     taken["columns"] = column_map(taken["columns"]) if taken["columns"] else None
     if taken["delimiter"] == "\\t":
         taken["delimiter"] = "\t"
@@ -132,7 +136,8 @@ def reading_words(options: Mapping[str, Any]) -> list[str]:
     To be asked before `reading` takes them out. An engine's address may hold a password, which is not repeated.
     """
     words: list[str] = []
-    for name, (_, default) in _READING.items():
+    defaults = {name: default for name, (_, default) in _READING.items()}
+    for name, default in (defaults | {one.name: None for one in parameters(qv.ReadOptions)}).items():
         value = options.get(name, default)
         if value is None or value == default:
             continue

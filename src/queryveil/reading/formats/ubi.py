@@ -1,0 +1,261 @@
+"""OpenSearch User Behavior Insights: documents of searches, and documents of what people did with the results.
+
+A search is a row. A click is a row too: it takes time and query of the search that it belongs to, so that both are one
+query event. Everything else (impressions, carts, filters) is counted and passed over.
+
+A click belongs to a search of the same query_id if both have the same user, or the same client: then it is a row of
+the user who searched. So whoever is taken out of the log takes the own clicks along, and no other row changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil.errors import UsageError
+from queryveil.reading.json_documents import objects_in, read_documents
+from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import CHUNK_ROWS, Stager, blank_sql, chunks, conform_sql, connect, no_user_sql
+from queryveil.reading.times import literal
+
+_CLICKS = ("click", "click_through")
+_BULK = ("index", "create")
+
+# Where things are, in schemas 1.0 to 1.3: an ordinal was an object first and is a number now.
+_PLACES = {
+    "action": "/action_name",
+    "user_id": "/user_id",
+    "client_id": "/client_id",
+    "query_id": "/query_id",
+    "query": "/user_query",
+    "time": "/timestamp",
+    "session": "/session_id",
+    "page_session": "/event_attributes/session_id",
+    "object": "/event_attributes/object/object_id",
+    "internal": "/event_attributes/object/internal_id",
+    "ordinal": "/event_attributes/position/ordinal",
+    "index": "/event_attributes/position/ordinal/index",
+}
+_AT = {name: f"v[{number}]" for number, name in enumerate(_PLACES, start=1)}
+_OBJECT = f"coalesce({_AT['object']}, {_AT['internal']})"
+_MUST_BE_SIMPLE = ("user_id", "client_id", "query_id", "query", "time", "session", "object")
+_PASSED = {"other": "other events", "impression": "impressions", "bulk": "lines of the bulk format"}
+_ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
+
+
+class Ubi:
+    name: ClassVar[str] = "ubi"
+    help: ClassVar[str] = "OpenSearch User Behavior Insights: queries and events, as exported or as bulk"
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ("click_actions",)
+
+    def matches(self, head: Head) -> bool:
+        if head.data.lstrip()[:1] not in (b"{", b"[") and b"\t{" not in head.data[:1000]:
+            return False
+        documents = [_inner(one) for one in objects_in(head) if not _is_bulk(one)]
+        return bool(documents) and 2 * sum(map(_is_ubi, documents)) > len(documents)
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        if options.columns is not None:
+            raise UsageError(
+                f"{source.files[0].label!r} is OpenSearch UBI, whose columns are known",
+                "leave out --columns; --format jsonl reads every line as one row, events as searches too",
+            )
+        passed: Counter[str] = Counter()
+        orphans = 0
+        with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
+            searches, clicks = _parse(connection, source, options, progress, stager, passed)
+            for batch in _joined(connection, clicks) if searches + clicks else ():
+                orphans += pc.sum(batch.column("orphan")).as_py() or 0
+                stager.add(pa.Table.from_batches([batch]))
+            return replace(
+                stager.finish(self.name),
+                searches=searches,
+                orphan_clicks=orphans,
+                passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
+            )
+
+
+def _inner(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document as it was stored, without what an export wraps around it."""
+    source = document.get("_source")
+    return source if isinstance(source, dict) else document
+
+
+def _is_bulk(document: Mapping[str, Any]) -> bool:
+    return (
+        len(document) == 1
+        and isinstance(next(iter(document.values())), dict)
+        and next(iter(document)) in _BULK
+    )
+
+
+def _is_ubi(document: Mapping[str, Any]) -> bool:
+    if "action_name" in document:
+        return (
+            bool({"query_id", "event_attributes", "client_id"} & document.keys()) and "timestamp" in document
+        )
+    return {"query_id", "user_query"} <= document.keys()
+
+
+def _parse(
+    connection: Any,
+    source: Source,
+    options: ReadOptions,
+    progress: Progress | None,
+    stager: Stager,
+    passed: Counter[str],
+) -> tuple[int, int]:
+    """Judge every document by itself, and keep searches and clicks in two tables; how many there are of each."""
+    sql = _judge_sql(options)
+    seen = searches = clicks = 0
+    for chunk in chunks(read_documents(source, progress)):
+        numbered = chunk.append_column("seq", pa.array(range(seen, seen + chunk.num_rows), pa.int64()))
+        seen += chunk.num_rows
+        connection.register("chunk", numbered)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(options)}")
+        connection.unregister("chunk")
+        counts = connection.execute("SELECT kind, count(*) FROM parsed GROUP BY kind").fetchall()
+        passed.update({kind: count for kind, count in counts if kind in _PASSED})
+        rest = connection.execute(sql).to_arrow_table()
+        if pc.any(pc.is_valid(rest.column("reason"))).as_py():
+            stager.reject(rest.filter(pc.is_valid(rest.column("reason"))))
+        good = rest.filter(pc.is_null(rest.column("reason")))
+        connection.register("good", good)
+        connection.execute("CREATE TABLE IF NOT EXISTS documents AS SELECT * FROM good LIMIT 0")
+        connection.execute("INSERT INTO documents SELECT * FROM good")
+        connection.unregister("good")
+        is_click = pc.sum(pc.equal(good.column("kind"), "click")).as_py() or 0
+        searches, clicks = searches + good.num_rows - is_click, clicks + is_click
+    return searches, clicks
+
+
+def _parse_sql(options: ReadOptions) -> str:
+    """SQL that takes each document of `chunk` apart, and says what kind it is."""
+    actions = ", ".join(map(literal, options.click_actions or _CLICKS))
+    places = ", ".join(map(literal, _PLACES.values()))
+    kind = (
+        f"CASE WHEN {_AT['action']} IN ({actions}) THEN 'click' WHEN {_AT['action']} = 'impression' THEN 'impression' "
+        f"WHEN {_AT['action']} IS NOT NULL THEN 'other' WHEN json_exists(d, '/user_query') THEN 'query' "
+        f"WHEN regexp_matches(d, '^\\s*\\{{\\s*\"({'|'.join(_BULK)})\"\\s*:\\s*\\{{') THEN 'bulk' END"
+    )
+    return (
+        f"SELECT file, line, lines, text, problem, seq, d, v, {kind} AS kind "  # noqa: S608 (literals are quoted)
+        f"FROM (SELECT *, json_extract_string(d, [{places}]) AS v FROM (SELECT *, "
+        # A document inside what an export wraps around it; asked for only where the word is there.
+        "CASE WHEN contains(j, '\"_source\"') AND json_type(j, '/_source') = 'OBJECT' "
+        "THEN CAST(json_extract(j, '/_source') AS VARCHAR) ELSE j END AS d "
+        # Functions on JSON raise on text that is none, so they never see any.
+        "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(body) AND regexp_matches(body, '^\\s*\\{') "
+        "THEN body END AS j FROM (SELECT *, CASE WHEN text LIKE '{%' THEN text "
+        "ELSE regexp_replace(text, '^[^\\t{\\[\"]*\\t\\{', '{') END AS body FROM chunk))))"
+    )
+
+
+def _judge_sql(options: ReadOptions) -> str:
+    """SQL that judges each document of `parsed` that is a search, a click, or nothing that is known."""
+    suspect = literal(r"^[\[{]|^(true|false)$")
+    wrong_type = " OR ".join(
+        f"regexp_matches({_AT[name]}, {suspect}) AND json_type(d, {literal(_PLACES[name])}) <> 'VARCHAR'"
+        for name in _MUST_BE_SIMPLE
+    )
+    nobody = f"({no_user_sql(_AT['user_id'])} AND {no_user_sql(_AT['client_id'])})"
+    relation = (
+        "(SELECT file, line, lines, text, seq, v, kind, CASE "  # noqa: S608 (literals are quoted)
+        "WHEN problem IS NOT NULL THEN problem WHEN text = '' THEN 'blank line' WHEN d IS NULL THEN 'not JSON' "
+        f"WHEN kind IS NULL THEN 'no such field' WHEN {wrong_type} THEN 'wrong type' "
+        f"WHEN kind = 'click' AND {blank_sql(_OBJECT)} THEN 'no object' END AS problem, "
+        f"{_AT['query_id']} AS query_id, "
+        f"CASE WHEN NOT {no_user_sql(_AT['client_id'])} THEN {_AT['client_id']} END AS client, "
+        f"kind = 'click' AND {nobody} AND {_AT['query_id']} IS NOT NULL AS nobody, "
+        f"CASE WHEN kind = 'click' AND {nobody} THEN text END AS spare "
+        "FROM parsed WHERE kind IS NULL OR kind IN ('click', 'query') ORDER BY seq)"
+    )
+    user = f"CASE WHEN {no_user_sql(_AT['user_id'])} THEN {_AT['client_id']} ELSE {_AT['user_id']} END"
+    session = f"coalesce({_AT['session']}, {_AT['page_session']})"
+    click = "CASE WHEN kind = 'click' THEN {} END"
+    raw = {
+        # Whose click it is will be known from its search.
+        "user": f"CASE WHEN nobody THEN '-' ELSE {user} END",
+        "time": _AT["time"],
+        "query": _AT["query"],
+        "url": click.format(_OBJECT),
+        "rank": click.format(
+            f"CASE WHEN {_AT['ordinal']} LIKE '{{%' THEN {_AT['index']} ELSE {_AT['ordinal']} END"
+        ),
+        "session": session,
+    }
+    return conform_sql(relation, raw, time_format=options.time_format, also=_ALSO)
+
+
+def _joined(connection: Any, clicks: int) -> Iterator[pa.RecordBatch]:
+    """Searches, and clicks with the search that they belong to, in the order of the files."""
+    connection.execute(
+        'CREATE VIEW clicks AS SELECT * REPLACE (CASE WHEN nobody THEN NULL ELSE "user" END AS "user") '
+        "FROM documents WHERE kind = 'click'"
+    )
+    connection.execute("CREATE VIEW queries AS SELECT * FROM documents WHERE kind = 'query'")
+    columns = ", ".join(f'"{name}"' for name in COLUMNS)
+    plain = f"SELECT seq, file, line, lines, reason, text, empty, {columns}, 0 AS orphan FROM queries"  # noqa: S608
+    # A join that can find nothing more is left out: that everybody is called as their client, and nobody is unknown,
+    # is the usual case.
+    unlike, unknown = connection.execute(
+        'SELECT bool_or(NOT nobody AND "user" IS DISTINCT FROM client), bool_or(nobody) FROM documents'
+    ).fetchone()
+    found = f"{plain} UNION ALL {_clicks_sql(unlike, unknown)}" if clicks else plain
+    yield from connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+
+
+def _clicks_sql(by_user: bool, by_id: bool) -> str:
+    """SQL for the clicks, each once, with its search: the latest of its query_id that is not after it.
+
+    It is looked for by client; also by user, and by query_id alone for clicks that name nobody, where this is asked.
+    """
+
+    def latest(name: str, key: str | None) -> str:
+        same = [f'c."{key}" = {name}."{key}"'] if key else ["c.nobody"]
+        keys = ", ".join(["query_id", "time", *([f'"{key}"'] if key else [])])
+        # Several searches of one time would be several candidates: the first in the file stands for them.
+        one_each = f"SELECT * FROM queries QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY seq) = 1"  # noqa: S608
+        on = " AND ".join([f"c.query_id = {name}.query_id", *same, f"c.time >= {name}.time"])
+        return f"ASOF LEFT JOIN ({one_each}) {name} ON {on}"
+
+    def of(column: str) -> str:
+        whens = [f'WHEN c.nobody THEN by_id."{column}"'] if by_id else []
+        if by_user:
+            # By user and by client it is the same search as a rule; otherwise the later one.
+            later = "by_user.seq IS NOT NULL AND (by_client.seq IS NULL OR by_user.time >= by_client.time)"
+            whens.append(f'WHEN {later} THEN by_user."{column}"')
+        return f'CASE {" ".join([*whens, "WHEN true THEN"])} by_client."{column}" END'
+
+    taken = ", ".join(f"{of(name)} AS found_{name}" for name in ("seq", "user", "time", "query", "session"))
+    joins = " ".join(
+        [
+            latest("by_client", "client"),
+            *([latest("by_user", "user")] if by_user else []),
+            *([latest("by_id", None)] if by_id else []),
+        ]
+    )
+    outputs = {name: f'coalesce(found_{name}, "{name}")' for name in ("user", "time")}
+    outputs |= {
+        name: f'CASE WHEN found_seq IS NULL THEN "{name}" ELSE found_{name} END'
+        for name in ("query", "session")
+    }
+    columns = ", ".join(f'{outputs.get(name, _quoted(name))} AS "{name}"' for name in COLUMNS)
+    reason = "CASE WHEN coalesce(found_user, \"user\") IS NULL THEN 'no user' END"
+    return (
+        f"SELECT seq, file, line, lines, {reason} AS reason, spare AS text, "  # noqa: S608
+        f'{blank_sql(outputs["query"])} AND coalesce(found_user, "user") IS NOT NULL AS empty, {columns}, '
+        f'CAST(found_seq IS NULL AND coalesce(found_user, "user") IS NOT NULL AS INTEGER) AS orphan '
+        f"FROM (SELECT c.*, {taken} FROM clicks c {joins})"
+    )
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
