@@ -54,6 +54,8 @@ class Inspection:
     format: str | None
     passed_over: dict[str, int]
     """What the source holds besides searches and clicks, by what it is."""
+    notes: tuple[str, ...]
+    """What must be known of how the log was read."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -76,6 +78,7 @@ class Inspection:
             "exposure": self.exposure,
             "format": self.format,
             "passed_over": self.passed_over,
+            "notes": list(self.notes),
         }
 
 
@@ -115,6 +118,7 @@ def _inspected(log: SearchLog) -> Inspection:
         exposure=_exposure(log) if spotting.installed() else None,
         format=staged.format if staged else None,
         passed_over=dict(staged.passed_over) if staged else {},
+        notes=staged.notes if staged else (),
     )
 
 

@@ -50,6 +50,18 @@ class ReadOptions:
         group=READING,
     )
 
+    query_parameter: tuple[str, ...] | None = param(
+        "parameters of the address that hold the query, in access-log", default=None, many=True, group=READING
+    )
+    query_path: str | None = param(
+        "place of the query in the path, such as /search/{query}, in access-log", default=None, group=READING
+    )
+    user_field: str | None = param(
+        "who is a user in access-log: ip-and-agent (default), ip, remote-user, or a key of JSON",
+        default=None,
+        group=READING,
+    )
+
     def __post_init__(self) -> None:
         validate(self)
         if not 0 <= self.max_rejected <= 1:  # NaN fails this too
@@ -117,6 +129,8 @@ class Staged:
     """Clicks whose search is not in the source, where it tells them apart."""
     passed_over: Mapping[str, int] = field(default_factory=dict)
     """What was read and is neither a search nor a click, by what it is: impressions, pages, lines of a wrapping."""
+    notes: tuple[str, ...] = ()
+    """What a reader of figures must know of how they were read: a sentence each."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from queryveil.errors import InputError, OutputError, UsageError, instead
 from queryveil.reading.columns import as_number
+from queryveil.reading.formats.access_log import AccessLog
 from queryveil.reading.formats.aol import Aol
 from queryveil.reading.formats.csv import Csv
 from queryveil.reading.formats.jsonl import Jsonl
@@ -53,6 +54,7 @@ _ALL: tuple[Reader, ...] = (
     Parquet(),
     Aol(),
     Ubi(),
+    AccessLog(),
     Jsonl(),
     Csv(),
     Tsv(),

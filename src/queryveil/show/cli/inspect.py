@@ -49,6 +49,8 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
     for what, count in found.passed_over.items():
         console.labelled("", f"{count:,} {what} passed over")
+    for note in found.notes:
+        console.labelled("note", note)
     if found.span:
         console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
     console.labelled("events", f"{found.queries:,} queries, {found.clicks:,} clicks")

@@ -1,0 +1,261 @@
+"""Access logs of web servers: common, combined and JSON lines, of nginx, Apache and their kin.
+
+A request is a search if it has a query in the parameter, or at the place in the path, that the user named. All other
+requests are counted and passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+from queryveil.errors import InputError, UsageError
+from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
+from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.times import literal
+
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_LINE = (
+    # Some servers write the virtual host and its port first; an IPv6 address has more than one colon.
+    r"^(?:[^\s:]+:\d+ )?(\S+) \S+ (.*?) \[([^\]]+)\] "
+    + _QUOTED
+    + r' (\d{3}|-) \S+(?: "(?:[^"\\]|\\.)*" '
+    + _QUOTED
+    + ")?"
+)
+_FIELDS = ("ip", "name", "time", "request", "status", "agent")
+# Where JSON logs have these, in the spellings of nginx, Apache, Caddy, Traefik and Logstash.
+_KEYS = {
+    "ip": ("remote_addr", "remote_ip", "client_ip", "clientip", "ip", "request.remote_ip", "ClientHost"),
+    "name": ("remote_user", "auth", "user", "request.user", "ClientUsername"),
+    "time": ("time_iso8601", "@timestamp", "timestamp", "time", "time_local", "msec", "ts", "StartUTC"),
+    "request": ("request", "request_line"),
+    "status": ("status", "status_code", "response", "DownstreamStatus"),
+    "agent": ("http_user_agent", "user_agent", "agent", "useragent", "request.headers.User-Agent.0"),
+    "target": ("request_uri", "request.uri", "uri", "url", "path", "RequestPath"),
+    "arguments": ("args", "query_string"),
+    "method": ("request_method", "method", "request.method", "RequestMethod"),
+}
+_USERS = ("ip-and-agent", "ip", "remote-user")
+_SAID = {
+    "ip-and-agent": "users are IP addresses with their browsers: people who share both are one, and one person may be "
+    "several",
+    "ip": "users are IP addresses: people who share one are one user, and one person may be several",
+}
+_USUAL_PARAMETERS = (
+    "q",
+    "query",
+    "s",
+    "search",
+    "text",
+    "term",
+    "keyword",
+    "keywords",
+    "k",
+    "p",
+    "wd",
+    "search_query",
+)
+_CLOCK = "%d/%b/%Y:%H:%M:%S %z"
+_LOOKED_AT = 100
+_PASSED = {"other": "other requests", "failed": "requests that failed or were redirected"}
+
+
+class AccessLog:
+    name: ClassVar[str] = "access-log"
+    help: ClassVar[str] = "access logs of web servers: common, combined or JSON lines"
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ("query_parameter", "query_path", "user_field")
+
+    def matches(self, head: Head) -> bool:
+        lines = head.lines[:_LOOKED_AT]
+        return 2 * sum(_is_request(line) for line in lines) > len(lines)
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        label = source.files[0].label
+        if options.columns is not None:
+            raise UsageError(
+                f"{label!r} is an access log, whose columns are known",
+                "leave out --columns, and say where the query is with --query-parameter",
+            )
+        if options.query_parameter is None and "{query}" not in (options.query_path or ""):
+            raise InputError(
+                f"{label!r} is an access log, and nothing says where the query is",
+                f"name its parameter, --query-parameter q{_seen(source.head)}, or its place in the path, "
+                "--query-path '/search/{query}'",
+            )
+        lines = source.head.lines[:_LOOKED_AT]
+        as_json = 2 * sum(line.lstrip().startswith("{") for line in lines) > len(lines)
+        user = options.user_field or _USERS[0]
+        if not as_json and user not in _USERS:
+            raise UsageError(
+                f"an access log of this kind has no field {user!r}", f"say --user-field {'|'.join(_USERS)}"
+            )
+        fields = _json_sql(user) if as_json else _text_sql()
+        passed: Counter[str] = Counter()
+        with connect(into, options) as connection, Stager(into, ["user", "time", "query"], source) as stager:
+            for chunk in chunks(read_lines(source, None, progress)):
+                connection.register("chunk", chunk)
+                connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(fields, options)}")
+                connection.unregister("chunk")
+                kinds = "SELECT kind, sum(lines) FROM parsed GROUP BY kind"
+                passed.update(
+                    {kind: int(n) for kind, n in connection.execute(kinds).fetchall() if kind in _PASSED}
+                )
+                stager.add(connection.execute(_judge_sql(user, options)).to_arrow_table())
+            staged = stager.finish(self.name)
+        if not staged.rows + staged.rejected:
+            raise InputError(
+                f"no request of {label!r} has a query where it was looked for",
+                "check --query-parameter and --query-path",
+            )
+        return replace(
+            staged,
+            passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
+            notes=(_SAID[user],) if user in _SAID else (),
+        )
+
+
+def _is_request(line: str) -> bool:
+    if not line.lstrip().startswith("{"):
+        return re.match(_LINE, line) is not None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+
+    def has(name: str) -> bool:
+        return any(_leads(found, key.split(".")) for key in _KEYS[name])
+
+    return isinstance(found, dict) and has("ip") and has("status") and (has("request") or has("target"))
+
+
+def _leads(found: Any, steps: Sequence[str]) -> bool:
+    if not steps:
+        return True
+    return isinstance(found, dict) and steps[0] in found and _leads(found[steps[0]], steps[1:])
+
+
+def _seen(head: Head) -> str:
+    """Usual parameters that the first requests have: names of columns, so to speak, and nobody's words."""
+    names: Counter[str] = Counter()
+    for line in head.lines[:_LOOKED_AT]:
+        for target in re.findall(r'[^\s"]*\?[^\s"]*', line):
+            try:
+                names.update({name for name, _ in parse_qsl(urlsplit(target).query, keep_blank_values=True)})
+            except ValueError:
+                continue
+    found = [name for name, _ in names.most_common() if name in _USUAL_PARAMETERS]
+    return f" (the first requests have {', '.join(found[:3])})" if found else ""
+
+
+def _text_sql() -> str:
+    """SQL for the fields of lines in common or combined format."""
+    names = ", ".join(map(literal, _FIELDS))
+    request = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"
+    return (
+        "SELECT *, problem AS trouble, f.ip AS ip, f.name AS name, f.time AS clock, "  # noqa: S608 (quoted)
+        "f.status AS status, f.agent AS agent, "
+        f"regexp_extract(f.request, {literal(request)}, 1) AS method, "
+        f"regexp_extract(f.request, {literal(request)}, 2) AS target, f.time <> '' AS whole, NULL AS own_user "
+        f"FROM (SELECT *, regexp_extract(text, {literal(_LINE)}, [{names}]) AS f FROM chunk)"
+    )
+
+
+def _json_sql(user: str) -> str:
+    """SQL for the fields of JSON lines."""
+    places = {name: [_pointer(key) for key in keys] for name, keys in _KEYS.items()}
+    places["own"] = [_pointer(user)]
+    flat = [place for all_of in places.values() for place in all_of]
+    at = {place: f"v[{number}]" for number, place in enumerate(flat, start=1)}
+    value = {
+        name: f"coalesce({', '.join(at[place] for place in all_of)}, NULL)" for name, all_of in places.items()
+    }
+    line = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"
+    target = (
+        f"coalesce(nullif(regexp_extract({value['request']}, {literal(line)}, 2), ''), {value['target']})"
+    )
+    method = f"coalesce(nullif(regexp_extract({value['request']}, {literal(line)}, 1), ''), {value['method']}, 'GET')"
+    # Some write what stands behind the question mark into a field of its own.
+    whole = f"{target} || coalesce('?' || {value['arguments']}, '')"
+    asked = f"CASE WHEN contains({target}, '?') THEN {target} ELSE {whole} END"
+    return (
+        "SELECT *, CASE WHEN j IS NULL THEN coalesce(problem, 'not JSON') END AS trouble, "  # noqa: S608 (quoted)
+        f"{value['ip']} AS ip, "
+        f"{value['name']} AS name, {value['time']} AS clock, {value['status']} AS status, {value['agent']} AS agent, "
+        f"{method} AS method, {asked} AS target, "
+        f"coalesce({value['request']}, {value['target']}) IS NOT NULL AS whole, {value['own']} AS own_user "
+        f"FROM (SELECT *, json_extract_string(j, [{', '.join(map(literal, flat))}]) AS v FROM "
+        "(SELECT *, CASE WHEN problem IS NULL AND json_valid(text) AND text LIKE '{%' THEN text END AS j FROM chunk))"
+    )
+
+
+def _pointer(key: str) -> str:
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in key.split("."))
+
+
+def _parse_sql(fields: str, options: ReadOptions) -> str:
+    """SQL that finds the query in every request, and says which of them are searches."""
+    found = []
+    if options.query_parameter:
+        names = "|".join(map(re.escape, options.query_parameter))
+        found.append(rf"[?&](?:{names})=([^&#]*)")
+    path = _path_pattern(options.query_path) if options.query_path else None
+    if path is not None and "{query}" in str(options.query_path):
+        found.insert(0, path)
+    has = " OR ".join(f"regexp_matches(target, {literal(one)})" for one in found)
+    if path is not None and path not in found:
+        has = f"({has}) AND regexp_matches(target, {literal(path)})"
+    raw = "CASE " + " ".join(
+        f"WHEN regexp_matches(target, {literal(one)}) THEN regexp_extract(target, {literal(one)}, 1)"
+        for one in found
+    )
+    # nginx writes bytes beyond ASCII as \xE4.
+    plain = rf"replace(regexp_replace({raw} END, '\\x([0-9A-Fa-f]{{2}})', '%\1', 'g'), '+', ' ')"
+    return (
+        "SELECT file, line, lines, text, CASE WHEN trouble IS NOT NULL THEN trouble WHEN text = '' THEN 'blank line' "  # noqa: S608
+        "WHEN NOT coalesce(whole, false) THEN 'not a request' END AS problem, ip, name, clock, agent, own_user, "
+        f"{plain} AS raw, "
+        "CASE WHEN trouble IS NOT NULL OR NOT coalesce(whole, false) THEN NULL "
+        f"WHEN method NOT IN ('GET', 'POST') OR NOT coalesce({has}, false) THEN 'other' "
+        "WHEN regexp_matches(status, '^[345]') AND status <> '304' THEN 'failed' ELSE 'search' END AS kind "
+        f"FROM ({fields})"
+    )
+
+
+def _path_pattern(path: str) -> str:
+    """A regular expression for a path in which {query} is the query, and other {names} and * are anything."""
+    parts = re.split(r"(\{\w+\}|\*)", path)
+    named = {"{query}": r"([^/?#]+)"}
+    made = [
+        named.get(part, r"[^/?#]*") if part[:1] in ("{", "*") else re.escape(part) for part in parts if part
+    ]
+    # A full address, as proxies log it, has a host before the path.
+    return rf"^(?:https?://[^/?#]*)?{''.join(made)}/?(?:[?#]|$)"
+
+
+def _judge_sql(user: str, options: ReadOptions) -> str:
+    relation = (
+        "(SELECT * REPLACE (CASE WHEN problem IS NULL AND query IS NULL THEN "  # noqa: S608
+        f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
+        "FROM (SELECT *, try(url_decode(raw)) AS query FROM parsed WHERE kind IS NULL OR kind = 'search'))"
+    )
+    agent = "CASE WHEN nullif(nullif(agent, ''), '-') IS NULL THEN '' ELSE ' ' || agent END"
+    someone = {"ip": "ip", "ip-and-agent": f"ip || {agent}", "remote-user": "nullif(name, '-')"}
+    day = r"^\[?\d\d/[A-Z][a-z]{2}/\d{4}:"
+    parsed = f"make_timestamp(epoch_us(try_strptime(trim(clock, '[] '), '{_CLOCK}')))"
+    iso = f"strftime({parsed}, '%Y-%m-%d %H:%M:%S')"
+    clock = f"CASE WHEN regexp_matches(clock, {literal(day)}) THEN {iso} ELSE clock END"
+    raw = {
+        "user": someone.get(user, "own_user"),
+        "time": clock if options.time_format is None else "clock",
+        "query": "query",
+    }
+    return conform_sql(relation, raw, time_format=options.time_format)
