@@ -72,7 +72,7 @@ def read_documents(source: Source, progress: Progress | None) -> Iterator[pa.Rec
             if progress is not None:
                 progress(before + done, source.size)
 
-        if in_lines(read_head(file.path, file.member)):
+        if in_lines(read_head(file.path, file.member, file.encoding)):
             yield from lines.lines_of(file, number, report, header=None)
         else:
             yield from _documents_of(file, number, report)

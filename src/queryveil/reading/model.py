@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,7 @@ NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
+_ENCODINGS = ("utf-8", "utf-16", "gb18030", "latin-1", "cp1252", "shift_jis", "euc-kr", "big5")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
 Progress = Callable[[int, int], None]
@@ -43,6 +45,9 @@ class ReadOptions:
     header: bool | None = None
     delimiter: str | None = None
     max_rejected: float = 0.05
+    encoding: str | None = param(
+        "how the text is encoded: utf-8 (default), utf-16, gb18030, latin-1, ...", default=None, group=READING
+    )
     click_actions: tuple[str, ...] | None = param(
         "actions that are clicks, in ubi (default: click,click_through)",
         default=None,
@@ -64,6 +69,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         validate(self)
+        if self.encoding is not None:
+            object.__setattr__(self, "encoding", _codec(self.encoding))
         if not 0 <= self.max_rejected <= 1:  # NaN fails this too
             raise UsageError(
                 f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
@@ -76,6 +83,23 @@ class ReadOptions:
                 "the delimiter must be one character, and no quote or line end",
                 "give it as is, for example --delimiter ';'",
             )
+
+
+def _codec(name: str) -> str | None:
+    """Python's name of an encoding; None for UTF-8, which is the rule."""
+    try:
+        "a".encode(name)  # refuses what turns bytes into other bytes
+        found = codecs.lookup(name)
+    except (LookupError, ValueError, TypeError):
+        found = None
+    if found is None:
+        raise UsageError(
+            f"there is no encoding {name!r}", instead(name, _ENCODINGS, " or any that Python knows")
+        )
+    # GB18030 holds all of its predecessors, and what people call GBK holds more than that.
+    wider = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "latin-1"}
+    plain = wider.get(found.name, found.name)
+    return None if plain in {"utf-8", "utf-8-sig"} else plain
 
 
 def _check_columns(columns: Mapping[str, str | int]) -> None:
@@ -144,6 +168,8 @@ class Head:
     """`data` is all there is."""
     member: str | None = None
     """The file inside, if `path` is a zip archive."""
+    encoding: str | None = None
+    """How the file is encoded, if not in UTF-8; `data` is in UTF-8 in any case."""
 
     @property
     def suffix(self) -> str:
@@ -190,6 +216,8 @@ class SourceFile:
     """Bytes on disk."""
     member: str | None = None
     """The file inside, if `path` is a zip archive."""
+    encoding: str | None = None
+    """How it is encoded, if not in UTF-8."""
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import glob
 import lzma
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +29,9 @@ _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"
 _ZIP = b"PK\x03\x04"
 _UNREADABLE = {
     b"7z\xbc\xaf": "a 7z archive",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -49,6 +51,11 @@ def _expand_one(one: str | Path) -> list[Path]:
     if not str(one).strip():
         # An unset variable in a script must not mean the current folder.
         raise InputError("no log was named", "give a file, a folder or a glob")
+    if found := _ADDRESS.match(str(one)):
+        # As a path it would lose a slash, and the message would name something that nobody typed.
+        raise InputError(
+            f"a log is read from files, and {found[0]}... is an address", "copy it to a file, and give that"
+        )
     try:
         if path.is_dir():
             return _files_below(path)
@@ -146,8 +153,11 @@ def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
     return [(path, name, f"{label}/{name}") for name in names]
 
 
-def read_head(path: Path, member: str | None = None) -> Head:
-    """The first bytes of a file, decompressed, without a byte order mark."""
+def read_head(path: Path, member: str | None = None, encoding: str | None = None) -> Head:
+    """The first bytes of a file, decompressed, as UTF-8 without a byte order mark.
+
+    A mark of UTF-16 says for certain how the file is encoded. Nothing else does, so it is asked for.
+    """
     file = SourceFile(path, member or path.name, "zip" if member else None, "", member=member)
     magic = b""
     for block, _ in blocks(file, 8):
@@ -161,14 +171,19 @@ def read_head(path: Path, member: str | None = None) -> Head:
         if magic.startswith(mark):
             raise InputError(
                 f"{path.name!r} is {what}, which is not read",
-                "give it as UTF-8 text, plain or compressed with gzip or zstd",
+                "unpack it first",
             )
+    file = replace(file, compression=compression)
+    if encoding is None and any(next(blocks(file, 8), (b"", 0))[0].startswith(mark) for mark in _UTF16):
+        encoding = "utf-16"
     data = b""
-    for block, _ in blocks(replace(file, compression=compression), HEAD_BYTES):
+    ended = True
+    for block, _ in blocks(replace(file, encoding=encoding), HEAD_BYTES):
         data += block
-        if len(data) >= HEAD_BYTES:
+        if len(data) >= HEAD_BYTES - len(_BOM):
+            ended = False
             break
-    return Head(path, data, compression, whole=len(data) < HEAD_BYTES - len(_BOM), member=member)
+    return Head(path, data, compression, whole=ended, member=member, encoding=encoding)
 
 
 def as_source_file(head: Head, label: str) -> SourceFile:
@@ -180,6 +195,7 @@ def as_source_file(head: Head, label: str) -> SourceFile:
         first if len(first) <= _LONGEST_KEPT_FIRST_LINE else "",
         _size(head),
         head.member,
+        head.encoding,
     )
 
 
@@ -191,7 +207,40 @@ def _size(head: Head) -> int:
 
 
 def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
-    """The decompressed content block by block, with the bytes of the file itself consumed so far."""
+    """The decompressed content block by block, in UTF-8, with the bytes of the file itself consumed so far."""
+    if file.encoding is None:
+        yield from _raw_blocks(file, size)
+        return
+    decoder = codecs.getincrementaldecoder(file.encoding)(_MARK)
+    done, first = 0, True
+    for block, done in _raw_blocks(file, size):
+        text = decoder.decode(block)
+        if text:
+            yield _as_utf8(text.removeprefix("\ufeff") if first else text), done
+            first = False
+    if rest := decoder.decode(b"", True):
+        yield _as_utf8(rest), done
+
+
+def _as_utf8(text: str) -> bytes:
+    # What could not be decoded becomes a byte that is no UTF-8, so that its line is rejected and no other.
+    return text.encode("utf-8", _MARK)
+
+
+def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return "\udcff", error.end
+    if isinstance(error, UnicodeEncodeError):
+        return b"\xff" * (error.end - error.start), error.end
+    raise error
+
+
+_MARK = "queryveil-mark"
+codecs.register_error(_MARK, _marked)
+
+
+def _raw_blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
+    """The decompressed content as it stands but for a byte order mark of UTF-8."""
     try:
         with _opened(file) as (stream, consumed):
             first = True

@@ -69,7 +69,7 @@ _WAYS_OUT = {
     "no such field": "check --columns",
     "bad rank": "check --columns",
     "not JSON": "check --format",
-    "not UTF-8": "convert the file to UTF-8",
+    "not UTF-8": "say how the text is encoded, for example --encoding gb18030 or latin-1",
 }
 
 
@@ -106,6 +106,8 @@ def _require_meaning(options: ReadOptions, reader: Reader) -> None:
     """Refuse options that this format has no use for: they would be passed over without a word."""
     if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
         raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
+    if options.encoding is not None and reader.name == "parquet":
+        raise UsageError("an encoding has no meaning in parquet", "leave out --encoding")
     taken = getattr(reader, "takes", ())
     for name in sorted({name for other in READERS.values() for name in getattr(other, "takes", ())}):
         if getattr(options, name) is not None and name not in taken:
@@ -120,7 +122,7 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
     first: tuple[Head, Reader] | None = None
     for path, member, label in opened_archives(paths):
         pinned = pinned_now(path, label)
-        head = read_head(path, member)
+        head = read_head(path, member, options.encoding)
         if head.whole and not head.data.strip():
             continue
         reader = _reader(head, label, options)
@@ -166,7 +168,10 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
             if reader.matches(head):
                 return reader
     if b"\0" in head.data:
-        raise InputError(f"{label!r} is binary, and not Parquet", "give text or Parquet")
+        raise InputError(
+            f"{label!r} is binary, and not Parquet",
+            "give text or Parquet; text in UTF-16 without a byte order mark needs --encoding utf-16-le",
+        )
     raise InputError(
         f"the format of {label!r} is not recognised",
         f"say which it is with --format {'|'.join(READERS)}, and --delimiter if it is neither tab nor comma",

@@ -1,0 +1,91 @@
+"""Text in other encodings: found where a mark says it for certain, asked for where not."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import queryveil as qv
+from queryveil.reading import lines
+from tests.reading.formats.logs import read, rejections, rows_of, write
+
+TEXT = "user\tquery\nann\tcrème brûlée\nbob\tété\n"
+ROWS = [("ann", "crème brûlée"), ("bob", "été")]
+CHINESE = "user\tquery\nann\t汶川地震\nbob\t哄抢救灾物资\n"
+
+
+@pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
+def test_a_byte_order_mark_is_enough(mark: str, tmp_path: Path) -> None:
+    log = write(tmp_path / "x.tsv", TEXT.encode(mark))
+    assert rows_of(read(log, tmp_path / "into"), "user", "query") == ROWS
+    packed = write(tmp_path / "y.tsv.bz2", bz2.compress(TEXT.encode(mark)))
+    assert rows_of(read(packed, tmp_path / "packed"), "user", "query") == ROWS
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_utf_16_of_either_order(big: bool, tmp_path: Path) -> None:
+    mark, name = (b"\xfe\xff", "utf-16-be") if big else (b"\xff\xfe", "utf-16-le")
+    data = TEXT.encode(name)
+    assert rows_of(read(write(tmp_path / "a", mark + data), tmp_path / "1"), "user", "query") == ROWS
+    told = read(write(tmp_path / "b", data), tmp_path / "2", encoding=name)
+    assert rows_of(told, "user", "query") == ROWS
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1000])
+def test_blocks_may_cut_characters(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    log = write(tmp_path / "x.tsv", CHINESE.encode("gb18030"))
+    staged = read(log, tmp_path / "into", encoding="GBK")
+    assert rows_of(staged, "query") == [("汶川地震",), ("哄抢救灾物资",)]
+
+
+@pytest.mark.parametrize("name", ["latin-1", "cp1252"])
+def test_an_encoding_that_nothing_tells_is_asked_for(name: str, tmp_path: Path) -> None:
+    log = write(tmp_path / "x.tsv", TEXT.encode(name))
+    with pytest.raises(qv.InputError, match="--encoding"):
+        read(log, tmp_path / "into")
+    assert rows_of(read(log, tmp_path / "told", encoding=name), "user", "query") == ROWS
+
+
+def test_a_wrong_byte_spoils_its_line_only(tmp_path: Path) -> None:
+    data = CHINESE.encode("gb18030").replace("汶".encode("gb18030"), b"\xff\xff")
+    staged = read(write(tmp_path / "x.tsv", data), tmp_path / "into", encoding="gb18030", max_rejected=1)
+    assert rows_of(staged, "query") == [("哄抢救灾物资",)]
+    assert rejections(staged) == [("x.tsv", 2, "not UTF-8")]
+
+
+@pytest.mark.parametrize("name", ["klingon", "rot13", "hex"])
+def test_only_encodings_of_text(name: str) -> None:
+    with pytest.raises(qv.UsageError, match="there is no encoding"):
+        qv.ReadOptions(encoding=name)
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_bzip2_and_xz(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    whole = pack(TEXT.encode())
+    assert rows_of(read(write(tmp_path / "x.tsv.z", whole), tmp_path / "into"), "user", "query") == ROWS
+    with pytest.raises(qv.InputError, match="damaged or cut short"):
+        read(write(tmp_path / "y.tsv.z", whole[:-9]), tmp_path / "cut")
+
+
+def test_a_zip_archive_is_the_files_inside(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for name in ("b.tsv", "a/c.tsv", "__MACOSX/b.tsv", ".hidden"):
+            archive.writestr(name, TEXT.encode("utf-16"))
+    staged = read(tmp_path / "x.zip", tmp_path / "into")
+    assert rows_of(staged, "user", "query") == ROWS * 2
+    with zipfile.ZipFile(tmp_path / "office.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+    with pytest.raises(qv.InputError, match="save it as CSV"):
+        read(tmp_path / "office.xlsx", tmp_path / "office")
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/log.tsv", "https://example.org/log.tsv", "hdfs://a/b"])
+def test_addresses_are_refused_by_name(address: str, tmp_path: Path) -> None:
+    with pytest.raises(qv.InputError, match=address.split("//", maxsplit=1)[0] + "//"):
+        read(address, tmp_path / "into")
