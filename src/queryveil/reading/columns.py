@@ -7,14 +7,33 @@ from collections.abc import Mapping, Sequence
 from queryveil.errors import InputError
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "user": ("user", "user_id", "userid", "anonid", "client_id", "uid"),
-    "time": ("time", "timestamp", "querytime", "query_time", "date", "datetime", "ts"),
-    "query": ("query", "user_query", "q", "keywords"),
-    "url": ("url", "clickurl", "click_url", "clicked_url"),
-    "rank": ("rank", "itemrank", "item_rank", "position"),
-    "session": ("session", "session_id", "sessionid"),
+    "user": (
+        *("user", "user_id", "userid", "anonid", "client_id", "uid"),
+        *(
+            "visitor_id",
+            "visitorid",
+            "visitor",
+            "customer_id",
+            "customerid",
+            "cookie_id",
+            "device_id",
+            "member_id",
+        ),
+    ),
+    "time": (
+        *("time", "timestamp", "querytime", "query_time", "date", "datetime", "ts"),
+        *("when", "event_time", "eventtime", "search_time", "searched_at", "created_at"),
+    ),
+    "query": (
+        *("query", "user_query", "q", "keywords"),
+        *("search_term", "searchterm", "search_query", "searchquery", "search_phrase", "search_text"),
+        *("search", "term", "keyword", "tag"),
+    ),
+    "url": ("url", "clickurl", "click_url", "clicked_url", "clickedurl", "result_url", "link"),
+    "rank": ("rank", "itemrank", "item_rank", "position", "click_rank", "result_rank"),
+    "session": ("session", "session_id", "sessionid", "sid", "visit_id", "visitid"),
 }
-"""Names under which a column is found by itself, in order of preference, in any case."""
+"""Names under which a column is found by itself, in order of preference, in any case; `-` and blanks are `_`."""
 
 WAY_OUT = "name the columns, for example --columns user=1,time=2,query=3 (by name if there is a header)"
 
@@ -23,13 +42,17 @@ def by_alias(names: Sequence[str]) -> dict[str, str]:
     """Standard column -> the source's name for it, as far as the names are usual ones."""
     known: dict[str, str] = {}
     for name in names:
-        known.setdefault(name.strip().lower(), name)
+        known.setdefault(_plain(name), name)
     found = {}
     for standard, aliases in ALIASES.items():
         alias = next((alias for alias in aliases if alias in known), None)
         if alias is not None:
             found[standard] = known[alias]
     return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def is_header(names: Sequence[str]) -> bool:
@@ -48,7 +71,7 @@ def find(name: str, names: Sequence[str]) -> str | None:
 def usual(names: Sequence[str]) -> list[str]:
     """Those among the names that are known ones, in lower case: they tell of a header and quote nobody."""
     known = {alias for aliases in ALIASES.values() for alias in aliases}
-    return [name.strip().lower() for name in names if name.strip().lower() in known]
+    return [_plain(name) for name in names if _plain(name) in known]
 
 
 def require_once(name: str, names: Sequence[str], where: str, way_out: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,7 @@ NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
+_PATTERN = re.compile(r"([^:]+):/(.+)/")
 _ENCODINGS = ("utf-8", "utf-16", "gb18030", "latin-1", "cp1252", "shift_jis", "euc-kr", "big5")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
@@ -45,6 +47,11 @@ class ReadOptions:
     header: bool | None = None
     delimiter: str | None = None
     max_rejected: float = 0.05
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> a regular expression that finds its value in the source's column.
+
+    Written into `columns` as well: `query=3:/\\[(.*)\\]/`.
+    """
     encoding: str | None = param(
         "how the text is encoded: utf-8 (default), utf-16, gb18030, latin-1, ...", default=None, group=READING
     )
@@ -77,12 +84,31 @@ class ReadOptions:
                 "give --max-rejected as a fraction, for example 0.05",
             )
         if self.columns is not None:
-            _check_columns(self.columns)
+            apart = {name: _PATTERN.fullmatch(str(at)) for name, at in self.columns.items()}
+            found = {name: one[2] for name, one in apart.items() if one is not None}
+            object.__setattr__(self, "patterns", {**self.patterns, **found})
+            places = {name: one[1] if one else self.columns[name] for name, one in apart.items()}
+            object.__setattr__(self, "columns", places)
+            _check_columns(places)
+        for pattern in self.patterns.values():
+            _check_pattern(pattern)
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
             raise UsageError(
                 "the delimiter must be one character, and no quote or line end",
                 "give it as is, for example --delimiter ';'",
             )
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error:
+        groups = -1
+    if groups not in (0, 1):
+        raise UsageError(
+            "a column's pattern must be a regular expression with at most one group",
+            r"write it like --columns 'query=3:/\[(.*)\]/'",
+        )
 
 
 def _codec(name: str) -> str | None:

@@ -142,7 +142,7 @@ def test_a_missing_key_is_named_with_the_keys_that_rows_share(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
-        ("a;b;c\nd;e;f\n", {"columns": {"user": 1, "query": 2}}, "semicolons .*--delimiter ';'"),
+        ("a;b;c\nd;e\nf;g;h;i\n", {"columns": {"user": 1, "query": 2}}, "semicolons .*--delimiter ';'"),
         ("a|b\nd|e\n", {"header": True}, "bars .*--delimiter '|'"),
         ("a\tb\nd\te\n", {}, r"tabs .*--delimiter '\\t'"),
         ("user;text\nd;e\n", {"columns": {"user": "user", "query": "query"}}, "--delimiter ';'"),

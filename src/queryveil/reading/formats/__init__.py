@@ -15,6 +15,7 @@ from queryveil.reading.columns import as_number
 from queryveil.reading.formats.access_log import AccessLog
 from queryveil.reading.formats.aol import Aol
 from queryveil.reading.formats.csv import Csv
+from queryveil.reading.formats.delimited import separator
 from queryveil.reading.formats.jsonl import Jsonl
 from queryveil.reading.formats.parquet import Parquet
 from queryveil.reading.formats.tsv import Tsv
@@ -68,6 +69,7 @@ _WAYS_OUT = {
     "no user": "check --columns",
     "no such field": "check --columns",
     "bad rank": "check --columns",
+    "no match": "check the pattern in --columns",
     "not JSON": "check --format",
     "not UTF-8": "say how the text is encoded, for example --encoding gb18030 or latin-1",
 }
@@ -108,6 +110,10 @@ def _require_meaning(options: ReadOptions, reader: Reader) -> None:
         raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
     if options.encoding is not None and reader.name == "parquet":
         raise UsageError("an encoding has no meaning in parquet", "leave out --encoding")
+    if options.patterns and reader.name not in {"tsv", "csv"}:
+        raise UsageError(
+            f"patterns of columns have no meaning in {reader.name}", "leave out :/.../ in --columns"
+        )
     taken = getattr(reader, "takes", ())
     for name in sorted({name for other in READERS.values() for name in getattr(other, "takes", ())}):
         if getattr(options, name) is not None and name not in taken:
@@ -159,9 +165,10 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
     if options.delimiter is not None and not READERS["parquet"].matches(head):
         return READERS["tsv" if options.delimiter == "\t" else "csv"]
     if _numbered(options) and not READERS["parquet"].matches(head):
-        # No header, so the first line is somebody's row and must not decide: the name does, or it is TSV.
+        # No header, so no single line may decide: the name does, or what nearly all of the first lines share.
         named = (reader for reader in READERS.values() if head.suffix in reader.suffixes)
-        return next(named, READERS["tsv"])
+        found = separator(head.lines, options, repr(label))
+        return next(named, READERS["tsv" if found in (None, "\t") else "csv"])
     # A text may have rows with binary data, the first one too, but it does not consist of them.
     if not head.binary or READERS["parquet"].matches(head):
         for reader in READERS.values():

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.reading.columns import as_number, find, is_header
-from queryveil.reading.formats.delimited import Split, lay_out, stage_fields
+from queryveil.reading.formats.delimited import Split, lay_out, separator, stage_fields
 from queryveil.reading.lines import LONGEST_LINE
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 
@@ -33,7 +33,7 @@ class Csv:
         return "\t" not in line and "," in line
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        delimiter = options.delimiter or _delimiter(source.head.first_line, options)
+        delimiter = options.delimiter or _delimiter(source, options)
         layout = lay_out(source, options, delimiter, _splitter(delimiter))
         return stage_fields(
             source,
@@ -46,11 +46,12 @@ class Csv:
         )
 
 
-def _delimiter(header: str, options: ReadOptions) -> str:
-    """The delimiter that makes a header of the first line; a comma if none does."""
+def _delimiter(source: Source, options: ReadOptions) -> str:
+    """The delimiter that makes a header of the first line, or cuts the first lines alike; a comma if none does."""
+    header = source.head.first_line
     names = [str(at) for at in (options.columns or {}).values() if as_number(at) is None]
     if options.columns and not names:
-        return ","  # no header: the first line is somebody's row and must not decide
+        return separator(source.head.lines, options, repr(source.files[0].label), "".join(_DELIMITERS)) or ","
     for delimiter in _DELIMITERS:
         fields = _splitter(delimiter)(header)
         if all(find(name, fields) for name in names) if names else is_header(fields):

@@ -5,10 +5,15 @@ Delimiter, header and columns are pinned before the first row is read; then each
 
 from __future__ import annotations
 
+import csv
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
@@ -33,6 +38,7 @@ Split = Callable[[str], list[str]]
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
 _TYPED = {"\t": "\\t"}
 _LOOKED_AT = 100
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
@@ -48,16 +54,30 @@ class Layout:
     """Fields that the header names, if there is one."""
     widths: tuple[int, ...] = ()
     """Numbers of fields that are allowed, if the format fixes them."""
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> the regular expression that finds its value in the field."""
+
+    def value_sql(self, name: str) -> str:
+        """SQL for the text of a standard column among the fields `f` of a line."""
+        whole = f"f[{self.columns[name]}]"
+        if name not in self.patterns:
+            return whole
+        pattern = self.patterns[name]
+        return f"regexp_extract({whole}, {literal(pattern)}, {re.compile(pattern).groups})"
 
     def problem_sql(self) -> str:
         """SQL for what is wrong with the fields `f` of a line, null if nothing is."""
+        unlike = "".join(
+            f" WHEN NOT regexp_matches(f[{self.columns[name]}], {literal(pattern)}) THEN 'no match'"
+            for name, pattern in self.patterns.items()
+        )
         wrong = f"len(f) < {max(self.columns.values())}"
         if self.widths:
             wrong = f"len(f) NOT IN ({', '.join(map(str, self.widths))})"
         elif self.width is not None:
             # A delimiter inside a field shifts the rest; a delimiter too many at the end does no harm.
             wrong += f" OR len(f) > {self.width} AND array_to_string(f[{self.width + 1}:], '') <> ''"
-        return f"CASE WHEN text = '' THEN 'blank line' WHEN {wrong} THEN 'wrong number of fields' END"
+        return f"CASE WHEN text = '' THEN 'blank line' WHEN {wrong} THEN 'wrong number of fields'{unlike} END"
 
 
 def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) -> Layout:
@@ -82,11 +102,53 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         raise InputError(f"{where} has no header that says which column holds what", way_out or WAY_OUT)
     else:
         columns = _by_alias(fields, source, delimiter)
+    patterns = {name: one for name, one in options.patterns.items() if name in columns}
     if not has_header:
-        return Layout(delimiter, None, columns, None)
+        return Layout(delimiter, None, columns, None, patterns=patterns)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
     _require_same_header(source, first, named, split)
-    return Layout(delimiter, first, columns, len(fields))
+    return Layout(delimiter, first, columns, len(fields), patterns=patterns)
+
+
+def separator(lines: Sequence[str], options: ReadOptions, where: str, among: str = "\t;|,") -> str | None:
+    """What separates the columns of a file without a header: what cuts nearly all of its first lines alike.
+
+    None if nothing does. Tabs are hardly ever typed, so they win; between others it is not certain, and asked.
+    """
+    needed = max(int(as_number(at) or 1) for at in (options.columns or {"": 2}).values())
+    fitting = []
+    for one in among:
+        counts = Counter(_width(line, one) for line in lines[:_LOOKED_AT])
+        (width, often), *_ = counts.most_common(1) or [(0, 0)]
+        if width >= max(needed, 2) and often >= _NEARLY_ALL * min(len(lines), _LOOKED_AT):
+            fitting.append(one)
+    if len(fitting) > 1 and "\t" not in fitting:
+        names = " or ".join(_DELIMITERS[one] for one in fitting)
+        raise InputError(
+            f"{where} may have {names} between its columns",
+            f"say which, for example --delimiter '{fitting[0]}'",
+        )
+    return fitting[0] if fitting else None
+
+
+def _width(line: str, delimiter: str) -> int:
+    if '"' not in line or delimiter == "\t":
+        return line.count(delimiter) + 1
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter)))
+    except csv.Error:
+        return 0
+
+
+def _require_patterns(connection: Any, layout: Layout) -> None:
+    """Refuse an expression that the engine does not know, before any row is read."""
+    for pattern in layout.patterns.values():
+        try:
+            connection.execute("SELECT regexp_matches('', " + literal(pattern) + ")").fetchall()
+        except duckdb.Error:
+            raise UsageError(
+                "a column's pattern uses what RE2 does not know", "leave out look-around and back references"
+            ) from None
 
 
 def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str, int]:
@@ -196,9 +258,10 @@ def stage_fields(
         f"{layout.problem_sql()}) AS problem, f "
         f"FROM (SELECT *, {fields} AS f FROM chunk))"
     )
-    expressions = {name: f"f[{number}]" for name, number in layout.columns.items()} | dict(raw or {})
+    expressions = {name: layout.value_sql(name) for name in layout.columns} | dict(raw or {})
     sql = conform_sql(relation, expressions, time_format=options.time_format)
     with connect(into, options) as connection, Stager(into, list(layout.columns), source) as stager:
+        _require_patterns(connection, layout)
         for chunk in chunks(batches):
             connection.register("chunk", chunk)
             stager.add(connection.execute(sql).to_arrow_table())

@@ -69,7 +69,8 @@ def _usual() -> Pointers:
 def _spellings(alias: str) -> tuple[str, ...]:
     first, *rest = alias.split("_")
     camel = first + "".join(part.capitalize() for part in rest)
-    return alias, camel, camel[:1].upper() + camel[1:]
+    last = camel[:-2] + "ID" if camel.endswith(("Id", "id")) and camel != "sid" else camel
+    return alias, camel, camel[:1].upper() + camel[1:], last
 
 
 def _named(columns: Mapping[str, str | int]) -> Pointers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -156,7 +157,8 @@ def reading_words(options: Mapping[str, Any]) -> list[str]:
 def column_map(text: str) -> dict[str, str | int]:
     """`user=1,query=3` as a mapping; numbers are positions."""
     columns: dict[str, str | int] = {}
-    for part in text.split(","):
+    # A pattern may hold commas itself; then only those before a name of a column count.
+    for part in re.split(r",(?=\s*\w+\s*=)", text) if "/" in text else text.split(","):
         name, equals, value = part.partition("=")
         if not equals or not name.strip() or not value.strip():
             raise UsageError(
