@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 _OF_STEERED = ("shares", "counts_share", "decoys", "neighbours")
 
 
+def refuse_pure(delta: float | None) -> None:
+    """Refuse delta 0, with its reason: the declaration would only say that it must be above 0."""
+    if delta == 0:
+        raise UsageError(
+            "delta 0 asks for pure differential privacy, under which no query of a log can be published: a query "
+            "that only one user made always has some chance to appear",
+            "use a delta above 0, well below one over the number of users",
+        )
+
+
 def refuse_contradictions(method: ClickGraph) -> None:
     """Refuse parameters that no release can have together."""
     if method.on_steered:

@@ -176,12 +176,7 @@ class ClickGraph(TakesPublicItems):
     non_negative: bool = param("set negative counts to zero", default=False, group=COUNTED)
 
     def __post_init__(self) -> None:
-        if self.delta == 0:
-            raise UsageError(
-                "delta 0 asks for pure differential privacy, under which no query of a log can be published: a query "
-                "that only one user made always has some chance to appear",
-                "use a delta above 0, well below one over the number of users",
-            )
+        choices.refuse_pure(self.delta)
         asked: object = self.max_queries
         if asked is None:
             most = account.MAX_QUERIES if self.on_steered else MAX_QUERIES
