@@ -18,6 +18,7 @@ from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.files import memory
+from queryveil.reading.engine.duckdb import DuckDB
 from tests.conftest import at
 
 WORDS = ["a", "b", "zebra", "äpfel", "🐈", "Z z", "b b", ""]
@@ -140,6 +141,25 @@ def test_whole_histories_among_published_items_have_no_bound(
     among = [sorted(set(own) & set(published), key=published.index) for own in whole]
     assert shown == among
     found.forget()
+
+
+@pytest.mark.parametrize("kind", list(qv.KINDS))
+def test_numbers_of_this_process_are_those_of_the_engine(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items of one, two and three columns, all rules, texts beyond ASCII and in other forms, with heavy users."""
+    made = [(f"u{user}", user + 2 * step, step) for user in range(5) for step in range(4 + user)]
+    user, minute, step = zip(*made, strict=True)
+    texts = [f" {WORDS[one % 7]}  {'ÄaB'[one % 3]}" if one else None for one in step]
+    urls = [f"http://{one % 3}" if one % 4 else None for one in step]
+    given = pa.table({"user": user, "time": [at(one) for one in minute], "query": texts, "url": urls})
+    for keep in ("random", "first", "frequent"):
+        monkeypatch.setattr(DuckDB, "inside", True)
+        here = histories.histories(qv.read(given), item_kinds.kind(kind), bound(2, keep))
+        monkeypatch.setattr(DuckDB, "inside", False)
+        there = histories.histories(qv.read(given), item_kinds.kind(kind), bound(2, keep))
+        assert here.items.size and np.diff(here.starts).max() == 2
+        assert here.starts.tolist() == there.starts.tolist() and here.items.tolist() == there.items.tolist()
+        assert shown(here) == shown(there) and here.lengths().tolist() == there.lengths().tolist()
+        assert [one.tolist() for one in here.whole or ()] == [one.tolist() for one in there.whole or ()]
 
 
 def test_lengths_are_in_characters() -> None:

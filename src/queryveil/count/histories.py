@@ -33,8 +33,10 @@ Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 _MOST_NUMBERS = 1 << 31
-_BYTES_PER_ROW = 40
-"""What a row takes here while rows become arrays: two codes, a word, its copy, and its share of the texts."""
+_BYTES_PER_ROW = 24
+"""What a row takes here while rows become arrays: a word, its sorted copy, and what is made of it."""
+_BYTES_PER_ROW_AND_TEXT = 64
+"""The same where texts come here too: two codes, and a row's share of the different texts."""
 _BYTES_PER_LISTED = 150
 """What an item of a public list takes in the rounds: its text, its number, sums, scores and noise."""
 _LISTED = "listed"
@@ -105,7 +107,8 @@ class Histories:
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
     """Refuse a log whose histories cannot fit into the memory that this process may have."""
     limit = memory.physical()
-    needed = log.rows * _BYTES_PER_ROW + (listed.items * _BYTES_PER_LISTED if listed else 0)
+    each = _BYTES_PER_ROW_AND_TEXT if log.engine.inside else _BYTES_PER_ROW
+    needed = log.rows * each + (listed.items * _BYTES_PER_LISTED if listed else 0)
     if needed > limit:
         whose = f"{log.users:,} users" + (f" and {listed.items:,} public items" if listed else "")
         raise CannotBeMet(
