@@ -1,7 +1,7 @@
 """One study on logs of both versions of the generator, side by side.
 
     python benchmarks/versions.py release-d --rows 1000000 --vary d=20
-    python benchmarks/versions.py release-d --rows 1000000,4000000 --vary d=1,20
+    python benchmarks/versions.py release-d --rows 1000000 --vary d=20 --versions 1 --set zipf=1
 
 Prints the mean of every figure of the study, by what varies. A study with one value of each axis takes seconds.
 """
@@ -47,12 +47,14 @@ def main() -> None:
     asked.add_argument("--rows", default="1000000", help="rows of the logs, with commas")
     asked.add_argument("--versions", default="1,2")
     asked.add_argument("--vary", action="append", default=[], metavar="AXIS=VALUE,...")
+    asked.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="of LogSettings")
     given = asked.parse_args()
+    changes = {name: value(text) for name, text in (one.split("=", 1) for one in given.set)}
     pairs = (one.split("=", 1) for one in given.vary)
     vary = {axis: [value(text) for text in values.split(",")] for axis, values in pairs}
     for rows in map(int, given.rows.split(",")):
         for version in map(int, given.versions.split(",")):
-            found = measured(given.study, qv.LogSettings(version=version, rows=rows, seed=1), vary)
+            found = measured(given.study, qv.LogSettings(version=version, rows=rows, seed=1, **changes), vary)
             print(f"version {version}, {rows:,} rows")
             for name, mean in found.items():
                 print(f"  {name}: {mean:.6g}")

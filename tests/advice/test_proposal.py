@@ -41,7 +41,7 @@ def run_as_printed(log: Path, monkeypatch: pytest.MonkeyPatch, *reading: str) ->
 
 
 def test_on_the_tutorials_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    qv.generate(tmp_path / "log.tsv.gz", qv.LogSettings(rows=155_000, users=5_000, seed=1))
+    qv.generate(tmp_path / "log.tsv.gz", qv.LogSettings(version=1, rows=155_000, users=5_000, seed=1))
     _, rows = run_as_printed(tmp_path / "log.tsv.gz", monkeypatch)
     assert rows >= 1
 

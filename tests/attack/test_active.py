@@ -57,7 +57,7 @@ def small() -> qv.SearchLog:
 def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A generated log, whose sessions stand between the trials of one release."""
     file = tmp_path_factory.mktemp("people") / "log.parquet"
-    qv.generate(file, qv.LogSettings(users=400, pool_size=3_000))
+    qv.generate(file, qv.LogSettings(version=1, users=400, pool_size=3_000))
     return file
 
 

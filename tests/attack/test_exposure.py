@@ -118,7 +118,7 @@ def test_a_log_with_nothing_and_a_log_of_one_user() -> None:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> qv.SearchLog:
     file = tmp_path_factory.mktemp("exposed") / "log.parquet"
-    qv.generate(file, qv.LogSettings(users=150, seed=4, secrets=90))
+    qv.generate(file, qv.LogSettings(version=1, users=150, seed=4, secrets=90))
     return qv.read(file)
 
 

@@ -123,7 +123,7 @@ def test_an_identifier_does_not_hold_its_text() -> None:
 
 
 def test_planted_secrets_that_have_a_form_are_found_and_nothing_else(tmp_path: Path) -> None:
-    qv.generate(tmp_path / "log.parquet", qv.LogSettings(users=1_000, seed=3, secrets=120))
+    qv.generate(tmp_path / "log.parquet", qv.LogSettings(version=1, users=1_000, seed=3, secrets=120))
     with (tmp_path / "log.parquet.secrets.tsv").open(encoding="utf-8") as listed:
         truth = {qv.normalise(row["query"]): row["kind"] for row in csv.DictReader(listed, delimiter="\t")}
     log = qv.read(tmp_path / "log.parquet")

@@ -349,7 +349,7 @@ def test_a_click_that_one_user_alone_has_appears_with_probability_p(monkeypatch:
 
 def test_spark_publishes_the_same_given_the_same_noise(tmp_path: Path, spark: Any) -> None:
     log = tmp_path / "log.parquet"
-    qv.generate(log, qv.LogSettings(rows=15_000, users=800, seed=7, pool_size=500))
+    qv.generate(log, qv.LogSettings(version=1, rows=15_000, users=800, seed=7, pool_size=500))
     method = graph(max_queries=10, max_clicks=3, max_reformulations=2)
     here, there = (
         qv.publish(

@@ -19,7 +19,7 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("study") / "log.parquet"
-    qv.generate(file, qv.LogSettings(users=600, seed=2))
+    qv.generate(file, qv.LogSettings(version=1, users=600, seed=2))
     return file
 
 
