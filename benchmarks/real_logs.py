@@ -92,8 +92,8 @@ ROWS = (
         "AltaVista 1998",
         "S",
         lambda seen: seen.figures.top[25],
-        why="heads grew when people began to search for sites that they knew: the default follows AOL, eight "
-        "years later, and `zipf=0.7` comes nearer to AltaVista",
+        why="heads seem to have grown since 1998: the default follows AOL, eight years later, and `zipf=0.7` comes "
+        "nearer to AltaVista",
     ),
     Published(
         "different queries per query",
