@@ -37,7 +37,7 @@ CASES = {
     "advise log.tsv --purpose ca": ["caching"],
     "compare log.tsv --study gap": ["gap"],
     "evaluate log.tsv out --metric coverag": ["coverage"],
-    "generate out.tsv --setting s": ["small"],
+    "generate out.tsv --setting s": ["small", "small@1", "small@2"],
 }
 
 
