@@ -8,6 +8,7 @@ must be known first: which texts need more than ASCII rules, and how many users 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -164,7 +165,7 @@ def read(
 ) -> SearchLog:
     """Read a log from files (path, folder, glob), or take an Ibis table, Arrow table or Spark DataFrame.
 
-    `options` are those of `ReadOptions`: format, time_format, header, delimiter, max_rejected.
+    `options` are those of `ReadOptions`: format, time_format, header, delimiter, max_rejected, encoding and others.
     """
     if not isinstance(session_gap_minutes, int) or session_gap_minutes < 1:
         raise UsageError(
@@ -185,6 +186,9 @@ def read(
             source, runs_on = _table(log, engine, workspace)
             names = {name: str(column) for name, column in (columns or _same(source.columns)).items()}
             table = _standard(source, names, runs_on, clean=False)
+        if share := ReadOptions(columns=columns, **options).sample_users:
+            table = _sampled(table, runs_on, share)
+            staged = _of_sample(staged, table, runs_on, share)
         foreign = _foreign(table, runs_on, workspace)
         normal = _normalised(table, runs_on, foreign)
         made = SearchLog(
@@ -202,6 +206,25 @@ def read(
         workspaces.remove(workspace)
         raise
     return made
+
+
+def _sampled(table: ir.Table, engine: Engine, share: float) -> ir.Table:
+    """The rows of some users: who they are depends on each user's own name alone, and on no engine."""
+    below = min(int(share * 16**8), 16**8 - 1)
+    return table.filter(engine.sha256(table["user"]).substr(0, 8).lower() <= f"{below:08x}")
+
+
+def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: float) -> Staged | None:
+    """What was read, but for the figures that are of all users."""
+    if staged is None:
+        return None
+    rows = int(engine.arrow(table.aggregate(n=table.count()))["n"][0].as_py())
+    if not rows:
+        raise InputError("no user is in the sample", "raise --sample-users")
+    note = f"a sample of about {share:.3g} of all users (--sample-users); rejected rows are those of all"
+    return dataclasses.replace(
+        staged, rows=rows, empty_queries=None, searches=None, orphan_clicks=None, notes=(*staged.notes, note)
+    )
 
 
 def _engine(given: str | Engine, workspace: Path, files: Sequence[Path] = ()) -> Engine:

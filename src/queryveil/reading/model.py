@@ -33,6 +33,31 @@ Progress = Callable[[int, int], None]
 """Called with bytes read so far and bytes in all, both as they lie on disk."""
 
 
+@dataclass(frozen=True)
+class Condition:
+    """Rows in which a column of the source has this value, or has it not."""
+
+    column: str
+    value: str
+    same: bool
+
+    @classmethod
+    def parsed(cls, text: str) -> Condition:
+        """`COLUMN=VALUE` or `COLUMN!=VALUE`."""
+        column, equals, value = text.partition("=")
+        same = not column.endswith("!")
+        column = column.removesuffix("!").strip()
+        if not equals or not column:
+            # The text is not repeated: it may be a query.
+            raise UsageError("a condition is not COLUMN=VALUE", "write it like --where action=search")
+        return cls(column, value, same)
+
+    def sql(self, expression: str) -> str:
+        """SQL for whether it holds of this expression; a value that is not there is another one."""
+        quoted = "'" + self.value.replace("'", "''") + "'"
+        return f"({expression} IS {'NOT ' if self.same else ''}DISTINCT FROM {quoted})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a log is to be read; what is left out is decided from the first lines, once for all files.
@@ -55,6 +80,25 @@ class ReadOptions:
     encoding: str | None = param(
         "how the text is encoded: utf-8 (default), utf-16, gb18030, latin-1, ...", default=None, group=READING
     )
+    null: tuple[str, ...] | None = param(
+        "words that stand for nothing, in every column, in tsv, csv and jsonl",
+        default=None,
+        many=True,
+        group=READING,
+    )
+    where: tuple[str, ...] | None = param(
+        "only rows where a column has a value: COLUMN=VALUE or COLUMN!=VALUE, in tsv, csv and jsonl",
+        default=None,
+        many=True,
+        group=READING,
+    )
+    sample_users: float | None = param(
+        "read the rows of about this share of users only, for a quick look",
+        default=None,
+        gt=0,
+        le=1,
+        group=READING,
+    )
     click_actions: tuple[str, ...] | None = param(
         "actions that are clicks, in ubi (default: click,click_through)",
         default=None,
@@ -74,6 +118,9 @@ class ReadOptions:
         group=READING,
     )
 
+    conditions: tuple[Condition, ...] = field(init=False, repr=False, default=())
+    """What `where` says."""
+
     def __post_init__(self) -> None:
         validate(self)
         if self.encoding is not None:
@@ -92,6 +139,7 @@ class ReadOptions:
             _check_columns(places)
         for pattern in self.patterns.values():
             _check_pattern(pattern)
+        object.__setattr__(self, "conditions", tuple(map(Condition.parsed, self.where or ())))
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
             raise UsageError(
                 "the delimiter must be one character, and no quote or line end",

@@ -72,9 +72,12 @@ def too_long_sql(text: str) -> str:
     return f"coalesce(strlen({text}) > {LONGEST_TEXT}, false)"
 
 
-def no_user_sql(text: str) -> str:
-    """SQL: there is no user, or the word for none."""
-    return f"({blank_sql(text)} OR {_among(text, SPELLED_NULL)})"
+LEFT_OUT = "rows left out by --where"
+
+
+def no_user_sql(text: str, more: Sequence[str] = ()) -> str:
+    """SQL: there is no user, or the word for none, or one of `more` such words."""
+    return f"({blank_sql(text)} OR {_among(text, (*SPELLED_NULL, *more))})"
 
 
 def _among(text: str, words: Sequence[str]) -> str:
@@ -82,9 +85,9 @@ def _among(text: str, words: Sequence[str]) -> str:
     return f"list_contains([{', '.join(map(literal, words))}], {text})"
 
 
-def _value_sql(text: str) -> str:
+def _value_sql(text: str, more: Sequence[str] = ()) -> str:
     """SQL: the text, or null where it says that there is none."""
-    return f"CASE WHEN NOT {_among(text, NO_VALUE)} THEN {text} END"
+    return f"CASE WHEN NOT {_among(text, (*NO_VALUE, *more))} THEN {text} END"
 
 
 def conform_sql(
@@ -95,19 +98,20 @@ def conform_sql(
     typed_time: bool = False,
     text: str = "text",
     also: Sequence[str] = (),
+    nulls: Sequence[str] = (),
 ) -> str:
     """SQL that types and judges the rows of `relation`.
 
     `relation` has file, line, lines and problem; `raw` gives for each standard column an expression over it, all of
     them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row. Columns
-    `also` go through as they are.
+    `also` go through as they are; `nulls` are words that the user said stand for nothing.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
     texts = [f"raw_{name}" for name in raw if name != "time" or not typed_time]
     long = " OR ".join(map(too_long_sql, texts))
     typed, checks = (
         [],
-        [f"WHEN {long} THEN '{TEXT_TOO_LONG}'", f"WHEN {no_user_sql('raw_user')} THEN 'no user'"],
+        [f"WHEN {long} THEN '{TEXT_TOO_LONG}'", f"WHEN {no_user_sql('raw_user', nulls)} THEN 'no user'"],
     )
     if "time" in raw:
         expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
@@ -117,15 +121,22 @@ def conform_sql(
         # Whole numbers, also as 3.0, which is how data frames write a column with gaps.
         whole = r"regexp_full_match(raw_rank, ' *\d{1,9}(\.0+)? *')"
         typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
-        checks.append(f"WHEN typed_rank IS NULL AND NOT {_among('trim(raw_rank)', NO_VALUE)} THEN 'bad rank'")
+        checks.append(
+            f"WHEN typed_rank IS NULL AND NOT {_among('trim(raw_rank)', (*NO_VALUE, *nulls))} THEN 'bad rank'"
+        )
     outputs = {
         "user": "raw_user",
         "time": "typed_time",
         "query": "coalesce(raw_query, '')",
-        "url": _value_sql("raw_url"),
+        "url": _value_sql("raw_url", nulls),
         "rank": "typed_rank",
-        "session": _value_sql("raw_session"),
+        "session": _value_sql("raw_session", nulls),
     }
+    empty = blank_sql("raw_query")
+    if nulls:
+        nothing = _among("raw_query", nulls)
+        outputs["query"] = f"CASE WHEN {nothing} THEN '' ELSE coalesce(raw_query, '') END"
+        empty = f"({empty} OR {nothing})"
     columns = ", ".join(f'{outputs[name]} AS "{name}"' for name in COLUMNS if name in raw)
     return (
         f"WITH raws AS (SELECT *, {raws} FROM {relation}), "  # noqa: S608 (only our own expressions and quoted names)
@@ -134,7 +145,7 @@ def conform_sql(
         "SELECT file, line, lines, reason, "
         f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
         f"WHEN reason IS NOT NULL THEN {text} END AS text, "
-        f"reason IS NULL AND {blank_sql('raw_query')} AS empty, {', '.join([columns, *also])} FROM judged"
+        f"reason IS NULL AND {empty} AS empty, {', '.join([columns, *also])} FROM judged"
     )
 
 

@@ -25,6 +25,7 @@ class Csv:
     name: ClassVar[str] = "csv"
     help: ClassVar[str] = "comma-separated text with double quotes, one row per line"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    takes: ClassVar[tuple[str, ...]] = ("null", "where")
 
     def matches(self, head: Head) -> bool:
         line = head.first_line

@@ -9,7 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from queryveil.reading.columns import (
     usual,
 )
 from queryveil.reading.lines import read_lines
-from queryveil.reading.model import Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.model import Condition, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import LEFT_OUT, Stager, chunks, conform_sql, connect
 from queryveil.reading.times import literal
 
 Split = Callable[[str], list[str]]
@@ -56,6 +56,9 @@ class Layout:
     """Numbers of fields that are allowed, if the format fixes them."""
     patterns: Mapping[str, str] = field(default_factory=dict)
     """Standard column -> the regular expression that finds its value in the field."""
+
+    conditions: Sequence[tuple[int, Condition]] = ()
+    """Field number from 1, and what must hold of it."""
 
     def value_sql(self, name: str) -> str:
         """SQL for the text of a standard column among the fields `f` of a line."""
@@ -103,11 +106,14 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     else:
         columns = _by_alias(fields, source, delimiter)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
+    asked = {f"{one.column}": one.column for one in options.conditions}
+    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split)
+    conditions = [(fields_asked[one.column], one) for one in options.conditions]
     if not has_header:
-        return Layout(delimiter, None, columns, None, patterns=patterns)
+        return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
     _require_same_header(source, first, named, split)
-    return Layout(delimiter, first, columns, len(fields), patterns=patterns)
+    return Layout(delimiter, first, columns, len(fields), patterns=patterns, conditions=conditions)
 
 
 def separator(lines: Sequence[str], options: ReadOptions, where: str, among: str = "\t;|,") -> str | None:
@@ -258,12 +264,19 @@ def stage_fields(
         f"{layout.problem_sql()}) AS problem, f "
         f"FROM (SELECT *, {fields} AS f FROM chunk))"
     )
+    if layout.conditions:
+        holds = " AND ".join(one.sql(f"f[{number}]") for number, one in layout.conditions)
+        # Whether it holds of a line that cannot be cut into its columns is not known: that one is judged.
+        relation = f"(SELECT * FROM {relation} WHERE problem IS NOT NULL OR ({holds}))"  # noqa: S608
+    left_out = 0
     expressions = {name: layout.value_sql(name) for name in layout.columns} | dict(raw or {})
-    sql = conform_sql(relation, expressions, time_format=options.time_format)
+    sql = conform_sql(relation, expressions, time_format=options.time_format, nulls=options.null or ())
     with connect(into, options) as connection, Stager(into, list(layout.columns), source) as stager:
         _require_patterns(connection, layout)
         for chunk in chunks(batches):
             connection.register("chunk", chunk)
-            stager.add(connection.execute(sql).to_arrow_table())
+            judged = connection.execute(sql).to_arrow_table()
+            left_out += chunk.num_rows - judged.num_rows
+            stager.add(judged)
             connection.unregister("chunk")
-        return stager.finish(format)
+        return replace(stager.finish(format), passed_over={LEFT_OUT: left_out} if layout.conditions else {})

@@ -13,7 +13,7 @@ from queryveil.reading.columns import ALIASES, as_number
 from queryveil.reading.formats import keys
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.staging import LEFT_OUT, Stager, chunks, conform_sql, connect
 from queryveil.reading.times import literal
 
 Rows = Sequence[Mapping[str, Any]]
@@ -27,6 +27,7 @@ class Jsonl:
     name: ClassVar[str] = "jsonl"
     help: ClassVar[str] = "JSON lines: one object per line, columns by key (or path.to.key)"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+    takes: ClassVar[tuple[str, ...]] = ("null", "where")
 
     def matches(self, head: Head) -> bool:
         # The name decides where it can: the first line is somebody's row.
@@ -34,15 +35,22 @@ class Jsonl:
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         pointers = _usual() if options.columns is None else _named(options.columns)
-        sql = _sql(pointers, options.time_format)
+        sql = _sql(pointers, options)
+        left_out = 0
         with connect(into, options) as connection, Stager(into, list(pointers), source) as stager:
             for chunk in chunks(read_lines(source, None, progress)):
                 connection.register("chunk", chunk)
-                stager.add(connection.execute(sql).to_arrow_table())
+                judged = connection.execute(sql).to_arrow_table()
+                left_out += chunk.num_rows - judged.num_rows
+                stager.add(judged)
                 connection.unregister("chunk")
             rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
             _require_filled(options, stager, repr(source.files[0].label), rows)
-            return replace(stager.finish(self.name), ways_out=_ways_out(pointers, options, rows))
+            return replace(
+                stager.finish(self.name),
+                ways_out=_ways_out(pointers, options, rows),
+                passed_over={LEFT_OUT: left_out} if options.conditions else {},
+            )
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -88,7 +96,7 @@ def _pointer(steps: Sequence[str]) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-def _sql(pointers: Pointers, time_format: str | None) -> str:
+def _sql(pointers: Pointers, options: ReadOptions) -> str:
     places = [(name, literal(pointer)) for name, all_of in pointers.items() for pointer in all_of]
     found = [(name, place, f"v[{number}]") for number, (name, place) in enumerate(places, start=1)]
     values = {
@@ -110,9 +118,19 @@ def _sql(pointers: Pointers, time_format: str | None) -> str:
         f"WHEN {wrong_type} THEN 'wrong type' END AS problem, v "
         f"FROM (SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v "
         # Functions on JSON raise on text that is none, so they never see any.
-        "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(text) THEN text END AS j FROM chunk)))"
+        "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(text) THEN text END AS j FROM chunk)"
+        f"{_where(options)}))"
     )
-    return conform_sql(relation, values, time_format=time_format)
+    return conform_sql(relation, values, time_format=options.time_format, nulls=options.null or ())
+
+
+def _where(options: ReadOptions) -> str:
+    """SQL that leaves out documents for which a condition does not hold; what is no JSON is judged."""
+    holds = [
+        one.sql(f"json_extract_string(j, {literal(_pointer(one.column.split('.')))})")
+        for one in options.conditions
+    ]
+    return f" WHERE j IS NULL OR ({' AND '.join(holds)})" if holds else ""
 
 
 def _require_filled(options: ReadOptions, stager: Stager, where: str, rows: Rows) -> None:

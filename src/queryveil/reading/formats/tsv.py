@@ -13,6 +13,7 @@ class Tsv:
     name: ClassVar[str] = "tsv"
     help: ClassVar[str] = "tab-separated text, one row per line, no quoting"
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
+    takes: ClassVar[tuple[str, ...]] = ("null", "where")
 
     def matches(self, head: Head) -> bool:
         return "\t" in head.first_line
