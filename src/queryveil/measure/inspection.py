@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SAMPLED_USERS = 2_000
 _KNOWN = (1, 2, 3)
+_ENOUGH_TO_DOUBT = 20
 _SAMPLED_QUERIES = 200_000
 
 
@@ -54,8 +55,12 @@ class Inspection:
     format: str | None
     passed_over: dict[str, int]
     """What the source holds besides searches and clicks, by what it is."""
+    columns: dict[str, str]
+    """Which column of the source was read as what."""
+    ignored: tuple[str, ...]
+    """Columns of the source that were not read."""
     notes: tuple[str, ...]
-    """What must be known of how the log was read."""
+    """What must be known of how the log was read, and what looks wrong."""
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -78,6 +83,8 @@ class Inspection:
             "exposure": self.exposure,
             "format": self.format,
             "passed_over": self.passed_over,
+            "columns": self.columns,
+            "ignored_columns": list(self.ignored),
             "notes": list(self.notes),
         }
 
@@ -118,8 +125,25 @@ def _inspected(log: SearchLog) -> Inspection:
         exposure=_exposure(log) if spotting.installed() else None,
         format=staged.format if staged else None,
         passed_over=dict(staged.passed_over) if staged else {},
-        notes=staged.notes if staged else (),
+        columns=dict(staged.mapping) if staged else {},
+        ignored=staged.ignored if staged else (),
+        notes=(*(staged.notes if staged else ()), *_doubts(figures, log.users)),
     )
+
+
+def _doubts(figures: dict[str, Any], users: int) -> list[str]:
+    """What looks as if a column had been taken for another."""
+    found = []
+    rows = figures["rows"]
+    if rows >= _ENOUGH_TO_DOUBT and users > rows / 2:
+        found.append(
+            f"there are {users:,} users in {rows:,} rows: if that is not so, another column holds the user (--columns)"
+        )
+    if rows >= _ENOUGH_TO_DOUBT and figures.get("first") is not None and figures["first"] == figures["last"]:
+        found.append(
+            "all rows have the same time: if that is not so, another column holds the time (--columns)"
+        )
+    return found
 
 
 def _row(log: SearchLog, table: ir.Table) -> dict[str, Any]:

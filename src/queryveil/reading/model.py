@@ -227,6 +227,10 @@ class Staged:
     """Clicks whose search is not in the source, where it tells them apart."""
     passed_over: Mapping[str, int] = field(default_factory=dict)
     """What was read and is neither a search nor a click, by what it is: impressions, pages, lines of a wrapping."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> what the source calls it (a name, a number, or some words), where that is one thing."""
+    ignored: tuple[str, ...] = ()
+    """Columns of the source that are not read."""
     notes: tuple[str, ...] = ()
     """What a reader of figures must know of how they were read: a sentence each."""
 

@@ -101,3 +101,28 @@ def test_patterns_may_hold_commas_on_the_command_line() -> None:
         "query": r"3:/\[(.{1,99})\]/",
         "time": 1,
     }
+
+
+def test_the_mapping_of_columns_is_told(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.csv", "userID,movieID,tag,when\nann,7,tea,2006-03-01\n")
+    found = qv.inspect(qv.read(log))
+    assert found.columns == {"user": "userID", "time": "when", "query": "tag"}
+    assert found.ignored == ("movieID",)
+    assert found.as_dict()["columns"]["query"] == "tag"
+
+
+def test_a_line_that_is_only_said_to_be_a_header_is_not_told(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.tsv", "secret-user\tsecret-query\tsecret\nann\ttea\tx\n")
+    staged = read(log, tmp_path / "into", columns={"user": 1, "query": 2}, header=True)
+    assert (dict(staged.mapping), staged.ignored) == ({"user": "column 1", "query": "column 2"}, ())
+
+
+def test_columns_that_look_wrong_are_noted(tmp_path: Path) -> None:
+    rows = "".join(f"person{at % 3},2006-03-01,query {at}\n" for at in range(30))
+    log = write(tmp_path / "log.csv", rows)
+    swapped, right = (
+        qv.inspect(qv.read(log, columns={"user": user, "time": 2, "query": query})).notes
+        for user, query in ((3, 1), (1, 3))
+    )
+    assert "30 users in 30 rows" in swapped[0]
+    assert len(right) == 1 and "the same time" in right[0]

@@ -119,8 +119,14 @@ class AccessLog:
         return replace(
             staged,
             passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
+            mapping={"user": user, "time": "time of the request", "query": _place(options)},
             notes=(_SAID[user],) if user in _SAID else (),
         )
+
+
+def _place(options: ReadOptions) -> str:
+    names = [f"parameter {name}" for name in options.query_parameter or ()]
+    return " or ".join([*names, *([options.query_path] if options.query_path else [])])
 
 
 def _is_request(line: str) -> bool:

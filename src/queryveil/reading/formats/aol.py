@@ -26,7 +26,8 @@ class Aol:
         if options.columns is not None:
             layout = lay_out(source, options, "\t", lambda line: line.split("\t"))
         else:
-            layout = Layout("\t", first if _is_header(first) else None, _COLUMNS, None)
+            named = first.split("\t") if _is_header(first) else ()
+            layout = Layout("\t", first if named else None, _COLUMNS, None, names=named)
         # Rows without a click end after the time in some copies, with two empty fields in others.
         layout = replace(layout, widths=(3, 5))
         query = f"f[{layout.columns['query']}]"

@@ -39,6 +39,7 @@ _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
 _TYPED = {"\t": "\\t"}
 _LOOKED_AT = 100
 _NEARLY_ALL = 0.9
+_NAME = re.compile(r"[A-Za-z_][\w .-]{0,29}")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,23 @@ class Layout:
 
     conditions: Sequence[tuple[int, Condition]] = ()
     """Field number from 1, and what must hold of it."""
+
+    names: Sequence[str] = ()
+    """The names in the header."""
+
+    def mapping(self) -> dict[str, str]:
+        """Standard column -> its name in the header, or its number."""
+        named = len(self.names)
+        return {
+            name: self.names[at - 1].strip() if at <= named else f"column {at}"
+            for name, at in self.columns.items()
+        }
+
+    def ignored(self) -> tuple[str, ...]:
+        """The names in the header of columns that are not read, as far as they look like names."""
+        read = set(self.columns.values())
+        others = (name.strip() for at, name in enumerate(self.names, start=1) if at not in read)
+        return tuple(name for name in others if _NAME.fullmatch(name))
 
     def value_sql(self, name: str) -> str:
         """SQL for the text of a standard column among the fields `f` of a line."""
@@ -113,7 +131,11 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
     _require_same_header(source, first, named, split)
-    return Layout(delimiter, first, columns, len(fields), patterns=patterns, conditions=conditions)
+    # A line that was only said to be a header may be somebody's row, and is not shown.
+    known = fields if names or is_header(fields) else ()
+    return Layout(
+        delimiter, first, columns, len(fields), patterns=patterns, conditions=conditions, names=known
+    )
 
 
 def separator(lines: Sequence[str], options: ReadOptions, where: str, among: str = "\t;|,") -> str | None:
@@ -279,4 +301,9 @@ def stage_fields(
             left_out += chunk.num_rows - judged.num_rows
             stager.add(judged)
             connection.unregister("chunk")
-        return replace(stager.finish(format), passed_over={LEFT_OUT: left_out} if layout.conditions else {})
+        return replace(
+            stager.finish(format),
+            passed_over={LEFT_OUT: left_out} if layout.conditions else {},
+            mapping=layout.mapping(),
+            ignored=layout.ignored(),
+        )

@@ -50,6 +50,7 @@ class Jsonl:
                 stager.finish(self.name),
                 ways_out=_ways_out(pointers, options, rows),
                 passed_over={LEFT_OUT: left_out} if options.conditions else {},
+                mapping={name: str(at) for name, at in (options.columns or {}).items()},
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -81,7 +82,8 @@ class Parquet:
             raise disagrees(source.files[0].label)
         if progress is not None:
             progress(source.size, source.size)
-        return staged
+        others = [name for name in read_schema(source.files[0]).names if name not in names.values()]
+        return replace(staged, mapping=names, ignored=tuple(others))
 
 
 def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[str, str]]:

@@ -46,6 +46,14 @@ _AT = {name: f"v[{number}]" for number, name in enumerate(_PLACES, start=1)}
 _OBJECT = f"coalesce({_AT['object']}, {_AT['internal']})"
 _MUST_BE_SIMPLE = ("user_id", "client_id", "query_id", "query", "time", "session", "object")
 _PASSED = {"other": "other events", "impression": "impressions", "bulk": "lines of the bulk format"}
+_MAPPING = {
+    "user": "user_id, or else client_id",
+    "time": "timestamp",
+    "query": "user_query",
+    "url": "object_id of clicks",
+    "rank": "position.ordinal of clicks",
+    "session": "session_id",
+}
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
 
 
@@ -76,6 +84,7 @@ class Ubi:
                 stager.add(pa.Table.from_batches([batch]))
             return replace(
                 stager.finish(self.name),
+                mapping=_MAPPING,
                 searches=searches,
                 orphan_clicks=orphans,
                 passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},

@@ -39,6 +39,10 @@ def inspect(**given: Any) -> None:
 
 
 def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequence[str] = ()) -> None:
+    if found.columns:
+        said = ", ".join(f"{name} <- {place}" for name, place in found.columns.items())
+        ignored = f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""
+        console.labelled("columns", said + ignored)
     rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
     console.labelled(
         "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
