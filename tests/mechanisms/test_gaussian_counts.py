@@ -47,7 +47,12 @@ def log(**given: Any) -> qv.SearchLog:
 
 def counts(which: str, noise: qv.Noise | None = None, **given: Any) -> dict[str, int]:
     made = qv.publish(
-        log(**given), MADE[which], noise=noise or NoNoise(SeededBits(1)), i_understand=True, allow_empty=True
+        log(**given),
+        MADE[which],
+        noise=noise or NoNoise(SeededBits(1)),
+        order_key="portable",
+        i_understand=True,
+        allow_empty=True,
     )
     (table,) = made.tables.values()
     return {row["query"]: row["count"] for row in table.to_pylist()}

@@ -133,6 +133,10 @@ class Spark(Engine):
 
     @_guarded
     def register(self, table: pa.Table) -> ir.Table:
+        if not table.num_rows:  # no row tells Spark the types
+            from pyspark.sql.pandas.types import from_arrow_schema
+
+            return self.table(self.con._session.createDataFrame([], from_arrow_schema(table.schema)))
         return self.table(self.con._session.createDataFrame(table.to_pandas()))
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
