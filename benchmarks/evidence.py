@@ -183,6 +183,7 @@ def page() -> str:
         "# Evidence",
         "",
         "Figures of full-size runs on a machine with 2 cores, written by `make evidence` from the JSON files here.",
+        "Generated logs are those of [version 1](../reference/generator.md#versions).",
         "",
     ]
     for part, section in sections().items():

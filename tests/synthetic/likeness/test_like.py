@@ -132,7 +132,10 @@ def test_what_is_written_says_that_it_is_not_private(
     assert not set(log["user"].unique().to_pylist()) & set(json.dumps(said).split('"'))
 
 
-def test_what_follows_a_release_says_that_it_costs_nothing(tmp_path: Path, release: Path) -> None:
+def test_what_follows_a_release_says_that_it_costs_nothing(
+    tmp_path: Path, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit, "_ROUNDS", 2)
     done = command("generate", str(tmp_path / "made.tsv"), "--like", str(release), "--users", "300", "--json")
     assert done.code in (0, None), done.err
     said = done.document["like"]
