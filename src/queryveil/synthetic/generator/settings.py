@@ -9,7 +9,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError
 from queryveil.synthetic.generator.habits import BY_VERSION, LATEST, Habits
 
 ROWS_PER_USER: Final = 31
@@ -163,10 +163,3 @@ SETTINGS: Final[Mapping[str, LogSettings]] = MappingProxyType(
     {name: _FIXED[f"{name}@{LATEST}"] for name in _SIZES} | _FIXED
 )
 """The named settings: `small`, `medium` and `large` are those of the latest version, `small@1` stays what it was."""
-
-
-def named(name: str) -> LogSettings:
-    """The fixed setting of this name, such as `medium` or `medium@1`."""
-    if name not in SETTINGS:
-        raise UsageError(f"there is no setting '{name}'", instead(name, SETTINGS))
-    return SETTINGS[name]
