@@ -299,13 +299,13 @@ class Stager:
         try:
             return pq.ParquetWriter(path, schema, compression="snappy")
         except OSError as error:
-            raise _not_writable(self._into, error) from None
+            raise not_writable(self._into, error) from None
 
     def _write(self, writer: Any, table: pa.Table) -> None:
         try:
             writer.write_table(table)
         except OSError as error:
-            raise _not_writable(self._into, error) from None
+            raise not_writable(self._into, error) from None
 
 
 def _in_runs(rejected: pa.Table) -> pa.Table:
@@ -327,7 +327,8 @@ def _in_runs(rejected: pa.Table) -> pa.Table:
     return runs.set_column(_REJECTED.get_field_index("text"), "text", texts)
 
 
-def _not_writable(into: Path, error: OSError) -> OutputError:
+def not_writable(into: Path, error: OSError) -> OutputError:
+    """What to say if the working folder takes no more."""
     # Arrow's own text of an error goes on for several phrases.
     reason = os.strerror(error.errno) if error.errno else "no space or no permission"
     return OutputError(

@@ -16,7 +16,9 @@ from queryveil.reading.formats.access_log import AccessLog
 from queryveil.reading.formats.aol import Aol
 from queryveil.reading.formats.csv import Csv
 from queryveil.reading.formats.delimited import separator
+from queryveil.reading.formats.feather import Feather
 from queryveil.reading.formats.jsonl import Jsonl
+from queryveil.reading.formats.orc import Orc
 from queryveil.reading.formats.parquet import Parquet
 from queryveil.reading.formats.tsv import Tsv
 from queryveil.reading.formats.ubi import Ubi
@@ -53,6 +55,8 @@ __all__ = [
 # Asked in this order whether a file is theirs: what can be told for sure comes first.
 _ALL: tuple[Reader, ...] = (
     Parquet(),
+    Feather(),
+    Orc(),
     Aol(),
     Ubi(),
     AccessLog(),
@@ -108,8 +112,8 @@ def _require_meaning(options: ReadOptions, reader: Reader) -> None:
     """Refuse options that this format has no use for: they would be passed over without a word."""
     if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
         raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
-    if options.encoding is not None and reader.name == "parquet":
-        raise UsageError("an encoding has no meaning in parquet", "leave out --encoding")
+    if options.encoding is not None and getattr(reader, "binary", False):
+        raise UsageError(f"an encoding has no meaning in {reader.name}", "leave out --encoding")
     if options.patterns and reader.name not in {"tsv", "csv"}:
         raise UsageError(
             f"patterns of columns have no meaning in {reader.name}", "leave out :/.../ in --columns"
@@ -162,15 +166,21 @@ def _numbered(options: ReadOptions) -> bool:
 def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
     if options.format is not None:
         return READERS[options.format]
-    if options.delimiter is not None and not READERS["parquet"].matches(head):
+    # What is no text says so in its first bytes.
+    table = next(
+        (one for one in READERS.values() if getattr(one, "binary", False) and one.matches(head)), None
+    )
+    if table is not None:
+        return table
+    if options.delimiter is not None:
         return READERS["tsv" if options.delimiter == "\t" else "csv"]
-    if _numbered(options) and not READERS["parquet"].matches(head):
+    if _numbered(options):
         # No header, so no single line may decide: the name does, or what nearly all of the first lines share.
         named = (reader for reader in READERS.values() if head.suffix in reader.suffixes)
         found = separator(head.lines, options, repr(label))
         return next(named, READERS["tsv" if found in (None, "\t") else "csv"])
     # A text may have rows with binary data, the first one too, but it does not consist of them.
-    if not head.binary or READERS["parquet"].matches(head):
+    if not head.binary:
         for reader in READERS.values():
             if reader.matches(head):
                 return reader

@@ -56,6 +56,7 @@ class Parquet:
     name: ClassVar[str] = "parquet"
     help: ClassVar[str] = "Parquet files, all with the same columns"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    binary: ClassVar[bool] = True
 
     def matches(self, head: Head) -> bool:
         return head.data.startswith(MAGIC)
@@ -95,7 +96,7 @@ def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[
     for file in source.files:
         schema = read_schema(file)
         if not names:
-            names = _names(schema.names, options, repr(label))
+            names = columns_of(schema.names, options, repr(label))
         require_one_each(names, schema.names, file.label)
         for standard, name in names.items():
             if name not in schema.names:
@@ -118,7 +119,8 @@ def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[
     return names, kinds
 
 
-def _names(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
+def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
+    """The names, among those available, of the columns that are asked for or have usual names."""
     if options.columns is None:
         return _by_alias(available, where)
     names = {}

@@ -20,7 +20,7 @@ NOTHING = inspect.Parameter.empty
 """The default of what has to be given."""
 _LONGEST_GAP = 10**9
 _LONGEST_CHOICES = 26
-FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet", "ubi", "access-log")
+FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet", "feather", "orc", "ubi", "access-log")
 """What `--format` may say. Written down here, so that help loads no reader; a test keeps it equal to them."""
 
 

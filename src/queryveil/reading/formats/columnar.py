@@ -1,0 +1,80 @@
+"""Tables with types of their own (Feather, ORC): columns are copied to Parquet, batch by batch, and read there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil.errors import InputError
+from queryveil.reading.formats.parquet import Parquet, columns_of
+from queryveil.reading.model import Progress, ReadOptions, Source, SourceFile, Staged
+from queryveil.reading.staging import not_writable
+
+Opened = tuple[Any, Callable[[list[str]], Iterator[pa.RecordBatch]]]
+"""A schema, and what gives batches of these columns."""
+
+
+def stage_as_parquet(
+    source: Source,
+    options: ReadOptions,
+    into: Path,
+    progress: Progress | None,
+    open_file: Callable[[Path], Opened],
+    kind: str,
+) -> Staged:
+    """Copy the columns that are needed, and let the reader of Parquet judge them: the same rules for the same types."""
+    copies: list[SourceFile] = []
+    names: dict[str, str] = {}
+    ignored: tuple[str, ...] = ()
+    for number, file in enumerate(source.files):
+        if file.compression is not None:
+            raise InputError(f"{file.label!r} is {kind} inside {file.compression}", "decompress it first")
+        with _readable(file, kind):
+            schema, batches = open_file(file.path)
+        if not names:
+            names = columns_of(schema.names, options, repr(file.label))
+            ignored = tuple(name for name in schema.names if name not in names.values())
+        copy = into / f"copied-{number}.parquet"
+        wanted = [name for name in schema.names if name in names.values()]
+        _write(
+            copy, pa.schema([schema.field(name) for name in wanted]), _guarded(batches(wanted), file, kind)
+        )
+        copies.append(replace(file, path=copy))
+    copied = replace(source, files=tuple(copies))
+    staged = Parquet().stage(copied, replace(options, columns=names), into, progress)
+    return replace(staged, ignored=ignored)
+
+
+@contextmanager
+def _readable(file: SourceFile, kind: str) -> Iterator[None]:
+    """Say of a file that cannot be read which one it is, and nothing of what it holds."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError):
+        raise InputError(
+            f"{file.label!r} is damaged, cut short or not {kind}", "copy it again from where it came"
+        ) from None
+
+
+def _guarded(batches: Iterator[pa.RecordBatch], file: SourceFile, kind: str) -> Iterator[pa.RecordBatch]:
+    while True:
+        with _readable(file, kind):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _write(copy: Path, schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
+    try:
+        with pq.ParquetWriter(copy, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except OSError as error:
+        raise not_writable(copy.parent, error) from None

@@ -1,0 +1,60 @@
+"""Feather and ORC give the rows that Parquet gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather, orc
+
+import queryveil as qv
+from tests.reading.formats.logs import read, rejections, rows_of, write
+
+Write = Callable[[pa.Table, str], None]
+WRITERS: dict[str, Write] = {"feather": feather.write_feather, "orc": orc.write_table}
+NOON = dt.datetime(2006, 3, 1, 12)
+TABLE = pa.table(
+    {
+        "user_id": pa.array([17, None, 18], pa.int64()),
+        "when": pa.array([NOON, NOON, NOON], pa.timestamp("us")),
+        "query": ["tea", "mug", None],
+        "url": ["http://a.example", None, None],
+        "other": [[1], [2], [3]],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_the_same_rows_as_parquet(kind: str, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "log.parquet")
+    WRITERS[kind](TABLE, str(tmp_path / "log.data"))
+    staged, parquet = (
+        read(tmp_path / name, tmp_path / f"into-{name}", max_rejected=1)
+        for name in ("log.data", "log.parquet")
+    )
+    assert (staged.format, staged.ignored) == (kind, ("other",))
+    assert rows_of(staged, "user", "time", "query", "url") == rows_of(parquet, "user", "time", "query", "url")
+    assert rejections(staged) == [("log.data", 2, "no user")]
+    assert qv.read(tmp_path / "log.data", max_rejected=1).users == 2
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_damaged_files_are_refused(kind: str, tmp_path: Path) -> None:
+    WRITERS[kind](TABLE, str(tmp_path / "whole"))
+    data = (tmp_path / "whole").read_bytes()
+    with pytest.raises(qv.InputError, match="damaged, cut short or not"):
+        read(write(tmp_path / "cut", data[: len(data) // 2]), tmp_path / "into", format=kind)
+    with pytest.raises(qv.UsageError, match="an encoding has no meaning"):
+        read(tmp_path / "whole", tmp_path / "into2", encoding="latin-1")
+
+
+def test_a_text_that_begins_like_orc_is_a_text(tmp_path: Path) -> None:
+    log = write(tmp_path / "log", "ORCHIDS\t1\nORCHARDS\t2\n")
+    assert rows_of(read(log, tmp_path / "into", columns={"user": 2, "query": 1}), "query") == [
+        ("ORCHIDS",),
+        ("ORCHARDS",),
+    ]
