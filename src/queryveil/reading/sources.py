@@ -8,6 +8,8 @@ import glob
 import lzma
 import os
 import re
+import shutil
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, OutputError, UsageError
 from queryveil.files.folder import is_release
 from queryveil.reading.model import Head, SourceFile
 from queryveil.reading.pinning import Pin, pin
@@ -126,6 +128,22 @@ def pinned_now(path: Path, label: str) -> Pin:
         return pin(path, label)
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def standard_input(into: Path) -> Path:
+    """What is piped in, as a file in the working folder: the first lines are needed before the rest."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("nothing is piped into standard input", "pipe a log into it, or name a file")
+    path = into / "standard-input"
+    try:
+        with path.open("xb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+    except OSError as error:
+        raise OutputError(
+            f"standard input cannot be kept in {str(into)!r} ({error.strerror or 'unknown cause'})",
+            "free some space, or name another folder in TMPDIR",
+        ) from None
+    return path
 
 
 def opened_archives(paths: Sequence[Path]) -> list[tuple[Path, str | None, str]]:

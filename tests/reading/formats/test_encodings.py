@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -89,3 +91,14 @@ def test_a_zip_archive_is_the_files_inside(tmp_path: Path) -> None:
 def test_addresses_are_refused_by_name(address: str, tmp_path: Path) -> None:
     with pytest.raises(qv.InputError, match=address.split("//", maxsplit=1)[0] + "//"):
         read(address, tmp_path / "into")
+
+
+@pytest.mark.parametrize("pack", [bytes, bz2.compress])
+def test_standard_input_is_a_log(pack: Callable[[bytes], bytes]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import queryveil as qv; log = qv.read('-'); print(log.rows, log.users)"],
+        input=pack(TEXT.encode()),
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.split() == [b"2", b"2"]

@@ -36,7 +36,14 @@ from queryveil.reading.model import (
     Staged,
 )
 from queryveil.reading.pinning import Pin, require_unchanged
-from queryveil.reading.sources import as_source_file, expand, opened_archives, pinned_now, read_head
+from queryveil.reading.sources import (
+    as_source_file,
+    expand,
+    opened_archives,
+    pinned_now,
+    read_head,
+    standard_input,
+)
 
 __all__ = [
     "COLUMNS",
@@ -85,11 +92,9 @@ def stage(
     into: Path,
     progress: Progress | None = None,
 ) -> Staged:
-    """Read a log (file, folder, glob or several of them) into Parquet under `into`."""
+    """Read a log (file, folder, glob, several of them, or `-` for standard input) into Parquet under `into`."""
     if options.format is not None and options.format not in READERS:
         raise UsageError(f"there is no format {options.format!r}", instead(options.format, READERS))
-    source, reader = _open(expand(log), options)
-    _require_meaning(options, reader)
     try:
         # Queries are written here as they are, so nobody else may look.
         into.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,6 +102,8 @@ def stage(
         raise OutputError(
             f"cannot create the folder {str(into)!r}: {error.strerror}", "choose another folder"
         ) from None
+    source, reader = _open(expand(standard_input(into) if log == "-" else log), options)
+    _require_meaning(options, reader)
     try:
         staged = reader.stage(source, options, into, progress)
     except InputError:

@@ -40,7 +40,12 @@ def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
     return complete
 
 
-Log = Annotated[str, typer.Argument(metavar="LOG", help="a file, a folder or a glob", show_default=False)]
+Log = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG", help="a file, a folder, a glob, or - for standard input", show_default=False
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="print one JSON document and nothing else")
 ]
