@@ -123,6 +123,7 @@ def test_spark_gives_the_same_histories(kind: str, spark: Any) -> None:
 
 
 @given(rows=ROWS, most=st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
 def test_whole_histories_among_published_items_have_no_bound(
     rows: list[tuple[str, int, str]], most: int
 ) -> None:

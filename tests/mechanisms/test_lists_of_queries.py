@@ -137,7 +137,7 @@ def test_the_plan_states_list_threshold_and_decoys(which: str, catalogue: Path) 
     assert draw.above is not None and 0 < draw.public.above < draw.above
     shown = plan.calibration.get("queries", plan.calibration)
     assert 0 < shown["expected_decoys"] < 3 and shown["public_threshold"] == draw.public.above
-    assert any(f"of the {LISTED:,} items" in line for line in plan.expected)
+    assert any(f"of its {LISTED:,} items" in line for line in plan.expected)
     assert {"public-list"} <= {one.code for one in plan.guarantee.assumptions}
     assert {"decoys"} <= {one.code for one in plan.guarantee.caveats}
     assert f"{LISTED:,} items" in plan.how and plan.tables[0].texts == "listed"
@@ -157,7 +157,7 @@ def test_the_list_costs_nothing(which: str, catalogue: Path) -> None:
 @pytest.mark.parametrize(
     ("which", "given", "said"),
     [
-        ("truncated", {"items": ("queries", "keywords")}, "of one kind of item"),
+        ("truncated", {"items": ("queries", "keywords")}, "one kind of item"),
         ("truncated", {"public": None, "public_z": 3}, "name its file with --public"),
         ("truncated", {"public_z": 0}, "parameter 'public_z' must be"),
         ("graph", {"public": None, "public_z": 3}, "name its file with --public"),
@@ -283,7 +283,7 @@ def test_a_list_of_the_logs_own_queries_warns_the_curator_alone(which: str, tmp_
     times = ["2006-03-01 10:00:00"] * len(names)
     log = qv.read(pa.table({"user": names, "query": names, "time": times}))
     made = qv.publish(log, method(which, tmp_path / "own.txt", public_z=1), out=out)
-    assert any("100% of the public list's items are in the log" in one for one in made.warnings)
+    assert any("100 % of the public list's items are in the log" in one for one in made.warnings)
     assert all("are in the log" not in file.read_text("utf-8", "replace") for file in out.iterdir())
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.compiled import compiled
 from queryveil.mechanisms import gaussian_account
-from queryveil.mechanisms.gaussian_account import GRID, Share
+from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS, Share
 from queryveil.mechanisms.steered import loops, selection, steering, theory
 from queryveil.mechanisms.steered.steered import Steered
 from tests import copies
@@ -192,7 +192,26 @@ def test_counts_move_by_at_most_their_norm(
 def test_of_more_rows_than_fit_into_64_bits_only_the_first_count() -> None:
     log = [list(range(ITEMS)), [3]]
     assert clipped(log, [5] * ITEMS, 1, rows=2) == [5, 5, 0, 5] + [0] * (ITEMS - 4)
+    assert clipped([[-1, 7, -1, 8, 9]], [5] * ITEMS, 1, rows=2)[7:] == [5, 5, 0, 0, 0], (
+        "unpublished ones are no rows"
+    )
     assert selection._MOST_ROWS * GRID**2 < 2**63
+
+
+def test_squares_of_the_longest_history_fit_into_64_bits() -> None:
+    """[C7] A user with as many items as may be asked for still has a norm below the grid; eight times more wrap."""
+    most = MOST_ITEMS
+    starts, items = np.array([0, most]), np.arange(most, dtype=np.int32)
+    found = np.zeros(most, np.int64)
+    loops.weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
+    assert found.min() > 0 and square(found.tolist()) < GRID**2
+    with pytest.raises(TypeError, match="64 bits"):
+        selection.select(
+            dataclasses.replace(copies.copies([[0]], 1, ITEMS), starts=np.array([0, most + 1])),
+            theory.Setting(8, 10**7, 1e-7, 100, 10**9),
+            qv.Noise(SeededBits(1)),
+            length_prior=False,
+        )
 
 
 def test_items_that_stand_twice_would_move_sums_too_far() -> None:

@@ -139,5 +139,11 @@ def test_equal_weights_among_very_many_rows_are_refused() -> None:
     assert failed(content) == ["draws"]
 
 
+def test_weights_among_more_rows_than_squares_fit_for_are_refused() -> None:
+    content = copy.deepcopy(PLANS["steered"])
+    content["draws"][0]["most"] = 1 << 23
+    assert any("64 bits" in said for said in gaussian.problems(content["draws"][0]))
+
+
 def test_the_curve_of_nothing_moved_far() -> None:
     assert gaussian.curve(Fraction(1, 10**8), Fraction(1)) == 0

@@ -1,4 +1,4 @@
-"""Public lists of items: a catalogue, page titles, the items of an earlier release. Not what users did.
+"""Public lists of items: a catalogue, page titles, the items of a private release. Not what users did.
 
 A file with one item on each line, or with an item's columns between tabs, or Parquet with these columns, such as the
 `items.parquet` of a release. Items get the normal form that a log's have; repeats and empty lines are dropped. The list

@@ -49,7 +49,7 @@ COUNTS_SHARE: Final[dict[str, Any]] = {
     "group": PROMISES,
 }
 PUBLIC: Final[dict[str, Any]] = {
-    "help": "file of public items (a catalogue, an earlier release): all get noise, and need no delta",
+    "help": "file of public items (a catalogue, page titles): all get noise, and need no delta",
     "path": True,
     "default": None,
     "group": COUNTED,

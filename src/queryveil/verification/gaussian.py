@@ -27,6 +27,8 @@ _SAME = Decimal("1e-12")
 _FARTHEST = 40
 """Beyond, a tail is below 1e-340, and below every float."""
 _MOST_EQUAL = 1_000
+_MOST_ANY = 1 << 23
+"""Squares of so many full scores no longer fit into 64 bits."""
 """Each number of rows up to the bound is looked at, so that a manifest could ask for any amount of work."""
 EQUAL, ANY = "equal", "any"
 """How a user's weight is divided among rows: in equal parts, or in any way."""
@@ -48,6 +50,8 @@ def problems(draw: Mapping[str, Any]) -> Iterator[str]:
         yield "does not bound what one user adds"
     if draw["weights"] == EQUAL and (draw["rounds"] != 1 or draw.get("most", _MOST_EQUAL + 1) > _MOST_EQUAL):
         yield f"divides weights equally in more than one round, or among more than {_MOST_EQUAL:,} rows"
+    if draw["weights"] == ANY and draw.get("most", 1) >= _MOST_ANY:
+        yield f"divides weights among {_MOST_ANY:,} rows or more, for which sums of squares do not fit into 64 bits"
     if draw["rows"] == "log" and "above" not in draw:
         yield "lacks a threshold, though its rows come from the log"
     if draw["rows"] != "log" and ("above" in draw or draw["p"]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph import account
-from queryveil.mechanisms.gaussian_account import MOST_EPSILON
+from queryveil.mechanisms.gaussian_account import MOST_EPSILON, MOST_ITEMS
 from queryveil.mechanisms.listed_sums import MOST_Z
 from queryveil.parameters import parameters
 from queryveil.reading.log import SearchLog
@@ -81,6 +81,12 @@ def _refuse_steered(method: ClickGraph) -> None:
             f"parameter 'public_z' must be a number > 0 and <= {MOST_Z:g}; got {method.public_z:g}",
             "pass a smaller --public-z; 4 is usual",
         )
+    for name in ("max_queries", "max_clicks", "max_reformulations"):
+        if (asked := getattr(method, name)) is not None and asked > MOST_ITEMS:
+            raise UsageError(
+                f"parameter '{name}' must be a whole number from 1 to {MOST_ITEMS}; got {asked}",
+                f"pass a smaller --{name.replace('_', '-')}; {account.MAX_QUERIES} is usual",
+            )
     given = account.shares(method)
     if len(given) != len(account.SHARES) or given[0] == 0:
         raise UsageError(

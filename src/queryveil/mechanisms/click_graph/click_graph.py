@@ -155,9 +155,7 @@ class ClickGraph(TakesPublicItems):
     )
     public: str | None = param(
         **shared.PUBLIC
-        | {
-            "help": "file of public queries (a catalogue, an earlier release): all get noise, and need no delta"
-        }
+        | {"help": "file of public queries (a catalogue, page titles): all get noise, and need no delta"}
     )
     public_z: float | None = param(**shared.PUBLIC_Z)
     analysis: str = param(

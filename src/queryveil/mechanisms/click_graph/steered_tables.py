@@ -1,6 +1,6 @@
 """The three tables of a click graph on steered queries: selected in rounds, counted, with noise from one account.
 
-Conditions that docs/proofs/click-graph.md asks for are marked [G1] to [G5] where the code keeps them; [C1] to [C8]
+Conditions that docs/proofs/click-graph.md asks for are marked [G1] to [G6] where the code keeps them; [C1] to [C9]
 of docs/proofs/steered.md are kept by what is called here.
 """
 

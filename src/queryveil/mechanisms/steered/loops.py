@@ -97,18 +97,20 @@ def steer(
 def clipped_sums(starts: Whole, places: Numbers, parts: Whole, most: int, rows: int, sums: Whole) -> None:
     """Add to each published item the part that each of its users may count, scaled down to a norm of `most`.
 
-    `places` are those of published items, -1 for all others. Of a user only the first `rows` entries count.
+    `places` are those of published items, -1 for all others. Of a user only the first `rows` published items count.
     """
     for user in range(len(starts) - 1):
-        begin, end = starts[user], min(starts[user + 1], starts[user] + rows)
-        square = np.int64(0)
-        for at in range(begin, end):
-            if places[at] >= 0:
-                square += parts[places[at]] * parts[places[at]]
+        square, left = np.int64(0), rows
+        end = starts[user]
+        while end < starts[user + 1] and left > 0:
+            if places[end] >= 0:
+                square += parts[places[end]] * parts[places[end]]
+                left -= 1
+            end += 1
         if square == 0:
             continue
         norm = _root(square) + 1 if square > most * most else 0
-        for at in range(begin, end):
+        for at in range(starts[user], end):
             if places[at] >= 0:
                 part = parts[places[at]]
                 sums[places[at]] += part * most // norm if norm else part

@@ -1,6 +1,6 @@
 """Which items are published, and how many users they have: the rounds over all histories, with noise.
 
-The conditions that docs/proofs/steered.md asks for are marked [C1] to [C8] where the code keeps them.
+The conditions that docs/proofs/steered.md asks for are marked [C1] to [C9] where the code keeps them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from queryveil.count.histories import Histories
 from queryveil.errors import CannotBeMet
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS
 from queryveil.mechanisms.steered import loops, steering
 from queryveil.mechanisms.steered.theory import Setting
 from queryveil.privacy.noise import Noise
@@ -54,6 +54,8 @@ def refuse_overflow(setting: Setting, users: int) -> None:
 def select(histories: Histories, setting: Setting, noise: Noise, *, length_prior: bool) -> Selected:
     """The items whose statistic is above the threshold after all rounds."""
     refuse_overflow(setting, len(histories.starts) - 1)
+    if np.any(np.diff(histories.starts) > MOST_ITEMS):
+        raise TypeError("a history is longer than squares of its scores fit into 64 bits")
     if (histories.listed is None) != (setting.listed is None):
         raise TypeError("a public list has a threshold, and a threshold for a list has one")
     number, starts, items = histories.different, histories.starts.copy(), histories.items.copy()

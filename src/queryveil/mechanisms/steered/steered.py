@@ -20,7 +20,7 @@ from queryveil.count import histories, item_kinds
 from queryveil.mechanisms import few_or_many, gaussian_histogram, listed_sums
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import Plan, Run
-from queryveil.mechanisms.gaussian_account import GRID, MOST_EPSILON, Account, Share
+from queryveil.mechanisms.gaussian_account import GRID, MOST_EPSILON, MOST_ITEMS, Account, Share
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.listed_sums import ListedSums
@@ -40,7 +40,7 @@ class Steered(TakesPublicItems):
     # [C4] All of these are fixed before any data is read.
     epsilon: float = param(**shared.EPSILON, le=MOST_EPSILON)
     delta: float = param(**shared.DELTA)
-    max_items: int = param("items that one user may add (d)", ge=1, le=10**6, default=100, group=COUNTED)
+    max_items: int = param("items that one user may add (d)", ge=1, le=MOST_ITEMS, default=100, group=COUNTED)
     items: tuple[str, ...] = param(**shared.ITEMS)
     neighbours: str = param(**shared.NEIGHBOURS)
     keep: str = param(**shared.KEEP)
