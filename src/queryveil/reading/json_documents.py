@@ -20,13 +20,13 @@ from queryveil.reading.model import Head, Progress, Source, SourceFile
 from queryveil.reading.sources import blocks, read_head
 
 _ANSWER = re.compile(
-    r'\s*\{\s*"(?:took|_scroll_id|pit_id|timed_out|terminated_early|num_reduce_phases|_shards|_clusters|hits)"\s*:'
+    r'\s{0,99}+\{\s{0,99}+"(?:took|_scroll_id|pit_id|timed_out|terminated_early|num_reduce_phases|_shards|_clusters|hits)"\s{0,99}+:'
 )
 """How an answer of OpenSearch or Elasticsearch begins."""
 _ANSWER_BEGINS_WITHIN = 200
 _BATCH = 10_000
 _LOOKED_AT = 100
-_PREFIX = re.compile(r"[^\t{\[\"]*\t(?=\{)")
+_PREFIX = re.compile(r"\A[^\t{\[\"]*\t(?=\{)")
 """The name of an index and a tab, which some tools write before each document."""
 
 _decode = json.JSONDecoder(strict=False).raw_decode

@@ -25,7 +25,7 @@ NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
-_PATTERN = re.compile(r"([^:]+):/(.+)/")
+_PATTERN = re.compile(r"\A([^:]+):/(.+)/\Z")
 _ENCODINGS = ("utf-8", "utf-16", "gb18030", "latin-1", "cp1252", "shift_jis", "euc-kr", "big5")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
@@ -78,22 +78,22 @@ class ReadOptions:
     Written into `columns` as well: `query=3:/\\[(.*)\\]/`.
     """
     encoding: str | None = param(
-        "how the text is encoded: utf-8 (default), utf-16, gb18030, latin-1, ...", default=None, group=READING
+        "encoding of the text: utf-16, gb18030, latin-1", default=None, group=READING
     )
     null: tuple[str, ...] | None = param(
-        "words that stand for nothing, in every column, in tsv, csv and jsonl",
+        "words for nothing, in tsv, csv and jsonl",
         default=None,
         many=True,
         group=READING,
     )
     where: tuple[str, ...] | None = param(
-        "only rows where a column has a value: COLUMN=VALUE or COLUMN!=VALUE, in tsv, csv and jsonl",
+        "only rows with COLUMN=VALUE or COLUMN!=VALUE, in tsv, csv and jsonl",
         default=None,
         many=True,
         group=READING,
     )
     sample_users: float | None = param(
-        "read the rows of about this share of users only, for a quick look",
+        "about this share of users only",
         default=None,
         gt=0,
         le=1,

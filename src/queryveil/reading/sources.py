@@ -33,7 +33,7 @@ _UNREADABLE = {
     b"7z\xbc\xaf": "a 7z archive",
 }
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_ADDRESS = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
