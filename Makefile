@@ -41,7 +41,7 @@ lint: setup-dev
 	$(BIN)/mypy
 
 test: setup-dev lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: setup-dev
 	for one in noise publish taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \

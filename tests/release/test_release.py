@@ -125,12 +125,14 @@ def test_markup_in_a_query_is_escaped_in_the_report(tmp_path: Path) -> None:
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in page and "שלום 😀" in page
 
 
-@pytest.mark.parametrize("kind", list(qv.KINDS))
+@pytest.mark.parametrize("kind", [name for name in qv.KINDS if not name.endswith("of-3")])
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_every_kind_on_every_engine(
     kind: str, engine: str, generated: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """The release changes with noise, but every item in it has at least tau users.
+
+    No three queries have enough users in a log of this size; tests/count has them on both engines.
 
     Of query pairs fewer than ten are published: the same ones twice has a chance of 0.004, with the same
     counts below 1e-6.
@@ -150,9 +152,6 @@ def test_every_kind_on_every_engine(
         items = [tuple(row[column] for column in columns) for row in rows]
         assert all(truth[item] >= 2 for item in items)
         releases.append(rows)
-    if kind.endswith("of-3"):  # no three queries have enough users in a log of this size
-        assert all(not rows for rows in releases)
-        return
     assert releases[0] and releases[0] != releases[1]
 
 

@@ -43,12 +43,12 @@ Leaf = tuple[str | int, ...]
 
 
 def survivors(
-    release: Path, content: dict[str, Any], to: Path, but: Collection[Leaf] = frozenset()
+    release: Path, content: dict[str, Any], to: Path, but: Collection[Leaf] = frozenset(), every: int = 1
 ) -> set[Leaf]:
-    """The leaves that can be changed so that a release passes all the same."""
+    """The leaves that can be changed so that a release passes all the same; of those tried, one in `every`."""
     survived = set()
-    for at in leaves(content):
-        if at in but:
+    for number, at in enumerate(leaves(content)):
+        if at in but or number % every:
             continue
         if at[0] == "files" and not str(at[1]).endswith(".parquet"):
             continue  # digests of the documents, which are made to fit
@@ -89,8 +89,9 @@ def test_of_words_that_are_not_here_only_the_words_may_differ(
     release = copied(releases[method], tmp_path / "reworded")
     write_again(release, content, with_documents=True)
     assert failed(release) == {}
-    survived = survivors(release, content, tmp_path / "changed", but=sentences)
-    assert survived - {("software", "words")} == {("created",)}
+    # The test above tries every leaf.
+    survived = survivors(release, content, tmp_path / "changed", but=sentences, every=3)
+    assert survived <= {("created",), ("software", "words")}
     assert "only sentences show" not in " ".join(qv.verify(release).not_checked)
 
 
