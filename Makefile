@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
-.PHONY: setup setup-dev java chromium ssh demo test lint bench figures evidence docs clean
+.PHONY: setup setup-dev java chromium ssh postgres demo test lint bench figures evidence docs clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -13,7 +13,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-setup-dev: $(VENV)/.dev java chromium ssh
+setup-dev: $(VENV)/.dev java chromium ssh postgres
 $(VENV)/.dev: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -31,6 +31,10 @@ chromium:
 ssh:
 	@command -v ssh-keygen >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq openssh-client; }
 
+# The ledger of a team is tested on a real server, which the tests start for themselves.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || { $(APT) update -qq && $(APT) install -y -qq postgresql; }
+
 demo: setup
 	rm -rf demo
 	$(BIN)/queryveil demo --out demo
@@ -44,7 +48,7 @@ test: setup-dev lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: setup-dev
-	for one in noise publish taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \
+	for one in noise publish reading taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \
 	  echo "== $$one"; $(BIN)/python benchmarks/$$one.py || exit 1; done
 
 evidence: setup-dev

@@ -1,4 +1,4 @@
-"""The studies on one generated log of 2,000,000 rows: what `make figures` and `make evidence` show."""
+"""The studies on generated logs, most on one of 2,000,000 rows: what `make figures` and `make evidence` show."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+import kept_findings
 import queryveil as qv
 from queryveil.study.declaration import Findings, Interval
 from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
@@ -22,16 +23,56 @@ LARGE = qv.LogSettings(version=1, rows=6_400_000, seed=1, zipf=0.6)
 """A log of 6,050,000 queries, for the studies that need a million or more in each half."""
 CLUMP = qv.LogSettings(version=1, rows=1_417_000, users=54_500, seed=1)
 """As many users with concepts as the paper's."""
+WEEK = qv.LogSettings(rows=1_000_000, users=170_000, days=7, seed=1)
+"""A week of version 2: as many rows for each user as AOL's people had in a week, nearly."""
+YEAR = qv.LogSettings(rows=1_200_000, users=6_000, days=365, seed=1)
+MONTH = qv.LogSettings(rows=200_000, users=10_000, seed=1)
+BUSY_MONTH = qv.LogSettings(rows=800_000, users=40_000, seed=1)
+SMALL_WEEK = qv.LogSettings(rows=300_000, users=51_000, days=7, seed=1)
+FEARS = qv.LogSettings(version=1, rows=2_000_000, users=340_000, days=7, seed=1)
+"""Enough people for fears to pass at d = 21; version 1, in which more people search for fears."""
+HEAD = qv.LogSettings(version=1, rows=400_000, seed=1, zipf=1.0)
+"""A small log with a head, for the studies of histograms: hundreds of releases in minutes, and shapes can be told.
+`papers.py zealous` runs them at the paper's size, with the usual exponent of 0.7."""
 OWN = {
+    **dict.fromkeys(
+        (
+            "zealous-m",
+            "zealous-j",
+            "count-distribution",
+            "count-difference",
+            "index-caching",
+            "query-substitution",
+        ),
+        HEAD,
+    ),
+    "release-d": WEEK,
+    "release-epsilon-delta": WEEK,
+    "query-groups": SMALL_WEEK,
+    "release-span": YEAR,
+    "common-fears": FEARS,
+    "graph-uses": MONTH,
+    "popularity": BUSY_MONTH,
+    "synthetic-uses": MONTH,
     "hash-inversion": LARGE,
     "expansion": LARGE,
     "clump-quality": CLUMP,
     "clump-r": CLUMP,
+    "clump-size": CLUMP,
+    "clump-order": CLUMP,
     "set-union": qv.SETTINGS["medium@1"],
 }
 """Studies that run on another log."""
+FEWER: dict[str, dict[str, Any]] = {
+    "query-groups": {"vary": {"d": [1, 5, 20, 80]}},
+    "release-span": {"vary": {"d": [1, 5, 20, 80]}},
+    "graph-uses": {"vary": {"epsilon": [2.0, 8.0]}, "repeats": 2},
+    "popularity": {"vary": {"epsilon": [4.0, 16.0]}, "repeats": 2},
+    "synthetic-uses": {"vary": {"epsilon": [2.0, 8.0]}, "repeats": 2},
+}
+"""Studies that run at fewer points than they do by themselves."""
 _MORE = {"repeats": 5, "d": [1, 100, 200, 400]}
-_FEWER = {"repeats": 3, "d": [1, 20, 100, 200]}
+_FEWER = {"repeats": 5, "d": [1, 20, 100, 200]}
 UNION: dict[str, dict[str, dict[str, Any]]] = {
     "medium": {
         "shipped": {
@@ -94,24 +135,54 @@ def union_findings(setting: str) -> Findings:
     )
 
 
-def run(name: str, log: qv.SearchLog | None, results: Path | None, out: Path | None = None) -> qv.Comparison:
+def run(name: str, log: qv.SearchLog | None, results: Path | None) -> qv.Comparison:
+    """One study on its log; what it finds is kept for the docs' figures."""
     if name in OWN:
         with TemporaryDirectory() as folder:
             qv.generate(Path(folder) / "log.parquet", OWN[name])
-            return qv.compare(qv.read(Path(folder) / "log.parquet"), name, out=out)
-    return qv.compare(log if qv.STUDIES[name].needs_log else None, name, out=out, results=results)
+            made = qv.compare(qv.read(Path(folder) / "log.parquet"), name, **FEWER.get(name, {}))
+    else:
+        made = qv.compare(log if qv.STUDIES[name].needs_log else None, name, results=results)
+    kept_findings.keep(name, made.findings)
+    return made
+
+
+def clump_version_2() -> dict[str, Any]:
+    """Study `clump-size` on a log of the latest version, whose vocabulary grows more with its users."""
+    settings = qv.LogSettings(rows=CLUMP.rows, users=CLUMP.users, seed=1)
+    vary = {"method": ["clump-paper", "clump-paper-distinct", "partition"], "users": [1_000, 10_000, 53_058]}
+    with TemporaryDirectory() as folder:
+        qv.generate(Path(folder) / "log.parquet", settings)
+        made = qv.compare(qv.read(Path(folder) / "log.parquet"), "clump-size", vary=vary)
+    return clump_points(made.findings) | {"rows": settings.total_rows, "version": settings.version}
+
+
+def clump_points(found: Findings) -> dict[str, Any]:
+    """What each method loses and how dense its input is, by number of users."""
+    shown = ("ggd-per-item", "input-density", "mean-length", "mean-level")
+    return {
+        f"{one['method']}, {one['users']:,} users": {
+            metric: round(found.where(**one, metric=metric).value, 5) for metric in shown
+        }
+        for one in found.settings("method", "users")
+    }
 
 
 def evidence(name: str) -> Any:
-    """Checks of a study and its figures: expected ones, or means of real releases where there are no others."""
+    """Checks of a study and its figures: expected ones, or means of real releases where there are no others.
+
+    What is kept of an earlier run is taken, so that figures and evidence are of one run.
+    """
 
     def measured() -> dict[str, Any]:
-        with generated() as (log, results):
-            made = run(name, log, results)
-            axes = [axis.name for axis in made.study.axes if len(made.given.axes[axis.name]) > 1]
-            found: dict[str, Any] = {"rows": log.rows, "users": log.users, "axes": axes}
+        if name not in kept_findings.names():
+            with generated([name]) as (log, results):
+                run(name, log, results)
+        kept, study, settings = kept_findings.read(name), qv.STUDIES[name], OWN.get(name, SETTINGS)
+        axes = [axis.name for axis in study.axes if len(kept.values(axis.name)) > 1]
+        found: dict[str, Any] = {"rows": settings.total_rows, "users": settings.total_users, "axes": axes}
         figures: dict[tuple[Any, ...], dict[str, list[float]]] = {}
-        for row in made.findings:
+        for row in kept:
             # Real releases are compared with expectations by a check; the table shows the expectations.
             if row["how"] != "measured":
                 point = figures.setdefault(tuple(row[axis] for axis in axes), {})
@@ -123,7 +194,7 @@ def evidence(name: str) -> Any:
             }
             for point, one in figures.items()
         ]
-        found["checks"] = [check.as_dict() for check in made.checks]
+        found["checks"] = [check.as_dict() for check in study.checks(kept)]
         return found
 
     return measured
@@ -131,7 +202,7 @@ def evidence(name: str) -> Any:
 
 def profiles() -> dict[str, Any]:
     """Study `profiles`: losses by what epsilon is for, setting, criterion and epsilon; it makes its own users."""
-    made = qv.compare(None, "profiles")
+    made = run("profiles", None, None)
     losses: dict[str, Any] = {}
     for per, setting, criterion in itertools.product(
         *(made.given.axes[axis] for axis in ("epsilon_per", "setting", "criterion"))
@@ -179,8 +250,11 @@ def exposure() -> dict[str, Any]:
     with generated() as (log, _):
         made = run("exposure", log, None)
         found: dict[str, Any] = {"rows": log.rows, "users": log.users, "seconds": made.seconds}
+        most = max(made.given.axes["n"])
     for row in made.findings:
         method = row["method"] if row["how"] == "measured" else f"{row['method']}, {row['how']}"
+        if row["method"] == "token-hash" and row["n"] != most:
+            method += f", {row['n']:,} hashes"
         counts = found.setdefault(row["metric"], {}).setdefault(method, {})
         counts[row["category"]] = max(int(row["value"]), counts.get(row["category"], 0))
     return found | {"checks": [check.as_dict() for check in made.checks]}
@@ -188,25 +262,27 @@ def exposure() -> dict[str, Any]:
 
 def set_union() -> dict[str, Any]:
     """Study `set-union`: what each method publishes at its best number of items per user, on two logs."""
-    found: dict[str, Any] = {}
-    for setting in UNION:
-        rows = union_findings(setting)
-        chosen = best(rows)
-        points = []
-        for place in chosen.settings("method", "neighbours", "epsilon", "d"):
-            point: dict[str, Any] = dict(place)
-            own = chosen.where(**place)
-            point["runs"] = len(own.values("repeat"))
-            for metric in own.values("metric"):
-                runs = [row["value"] for row in own.where(metric=metric)]
-                point[metric] = [round(one, 2) for one in Interval.of(runs)]
-            points.append(point)
-        settings = qv.SETTINGS[f"{setting}@1"]
-        found[setting] = {
-            "users": settings.users,
-            "rows": settings.rows,
-            "delta": rows.values("delta")[0],
-            "points": points,
-            "checks": [check.as_dict() for check in qv.STUDIES["set-union"].checks(rows)],
-        }
-    return found
+    return {setting: union_figures(setting) for setting in UNION}
+
+
+def union_figures(setting: str) -> dict[str, Any]:
+    """The figures of one of its logs."""
+    rows = union_findings(setting)
+    chosen = best(rows)
+    points = []
+    for place in chosen.settings("method", "neighbours", "epsilon", "d"):
+        point: dict[str, Any] = dict(place)
+        own = chosen.where(**place)
+        point["runs"] = len(own.values("repeat"))
+        for metric in own.values("metric"):
+            runs = [row["value"] for row in own.where(metric=metric)]
+            point[metric] = [round(one, 2) for one in Interval.of(runs)]
+        points.append(point)
+    settings = qv.SETTINGS[f"{setting}@1"]
+    return {
+        "users": settings.users,
+        "rows": settings.rows,
+        "delta": rows.values("delta")[0],
+        "points": points,
+        "checks": [check.as_dict() for check in qv.STUDIES["set-union"].checks(rows)],
+    }

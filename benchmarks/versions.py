@@ -45,19 +45,28 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("study")
     asked.add_argument("--rows", default="1000000", help="rows of the logs, with commas")
+    asked.add_argument("--rows-per-user", type=float, help="one user for so many rows")
     asked.add_argument("--versions", default="1,2")
     asked.add_argument("--vary", action="append", default=[], metavar="AXIS=VALUE,...")
+    asked.add_argument("--json", action="store_true")
     asked.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="of LogSettings")
     given = asked.parse_args()
     changes = {name: value(text) for name, text in (one.split("=", 1) for one in given.set)}
     pairs = (one.split("=", 1) for one in given.vary)
     vary = {axis: [value(text) for text in values.split(",")] for axis, values in pairs}
+    everything: dict[str, dict[str, float]] = {}
     for rows in map(int, given.rows.split(",")):
         for version in map(int, given.versions.split(",")):
+            if given.rows_per_user:
+                changes["users"] = round(rows / given.rows_per_user)
             found = measured(given.study, qv.LogSettings(version=version, rows=rows, seed=1, **changes), vary)
-            print(f"version {version}, {rows:,} rows")
-            for name, mean in found.items():
-                print(f"  {name}: {mean:.6g}")
+            everything[f"version {version}, {rows:,} rows"] = found
+            if not given.json:
+                print(f"version {version}, {rows:,} rows")
+                for name, mean in found.items():
+                    print(f"  {name}: {mean:.6g}")
+    if given.json:
+        print(json.dumps(everything, indent=2))
 
 
 if __name__ == "__main__":

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
 import queryveil as qv
+from queryveil.files import workspace
 from queryveil.reading.engine.base import Engine
 from queryveil.synthetic.generator import LogSettings, generate
+from tests import servers
 
 # A machine with much else to do is slow, which is no failure.
 settings.register_profile(
     "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
+
+# Spark's tests are short: Java's second compiler would cost them more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _temporary_files_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Other workers kill processes, and every command tells of a folder that a killed one left."""
+    folder = tmp_path_factory.mktemp("temporary")
+    with mock.patch.dict(os.environ, TMPDIR=str(folder)), mock.patch("tempfile.tempdir", None):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_by_earlier_tests(_temporary_files_of_this_worker: None) -> None:
+    workspace.sweep()
+
 
 START = dt.datetime(2026, 1, 1)
 
@@ -74,3 +96,18 @@ def many(users: int, items: list[str], *, prefix: str = "u") -> pa.Table:
     ]
     user, time, query = zip(*rows, strict=True)
     return pa.table({"user": list(user), "time": list(time), "query": list(query)})
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """One PostgreSQL server for all tests."""
+    with servers.postgres() as address:
+        yield address
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """The address of a new, empty schema of its database."""
+    name = f"ledger_{secrets.token_hex(6)}"
+    servers.statement(postgres_server, f"CREATE SCHEMA {name}")
+    return f"{postgres_server}&options=-csearch_path%3D{name}"

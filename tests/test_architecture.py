@@ -136,7 +136,8 @@ def test_the_verifier_computes_numbers_on_its_own() -> None:
         for file in home.rglob("*.py")
         if imported(file) - {"verification", "errors", "files", "language"}
     }
-    assert asking == {"__init__.py", "manifest.py", "rebuilt.py", "unchecked.py", "methods/semantic.py"}
+    writes_again = {"rebuilt.py", "series.py"}
+    assert asking == {"__init__.py", "manifest.py", "unchecked.py", "methods/semantic.py"} | writes_again
 
 
 def test_the_check_above_sees_a_wrong_arrow(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 _HARMLESS = re.compile(r"[\w.+-]+(\[[\w*, ]*\])?(://[\w.,:/+~-]*)?", re.ASCII)
 """A name, or an address of a scheme, a host, a port and a path: no user, no parameter, no fragment."""
@@ -36,7 +36,7 @@ class QueryveilError(Exception):
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "message": self.message, "hint": self.hint}
 
 
@@ -72,6 +72,23 @@ class BudgetError(QueryveilError):
 
     kind = "budget"
     exit_code = 4
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        requested: Mapping[str, float] | None = None,
+        remaining: Mapping[str, float] | None = None,
+        short_by: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.requested, self.remaining, self.short_by = requested, remaining, short_by
+
+    def as_dict(self) -> dict[str, Any]:
+        """With epsilon and delta that were asked for, that are left and that are missing, where these are numbers."""
+        found = {"requested": self.requested, "remaining": self.remaining, "short_by": self.short_by}
+        return super().as_dict() | {name: dict(one) for name, one in found.items() if one is not None}
 
 
 class CannotBeMet(QueryveilError):

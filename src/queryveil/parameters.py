@@ -14,6 +14,7 @@ import math
 import operator
 import types
 import typing
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -29,7 +30,8 @@ COUNTED = "What is counted"
 METHOD = "How it is done"
 READING = "Reading the log"
 OUTPUT = "Output"
-GROUPS = (PROMISES, COUNTED, METHOD, READING, OUTPUT)
+SERIES = "A series of releases"
+GROUPS = (PROMISES, COUNTED, METHOD, SERIES, READING, OUTPUT)
 """What a parameter is about, in the order in which help and forms show it."""
 
 
@@ -102,8 +104,18 @@ def param(help: str, *, default: Any = _MISSING, **limits: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def parameters(cls: type) -> Iterator[Parameter]:
+_known: weakref.WeakKeyDictionary[type, tuple[Parameter, ...]] = weakref.WeakKeyDictionary()
+"""Parameters of the classes that were asked for: they follow from the class, and hints take long to read."""
+
+
+def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a dataclass, in order."""
+    if cls not in _known:
+        _known[cls] = tuple(_declared(cls))
+    return _known[cls]
+
+
+def _declared(cls: type) -> Iterator[Parameter]:
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         declaration = field.metadata.get(_KEY)
@@ -216,7 +228,14 @@ def _limits(rule: Declaration, below: float = math.inf) -> str:
     if rule.choices:
         return "out of " + ", ".join(rule.choices)
     signs = ((">", rule.gt), (">=", rule.ge), ("<", rule.lt), ("<=", rule.le))
-    return " and ".join(f"{sign} {limit:g}" for sign, limit in signs if limit is not None and limit < below)
+    return " and ".join(
+        f"{sign} {_as_read(limit)}" for sign, limit in signs if limit is not None and limit < below
+    )
+
+
+def _as_read(limit: float) -> str:
+    """A limit as people write it: 1,000,000 and not 1e+06."""
+    return f"{limit:,.0f}" if 1_000 <= limit < 10**15 and limit == int(limit) else f"{limit:g}"
 
 
 def _scalar(hint: Any) -> tuple[type, bool]:

@@ -63,7 +63,7 @@ def taken(*options: Option) -> None:
         ):
             done = command(*words)
         assert "as far as here" in done.err, done.err
-        assert read.call_args.args == (path,) and publish.call_args.args[1] == option.mechanism
+        assert read.call_args.args == ([path],) and publish.call_args.args[1] == option.mechanism
 
 
 @pytest.mark.parametrize("purpose", [name for name in qv.PURPOSES if name != "profiling"])
@@ -264,7 +264,7 @@ def test_a_printed_command_reads_the_log_as_it_was_read(tmp_path: Path) -> None:
         words = shlex.split(text)
         with mock.patch.object(qv, "read", side_effect=qv.UsageError("as far as here", "")) as read:
             assert "as far as here" in command(*words[1:]).err
-        assert read.call_args.args == (str(path),)
+        assert read.call_args.args == ([str(path)],)
         assert {name: read.call_args.kwargs[name] for name in READ} == READ
 
 
@@ -366,7 +366,7 @@ def test_wrong_requests(file: Path, options: list[str], code: int, said: str) ->
     ("options", "said"),
     [
         (["--epsilon", "nan"], "'epsilon' must be a number > 0"),
-        (["--epsilon", "1e9"], "'epsilon' must be a number > 0 and <= 1e+06"),
+        (["--epsilon", "1e9"], "'epsilon' must be a number > 0 and <= 1,000,000"),
         (["--delta", "1"], "'delta' must be a number > 0 and < 1"),
         (["--most-users", "1"], "each user would be more than 1 % of every figure; pass --most-users 100"),
         (["--most-users", "0"], "'most_users' must be an int >= 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import inspect
 import json
 import math
@@ -24,6 +25,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "active": {"methods": ("k-query", "zealous"), "epsilon": 4, "delta": 1e-2, "max_items": 1, "trials": 20},
     "homogeneity": {"query": "weather", "size": 20, "known": 1},
     "linkage": {"trials": 50},
+    "relinking": {"methods": ("delete-users", "k-session"), "k": 3, "trials": 50},
     "exposure": {"seed": 1},
     "hash-inversion": {"n": 30},
 }
@@ -33,6 +35,7 @@ INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "active": lambda: (_log(),),
     "homogeneity": lambda: (qv.publish(_log(), qv.KQuery(k=3)),),
     "linkage": lambda: (_log(), [qv.publish(_log(), qv.KQuery(k=3))]),
+    "relinking": lambda: (qv.read(_sessions()),),
     "exposure": lambda: ([_log(), qv.publish(_log(), qv.KQuery(k=3))],),
     "hash-inversion": lambda: _hashed(),  # noqa: PLW0108 (defined below)
 }
@@ -42,6 +45,13 @@ INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {
 def _log() -> qv.SearchLog:
     """Users who share two queries, some with another one."""
     return qv.read(pa.concat_tables([many(9, ["weather", "news"]), many(4, ["weather", "maps"], prefix="v")]))
+
+
+def _sessions() -> pa.Table:
+    """The users of `_log` with two sessions each, the second a day later."""
+    table = pa.concat_tables([many(9, ["weather", "news"]), many(4, ["weather", "maps"], prefix="v")])
+    later = [one + dt.timedelta(days=1) for one in table["time"].to_pylist()]
+    return pa.concat_tables([table, table.set_column(1, "time", pa.array(later, table["time"].type))])
 
 
 def _hashed() -> tuple[Any, ...]:

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.count import histories, item_kinds
+from queryveil.count import histories, item_kinds, numbering
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.files import memory
 from queryveil.reading.engine.duckdb import DuckDB
 from tests.conftest import at
+from tests.threads import threads
 
 WORDS = ["a", "b", "zebra", "äpfel", "🐈", "Z z", "b b", ""]
 ROWS = st.lists(
@@ -163,6 +164,39 @@ def test_numbers_of_this_process_are_those_of_the_engine(kind: str, monkeypatch:
         assert [one.tolist() for one in here.whole or ()] == [one.tolist() for one in there.whole or ()]
 
 
+@pytest.mark.parametrize("kind", ["queries", "query-pairs"])
+def test_items_are_found_by_their_texts_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by another form of a text, a part of an item, or a text that the log has in another column."""
+    rows = [
+        (f"u{user}", minute, ["Rain", "snow", "WIND"][minute]) for user in range(3) for minute in range(3)
+    ]
+    asked = ["wind", "Rain", "rain", "none", "", "snow"]
+    table = pa.table({"query": asked})
+    if kind == "query-pairs":
+        table = pa.table({"query": asked, "next_query": ["snow", "snow", "snow", "wind", "rain", "wind"]})
+    made = []
+    for inside in (True, False):
+        monkeypatch.setattr(DuckDB, "inside", inside)
+        found = histories.histories(log(rows), item_kinds.kind(kind), bound(3))
+        made.append(found.named.find(table).tolist())
+        assert found.named.texts(np.array([1, 0, 1])).num_rows == 3
+        again = found.named.texts(np.array([1, 0]))
+        assert again.to_pylist() == found.texts(np.arange(2)).to_pylist()[::-1]
+    assert made[0] == made[1] == ([2, -1, 0, -1, -1, 1] if kind == "queries" else [-1, -1, 0, -1, -1, 1])
+
+
+def test_histories_are_the_same_in_any_number_of_threads() -> None:
+    rows = [(f"u{user % 9}", user, f"Q{user * user % 41}") for user in range(400)]
+    made = []
+    for number in (1, 3):
+        with threads(number):
+            found = histories.histories(log(rows), item_kinds.kind("queries"), Bound(most=4, salt=SALT))
+        made.append(
+            [found.starts.tolist(), found.items.tolist(), *(one.tolist() for one in found.whole or ())]
+        )
+    assert made[0] == made[1] and len(made[0]) == 4
+
+
 def test_lengths_are_in_characters() -> None:
     found = histories.histories(
         log([("u", 0, "äpfel"), ("u", 1, "🐈"), ("u", 2, "b b")]), qv.KINDS["queries"], bound(3)
@@ -179,6 +213,6 @@ def test_more_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_items_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "_MOST_NUMBERS", 2)
+    monkeypatch.setattr(numbering, "_MOST_NUMBERS", 2)
     with pytest.raises(qv.CannotBeMet, match="2 different items"):
         histories.histories(log([("u", 0, "a"), ("u", 1, "b")]), item_kinds.kind("queries"), bound(3))

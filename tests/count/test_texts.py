@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from queryveil.count import histories, item_kinds, text_loops, texts
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.texts import Texts
+from queryveil.reading import text
 from tests.count.test_histories import log, shown
+from tests.threads import threads
 
 ALPHABET = "ab\0é🐈"
 LISTS = st.lists(st.text(ALPHABET, max_size=20), max_size=40)
@@ -56,6 +59,47 @@ def test_the_order_is_that_of_bytes(given: list[str]) -> None:
     different = list(dict.fromkeys(given))
     order = made.in_order(np.arange(len(made), dtype=np.int32))
     assert [different[code] for code in order] == sorted(different, key=str.encode)
+
+
+@given(st.lists(st.text(ALPHABET + "cdefghi", max_size=20), max_size=60, unique=True))
+@settings(max_examples=30, deadline=None)
+def test_the_order_is_the_same_in_any_number_of_threads(given: list[str]) -> None:
+    """Also where many texts begin with the same bytes, and none or all of them fall to one thread."""
+    given += ["the same " + text for text in given]
+    made = Texts(b"salt")
+    codes(made, given)
+    for number in (2, 3):
+        with threads(number):
+            order = made.in_order(np.arange(len(made), dtype=np.int32))
+        assert [given[code] for code in order] == sorted(given, key=str.encode)
+
+
+@given(st.lists(st.text("ab  ~!\"'`AZ{[]\0\x7f\té\u00a0", max_size=6), max_size=60, unique=True))
+@settings(max_examples=60, deadline=None)
+def test_texts_in_another_form_are_those_that_the_pattern_finds(given: list[str]) -> None:
+    made = Texts(b"salt")
+    codes(made, given)
+    # Python has no \\z before version 3.14.
+    pattern = re.compile(text.NOT_NORMAL_ASCII.replace(r"\z", r"\Z"))
+    with threads(2):
+        found = set(made.in_other_form().tolist())
+    assert found == {code for code, one in enumerate(given) if pattern.search(one)}
+    assert all(text.normalise(one) == one for code, one in enumerate(given) if code not in found)
+
+
+PARTS = st.one_of(
+    st.text("ab  \"'`AZ\0\x1b\x7f\t\x1cé\u00a0Ⅻ", max_size=8),
+    st.text(st.characters(max_codepoint=127), max_size=8),
+)
+
+
+@given(st.lists(PARTS, max_size=30, unique=True))
+@settings(max_examples=100, deadline=None)
+def test_normal_forms_are_those_of_the_definition(given: list[str]) -> None:
+    """Of ASCII by a compiled loop, and of other texts by the definition itself; also where nothing is left."""
+    made = Texts(b"salt")
+    found = np.array(codes(made, given)[::-1], np.int32)
+    assert made.normal_forms(found).to_pylist() == [text.normalise(one) for one in given[::-1]]
 
 
 def test_long_lists_and_long_texts_find_room() -> None:

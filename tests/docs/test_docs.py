@@ -7,7 +7,6 @@ become `1 query`.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -22,10 +21,10 @@ import typer
 import queryveil as qv
 from queryveil.show.cli.app import app
 from queryveil.show.cli.commands import COMMANDS, loaded
+from tests.command import command
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-COMMAND = Path(sys.executable).with_name("queryveil")
 NOT_OURS = {".git", ".venv", "data", "site", "build", "dist", "demo", "demo.private", "spark-warehouse"}
 
 WITH_PYTHON = [
@@ -54,6 +53,7 @@ def files(pattern: str) -> list[Path]:
         path
         for path in ROOT.rglob(pattern)
         if path.is_file()
+        and path.name != ".git"  # a file in a worktree
         and not any(
             part in NOT_OURS or part.endswith(("_cache", "__", ".egg-info", ".hypothesis"))
             for part in path.relative_to(ROOT).parts[:-1]
@@ -129,8 +129,8 @@ def test_every_command_and_option_is_documented() -> None:
         if not flags and path:  # a group: its commands follow
             continue
         text = page.get(" ".join(path), "")
-        if path[:1] == ("publish",):  # the options of a method are those of its plan
-            text = page["publish"] + page[" ".join(("plan", *path[1:]))]
+        if path[:1] in (("publish",), ("audit",)):  # the options of a method are those of its plan
+            text = page[path[0]] + page[" ".join(path if path == ("audit", "all") else ("plan", *path[1:]))]
         assert text, f"commands.md has no section for queryveil {' '.join(path)}"
         own = set(re.findall(r"`(--?[\w-]+)", text))
         if "Options for reading a log" in text:
@@ -145,7 +145,7 @@ def test_documented_commands_and_options_exist() -> None:
     for heading, text in sections().items():
         path = tuple(heading.split())
         assert path in real, f"commands.md documents queryveil {heading}, which does not exist"
-        if heading == "publish":
+        if heading in ("publish", "audit"):
             real[path] = {flag for other, flags in real.items() if other[:1] == path for flag in flags}
         listed = set(re.findall(r"^\| `(--[\w-]+)", text.partition("## Options for")[0], re.MULTILINE))
         assert listed <= real[path], f"{heading}: {sorted(listed - real[path])} do not exist"
@@ -179,17 +179,20 @@ def shown_commands(text: str) -> Iterator[tuple[str, str, int]]:
         yield line, output.replace(code.group(0), "") if code else output, int(code.group(1)) if code else 0
 
 
-def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    wide = os.environ | {"COLUMNS": "100"}
-    return subprocess.run(
-        arguments, cwd=folder, env=wide, capture_output=True, text=True, check=False, timeout=300
-    )
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with a terminal of 100 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
 
 
 def run_python(codes: list[str], folder: Path) -> list[str]:
     """What each of these blocks prints, run one after the other in one process."""
     script = "\nprint('\\x1e')\n".join(codes)
-    done = run([sys.executable, "-c", script], folder)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split("\x1e\n")
 
@@ -201,15 +204,15 @@ def arguments(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.stem)
-def test_pages_show_what_happens(page: Path, tmp_path: Path) -> None:
+def test_pages_show_what_happens(page: Path, folder: Path) -> None:
     """Do what a page says, in order, and compare."""
-    folder, found = tmp_path, blocks(page)
+    found = blocks(page)
     for at, (language, text) in enumerate(found):
         if language == "console":
             for line, output, code in shown_commands(text):
-                done = run([str(COMMAND), *arguments(line)], folder)
-                assert done.returncode == code, f"{line}\n{done.stderr}"
-                assert missing(output, done.stdout + done.stderr) == [], line
+                done = command(*arguments(line))
+                assert done.code == code, f"{line}\n{done.err}"
+                assert missing(output, done.out + done.err) == [], line
         elif language == "python" and (at == 0 or "python" not in _before(found, at)):
             # Blocks that no command separates share their names.
             run_of = _together(found, at)
@@ -239,7 +242,7 @@ def _together(found: list[tuple[str, str]], at: int) -> list[tuple[str, str]]:
     return joined
 
 
-def test_the_first_commands_publish_something(tmp_path: Path) -> None:
+def test_the_first_commands_publish_something(folder: Path) -> None:
     """What README says to do with a log, done with the tutorial's: the release is not empty, and verifies."""
     made = next(line for text in _of(DOCS / "tutorial.md") for line, *_ in shown_commands(text))
     assert made == "queryveil generate log.tsv.gz --users 5000"
@@ -247,9 +250,9 @@ def test_the_first_commands_publish_something(tmp_path: Path) -> None:
     first = re.findall(r"^    (queryveil .*?)(?: +#.*)?$", readme, re.MULTILINE)
     assert [line.split()[1] for line in first] == ["inspect", "plan", "publish", "release"]
     for line in [made, *first]:
-        done = run([str(COMMAND), *arguments(line)], tmp_path)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-    assert qv.load(tmp_path / "release").released["items"] > 0
+        done = command(*arguments(line))
+        assert done.code == 0, f"{line}\n{done.err}"
+    assert qv.load(folder / "release").released["items"] > 0
 
 
 def _of(page: Path) -> list[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+import queryveil as qv
+from queryveil.files import workspace
 from tests.command import command
 from tests.conftest import many
 
@@ -58,6 +62,32 @@ def test_the_next_run_removes_what_a_killed_one_left(log: Path, temporary: Path)
     assert found.err.count("\n") == 1 and "2 temporary folders" in found.err, found.err
     again = command("inspect", str(log))
     assert again.code == 0 and not again.err
+
+
+def test_a_run_that_starts_before_a_folder_is_held_neither_takes_it_nor_warns(
+    log: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another run that starts between making a folder and holding it."""
+    swept: list[int] = []
+
+    def late(lock: int, how: int, flock: Callable[[int, int], None] = fcntl.flock) -> None:
+        if not swept:
+            swept.append(-1)
+            swept[0] = workspace.sweep()
+        flock(lock, how)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    assert qv.read(log).rows == 120 and swept == [0]
+
+
+def test_a_folder_that_was_never_held_goes_after_an_hour_without_a_word(log: Path, temporary: Path) -> None:
+    fresh, old = (temporary / f"queryveil-{digit * 16}.new" for digit in "01")
+    for folder in (fresh, old):
+        folder.mkdir()
+        (folder / "owner.lock").touch()
+    os.utime(old, (1, 1))
+    found = command("inspect", str(log))
+    assert found.code == 0 and not found.err and left(temporary) == [fresh]
 
 
 def test_under_json_it_is_one_warning(log: Path, temporary: Path) -> None:
@@ -124,6 +154,7 @@ def test_spark_shuffles_into_a_folder_for_its_user_alone(log: Path, temporary: P
     work = """
 import os, sys, pathlib, stat
 import queryveil as qv
+from queryveil.files import workspace
 engine = qv.connect("spark")
 engine.con._session.range(1000).repartition(3).localCheckpoint().count()
 files = [one for one in pathlib.Path(os.environ["TMPDIR"]).rglob("*") if one.is_file()]

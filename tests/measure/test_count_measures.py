@@ -17,7 +17,7 @@ from queryveil.measure.count_distribution import count_distribution
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.inaccuracy import inaccuracy
-from queryveil.measure.precision import kl_divergence, l1_distance
+from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
 from tests.measure.graphs import EMPTY, clicks, identity, log, queries, release
 
 LOG = {"a": 5, "b": 3, "c": 3, "d": 1}
@@ -66,6 +66,19 @@ def test_precision_by_hand() -> None:
     assert l1_distance(ours, theirs, 99) == pytest.approx(
         (abs(5 / 12 - 0.6) + 2 * 3 / 12 + abs(1 / 12 - 0.2)) / 4
     )
+
+
+def test_two_ways_to_take_shares_by_hand() -> None:
+    """Of 5, 3, 3, 1 the release has the first and the last, as 6 and 2, and an item that the log does not have."""
+    ours, theirs = histogram(LOG), histogram({"a": 6, "d": 2, "x": 2})
+    # Shares among the top 2 alone: 5/8, 3/8 and 1, 0.
+    assert l1_among(ours, theirs, 2) == pytest.approx(3 / 8)
+    # With exact counts a and d would be 5/6 and 1/6 of the release: of the top 2, a is off by 5/12 and b by 3/12.
+    assert l1_of_exact_counts(ours, theirs, 2) == pytest.approx((5 / 12 + 3 / 12) / 2)
+    # Nothing missing, nothing to see: noise is not in it.
+    assert l1_of_exact_counts(ours, histogram(dict.fromkeys(LOG, 9)), 4) == 0
+    for nothing in (histogram({}), histogram({"x": 5})):
+        assert l1_among(ours, nothing, 2) is None and l1_of_exact_counts(ours, nothing, 2) is None
 
 
 def test_a_release_without_the_top_has_no_frequencies_of_it() -> None:

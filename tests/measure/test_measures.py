@@ -183,6 +183,8 @@ def test_a_release_without_the_table_is_refused_if_asked_by_name_and_left_out_ot
         "keyword-generation": "needs --seeds",
         "similar-queries": "the release has no table of clicks",
         "suggestions": "the release has no table of reformulations",
+        "spelling-correction": "the release has no table of clicks",
+        "query-classification": "the release has no table of clicks",
         "pattern-ranking": "needs --pattern",
     }
 

@@ -294,6 +294,42 @@ def test_pairs_that_somebody_holds_are_not_drawn_twice() -> None:
     assert len({tuple(row.values()) for row in found}) == len(found) <= 12
 
 
+def test_a_pair_that_noise_publishes_counts_users_who_hold_it_beyond_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """[C9] Twenty users have all pairs of forty queries, and each keeps one: nearly all pairs are in no history.
+
+    Some of these pass by noise alone. Their counts are of whole histories: twenty users, and not none. The noise is
+    fixed, so there is no false alarm.
+    """
+    names = [f"q{number:02}" for number in range(40)]
+    tour = [one for at_, name in enumerate(names) for other in names[at_ + 1 :] for one in (name, other)]
+    rows = [row for name in names for row in crowd(60, (0, name, "x"), of=f"{name} ")]
+    rows += crowd(20, *((minute, name, "x") for minute, name in enumerate([*tour, names[0]])), of="all ")
+    seen: list[set[tuple[str, ...]]] = []
+
+    def select(held: Histories, *given: Any) -> pairs.SelectedPairs:
+        found = pairs_select(held, *given)
+        kept = set(map(tuple, (row.values() for row in held.texts(np.unique(held.items)).to_pylist())))
+        seen.extend((kept, set(map(tuple, (row.values() for row in found.texts.to_pylist())))))
+        return found
+
+    pairs_select = pairs.select
+    monkeypatch.setattr(pairs, "select", select)
+    method = graph(decoys=1000.0, shares=(1, 0, 1), max_reformulations=1)
+    release = qv.publish(qv.read(log_of(rows)), method, noise=Noise(SeededBits(1)), i_understand=True)
+    kept, published = seen
+    assert 0 < len(kept) <= 20 and set(counts(release.tables["reformulations"])) == published
+    beyond = published - kept
+    assert beyond, "noise publishes a pair that is in no bounded history"
+    # Who has more than nine published pairs is scaled down to a norm of 3.
+    expected = 20 * min(1.0, 3 / math.sqrt(len(published)))
+    for row in release.tables["reformulations"].to_pylist():
+        if (row["query"], row["next_query"]) in beyond:
+            assert row["deviation"] <= 3 and abs(row["count"] - expected) <= 5 * row["deviation"], row
+    assert set(release.private["reformulations-true-counts"]["users"].to_pylist()) == {20}
+
+
 def test_the_threshold_of_pairs_follows_from_public_numbers() -> None:
     """[G4] More queries, or fewer decoys, raise it; it is never below three deviations."""
     noise = account.opened(graph()).noise("reformulations")
@@ -315,11 +351,11 @@ _LOOSE: dict[str, Any] = {"epsilon": 0.2, "delta": 0.2, "max_clicks": _MOST, "sh
 
 
 def exposed() -> tuple[int, float]:
-    """Users of whom a click appears that they alone have, of 2,000 with 40 such clicks each, and p."""
+    """Users of whom a click appears that they alone have, of 2,000 with 100 such clicks each, and p."""
     rows = [
         (f"u{user}", place, "rain", f"{user}-{place}.example")
         for user in range(_ALONE)
-        for place in range(40)
+        for place in range(100)
     ]
     release = qv.publish(qv.read(log_of(rows)), graph(**_LOOSE), i_understand=True)
     found = {url.split("-")[0] for url in release.tables["clicks"]["url"].to_pylist()}

@@ -91,7 +91,7 @@ def test_the_draw_says_that_all_rows_count(which: str) -> None:
     assert (counting.rule, counting.most) == ("all", None)
 
 
-@pytest.mark.parametrize("method", ["steered", "weighted-gaussian"])
+@pytest.mark.parametrize("method", ["steered", "weighted-gaussian", "truncated-geometric"])
 def test_an_epsilon_at_which_nothing_can_pass_is_exit_5_with_the_smallest_that_could(
     method: str, tmp_path: Any
 ) -> None:
@@ -104,7 +104,11 @@ def test_an_epsilon_at_which_nothing_can_pass_is_exit_5_with_the_smallest_that_c
     assert done.code == 5 and "nothing can be published with epsilon 0.01" in done.err
     assert not (tmp_path / "out").exists()
     told = float(" ".join(done.err.split()).split("epsilon of at least ")[1].split(",")[0])
-    cls: Any = {"steered": Steered, "weighted-gaussian": WeightedGaussian}[method]
+    cls: Any = {
+        "steered": Steered,
+        "weighted-gaussian": WeightedGaussian,
+        "truncated-geometric": qv.TruncatedGeometric,
+    }[method]
     cls(epsilon=told, delta=1e-6).check(qv.read(source))
     with pytest.raises(qv.CannotBeMet):
         cls(epsilon=0.98 * told, delta=1e-6).check(qv.read(source))

@@ -27,6 +27,7 @@ from tests import copies
 from tests.command import command
 from tests.conftest import at, many
 from tests.seeded import SeededBits
+from tests.threads import threads
 
 FIGURES = [
     # epsilon, delta, mu, 1/mu, p/delta, zeta, theta, S, tau
@@ -189,6 +190,15 @@ def test_counts_move_by_at_most_their_norm(
         assert vector == [parts[one] if one in user else 0 for one in range(ITEMS)], "who fits counts in full"
 
 
+@given(log=LOG, scores=SCORES, number=st.sampled_from([2, 3]))
+@settings(max_examples=40, deadline=None)
+def test_sums_are_the_same_in_any_number_of_threads(log: copies.Log, scores: list[int], number: int) -> None:
+    with threads(1):
+        alone = sums(log, scores), clipped(log, scores, 1), clipped(log, scores, 1, rows=2)
+    with threads(number):
+        assert (sums(log, scores), clipped(log, scores, 1), clipped(log, scores, 1, rows=2)) == alone
+
+
 def test_of_more_rows_than_fit_into_64_bits_only_the_first_count() -> None:
     log = [list(range(ITEMS)), [3]]
     assert clipped(log, [5] * ITEMS, 1, rows=2) == [5, 5, 0, 5] + [0] * (ITEMS - 4)
@@ -318,6 +328,17 @@ def test_spark_publishes_the_same_given_the_same_noise(spark: Any) -> None:
         name: table.to_pylist() for name, table in there.items()
     }
     assert all(table.num_rows for table in here.values())
+
+
+def test_the_same_noise_publishes_the_same_in_any_number_of_threads(generated: Path) -> None:
+    made = []
+    for number in (1, 3):
+        with threads(number):
+            noise = qv.Noise(SeededBits(5))
+            made.append(
+                qv.publish(qv.read(generated), Steered(epsilon=4, delta=1e-4), noise=noise, i_understand=True)
+            )
+    assert made[0].tables == made[1].tables and made[0].tables["items"].num_rows
 
 
 def test_nothing_to_count_is_published_as_nothing() -> None:

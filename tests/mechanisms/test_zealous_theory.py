@@ -69,6 +69,20 @@ def test_corollary_1() -> None:
         qv.Zealous(epsilon=1, delta=0, max_items=10, tau=50, guarantee="probabilistic")
 
 
+def test_corollary_1_is_about_the_second_threshold() -> None:
+    """The paper's tau* + xi: 79 users where tau is 4. By hand: 1e6/79 (e^79/0.01 + 1) is 2.58e40."""
+    method = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, tau=4, guarantee="probabilistic")
+    plan = method.plan(users=USERS)
+    stated = plan.calibration["pure_dp"]
+    assert stated["frequent"] == plan.calibration["second_threshold"] == 79
+    assert f"{stated['domain_bound']:.2e}" == "2.58e+40"
+    before = method.plan_before(plan)
+    assert before is not None and before.calibration["pure_dp"]["frequent"] == 4
+    assert dict(before.calibration) | {"pure_dp": stated} == dict(plan.calibration), (
+        "nothing else is different"
+    )
+
+
 PARAMETERS = {
     "m": st.integers(1, 60),
     "epsilon": st.floats(0.01, 20),

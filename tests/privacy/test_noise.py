@@ -200,7 +200,7 @@ def test_weights_decide_by_their_running_sums() -> None:
         assert chosen.tolist() == [0, 0, 2, 2, 2]
 
 
-# Packages that never touch a release: they invent logs, attack, or simulate.
+# Packages that never touch a release: they invent logs, attack, audit, or simulate.
 NOT_FOR_PRIVACY = (
     "synthetic/",
     "study/profiles.py",
@@ -208,6 +208,9 @@ NOT_FOR_PRIVACY = (
     "attack/exposure/exposure.py",
     "attack/linkage.py",
     "attack/inversion/",
+    "attack/relinking/",
+    "auditing/shapes.py",
+    "study/clump_runs.py",
     "language/spotting/counting.py",
 )
 

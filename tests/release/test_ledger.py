@@ -30,7 +30,7 @@ from queryveil.privacy.guarantee import (
     REPLACE,
     Guarantee,
 )
-from queryveil.release.ledger import store
+from queryveil.release.ledger import schema, store
 from queryveil.release.ledger.ledger import Account, Amount, Ledger
 from tests.command import command
 from tests.conftest import many
@@ -147,6 +147,21 @@ def test_the_total_has_the_weakest_kind(ledger: Ledger, kinds: tuple[str, ...], 
     assert ledger.budget(SOURCE).kind == total
 
 
+def test_totals_that_hold_approximately_are_not_called_more(ledger: Ledger) -> None:
+    ledger.open("alike", epsilon=1, delta=1e-6, repeated=True)
+    ledger.charge("alike", "zealous", pure(0.1))
+    assert ledger.budget("alike").kind == PURE
+    ledger.charge("alike", "zealous", pure(0.1))
+    assert ledger.budget("alike").kind == APPROXIMATE and ledger.budget("alike").spent.delta == 1e-6
+    ledger.open("days", epsilon=1, delta=1e-6, unit="user-day")
+    for day in (
+        "2026-01-01",
+        "2026-01-02",
+    ):  # each has a bad set of its own: together delta would count twice
+        ledger.charge("days", "zealous", private(0.1, 1e-6, PROBABILISTIC), period=day)
+    assert ledger.budget("days").kind == APPROXIMATE and ledger.budget("days").spent.delta == 1e-6
+
+
 def test_releases_that_do_not_compose_are_listed_and_cost_nothing(ledger: Ledger) -> None:
     ledger.charge(SOURCE, "k-query", Guarantee(kind=K_ANONYMITY, k=50))
     ledger.charge(SOURCE, "token-hash", Guarantee(kind=NONE))
@@ -261,6 +276,7 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
     number = ledger.charge(SOURCE, "zealous", private(0.25, 1e-7, PROBABILISTIC))
     account = json.loads(json.dumps(ledger.budget(SOURCE).as_dict(), allow_nan=False))
     time = datetime.fromisoformat(account["events"][0].pop("time"))
+    assert account["events"][0].pop("who") and len(account.pop("head")) == 64
     assert abs(datetime.now(UTC) - time) < timedelta(minutes=5)
     assert account == {
         "source": SOURCE,
@@ -272,6 +288,8 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
         "rule": "pooled",
         "gaussian_share": None,
         "by_sums": {"epsilon": 0.25, "delta": 1e-7},
+        "together": {"epsilon": 0.25, "delta": 1e-7},
+        "unit": "user",
         "mu": 0.0,
         "p": 0.0,
         "mu_left": account["mu_left"],
@@ -291,6 +309,10 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
                 "mu": None,
                 "p": None,
                 "composable": True,
+                "neighbours": REPLACE,
+                "recipe": None,
+                "period": None,
+                "losses": None,
             }
         ],
     }
@@ -327,8 +349,8 @@ def test_the_python_example_of_the_reference_page_holds(
     [
         "UPDATE queryveil_events SET epsilon = '0'",
         "DELETE FROM queryveil_events",
-        "INSERT OR REPLACE INTO queryveil_events SELECT id, source, time, method, headline, kind, '0', '0', '0', '0' "
-        "FROM queryveil_events",
+        "INSERT OR REPLACE INTO queryveil_events SELECT id, source, time, method, headline, kind, '0', '0', '0', '0', "
+        "who, recipe, period, neighbours, losses FROM queryveil_events",
         "UPDATE queryveil_budgets SET epsilon = '100'",
         "DELETE FROM queryveil_budgets",
         "INSERT OR REPLACE INTO queryveil_budgets SELECT source, neighbours, '100', '0', opened "
@@ -405,10 +427,21 @@ print(paid)
 # -- errors --------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_source_says_how_to_open_it(ledger: Ledger) -> None:
-    for use in (lambda: ledger.charge("maps", "zealous", pure(1)), lambda: ledger.budget("maps")):
-        with pytest.raises(UsageError, match="has no source 'maps'; open it first: queryveil ledger open"):
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [
+        ("web-206", "did you mean web-2006?"),
+        ("WEB-2006", "did you mean web-2006?"),
+        ("maps", "use one of web-2006"),
+    ],
+)
+def test_an_unknown_source_gets_a_name_that_exists_and_no_new_budget(
+    ledger: Ledger, typed: str, way: str
+) -> None:
+    for use in (lambda: ledger.charge(typed, "zealous", pure(1)), lambda: ledger.budget(typed)):
+        with pytest.raises(UsageError, match=f"has no source '{typed}'") as refusal:
             use()
+        assert refusal.value.hint == way
 
 
 def test_a_missing_ledger_is_not_made_by_using_it(file: Path) -> None:
@@ -621,7 +654,7 @@ def places(content: bytes, word: bytes) -> list[int]:
 def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
     charged: Ledger, file: Path
 ) -> None:
-    columns = [f"ALTER TABLE queryveil_events DROP COLUMN {name}" for name in ("mu", "p")]
+    columns = [f"ALTER TABLE queryveil_events DROP COLUMN {name}" for name in schema.LATER]
     changed(file, *columns, "DROP TABLE queryveil_seals", "PRAGMA user_version = 1")
     old = Ledger(str(file))
     assert not old.budget(SOURCE).sealed and old.budget(SOURCE).spent.epsilon == 0.5
@@ -635,7 +668,7 @@ def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
 
 def test_opening_that_is_killed_leaves_no_ledger_behind(file: Path) -> None:
     script = f"""
-from queryveil.release.ledger import store
+from queryveil.release.ledger import schema, store
 store._appear = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
 ledger.open('{SOURCE}', epsilon=1, delta=0)
 """
@@ -694,7 +727,7 @@ def test_the_command_shows_them_as_what_they_are(file: Path) -> None:
     assert "how many queries have a phrase inside the domain" in said
     assert "Warning 3 releases are not limited by this budget" in said
     assert (
-        "if one user is added or removed (approximate differential privacy) - here epsilon 2 and delta"
+        "if one user is added or removed (approximate differential privacy) - counts as epsilon 2 and delta"
         in said
     )
     assert "strict (epsilon and delta if one user's history is replaced)" in said

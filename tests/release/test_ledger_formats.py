@@ -9,7 +9,7 @@ import pytest
 
 from queryveil.errors import BudgetError, InputError
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, PURE, REPLACE, Guarantee
-from queryveil.release.ledger import seals, store
+from queryveil.release.ledger import schema, seals
 from queryveil.release.ledger.ledger import Amount, Ledger
 from tests.release.test_ledger import SOURCE, changed
 
@@ -36,7 +36,7 @@ def version(file: Path) -> tuple[int, set[str]]:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(queryveil_events)")}
     number = connection.execute("PRAGMA user_version").fetchone()[0]
     connection.close()
-    return number, columns & {"mu", "p"}
+    return number, columns & set(schema.LATER)
 
 
 def test_an_older_ledger_is_read_and_not_touched_by_reading(file: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_next_row_brings_it_up_to_date_without_loss(file: Path, row: str) ->
         ledger.charge("maps", "steered", SHIFT)
     else:
         ledger.open("new", epsilon=1, delta=0)
-    assert version(file) == (3, {"mu", "p"})
+    assert version(file) == (4, set(schema.LATER))
     after = {one.source: one for one in ledger.show()}
     assert after[SOURCE] == before[SOURCE]
     assert after["maps"].events[: len(before["maps"].events)] == before["maps"].events
@@ -90,7 +90,7 @@ def test_an_update_that_is_cut_off_leaves_the_older_ledger(
     ledger, before = Ledger(str(file)), Ledger(str(file)).show()
 
     def stopped(*given: object) -> None:
-        assert store.tables()  # the columns are there by now, inside the transaction
+        assert schema.tables()  # the columns are there by now, inside the transaction
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -109,10 +109,12 @@ TAMPERED = [
     ["UPDATE queryveil_events SET mu = p, p = mu WHERE id = 4"],
     ["ALTER TABLE queryveil_events DROP COLUMN mu", "ALTER TABLE queryveil_events DROP COLUMN p"],
     [
-        "ALTER TABLE queryveil_events DROP COLUMN mu",
-        "ALTER TABLE queryveil_events DROP COLUMN p",
+        *(f"ALTER TABLE queryveil_events DROP COLUMN {name}" for name in schema.LATER),
         "PRAGMA user_version = 2",
     ],
+    ["UPDATE queryveil_events SET who = 'somebody else' WHERE id = 4"],
+    ["UPDATE queryveil_events SET who = NULL, neighbours = NULL WHERE id = 4"],
+    ["UPDATE queryveil_events SET losses = '[]' WHERE id = 4"],
     ["UPDATE queryveil_seals SET terms = 'gaussian=1.0' WHERE source = 'maps' AND number = 0"],
 ]
 
@@ -139,3 +141,31 @@ def test_what_is_no_text_is_damage_and_no_crash(file: Path) -> None:
     changed(file, "UPDATE queryveil_events SET epsilon = x'302e35' WHERE id = 1")
     with pytest.raises(InputError, match="damaged"):
         Ledger(str(file)).show()
+
+
+FORMAT_3 = FORMAT_2.with_name("ledger-format-3.sql")
+
+
+@pytest.fixture
+def former(tmp_path: Path) -> Path:
+    """A ledger that was written before events had who, recipe, period, neighbours and losses."""
+    file = tmp_path / "former.db"
+    connection = sqlite3.connect(file)
+    connection.executescript(FORMAT_3.read_text(encoding="utf-8"))
+    connection.close()
+    return file
+
+
+def test_a_ledger_of_format_3_is_read_as_it_is_and_charged_like_before(former: Path) -> None:
+    ledger, before = Ledger(str(former)), former.read_bytes()
+    maps, web = ledger.show()
+    assert former.read_bytes() == before and version(former) == (3, {"mu", "p"})
+    assert (web.spent, maps.spent) == (Amount(epsilon=0.431552, delta=1e-6), Amount(epsilon=1.0, delta=0.0))
+    assert (maps.gaussian_share, web.only_composable, web.mu) == (0.5, True, pytest.approx(0.06))
+    assert {(one.who, one.recipe, one.period, one.losses) for one in web.events} == {(None,) * 4}
+    assert ledger.verify().passes
+    ledger.charge("maps", "zealous", pure(0.25), who="anna", recipe="weekly")
+    assert version(former) == (4, set(schema.LATER)) and ledger.verify().passes
+    after = ledger.budget("maps")
+    assert after.events[:-1] == maps.events and ledger.budget(SOURCE).events == web.events
+    assert (after.events[-1].who, after.events[-1].recipe) == ("anna", "weekly")

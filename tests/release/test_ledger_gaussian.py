@@ -24,8 +24,9 @@ from queryveil.errors import BudgetError, CannotCompose, UsageError
 from queryveil.mechanisms.gaussian_account import Share, opened
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, GAUSSIAN, PURE, REPLACE, Guarantee
+from queryveil.release.ledger.amounts import Cost, Sums
 from queryveil.release.ledger.ledger import Account, Amount, Ledger
-from queryveil.release.ledger.rules import Cost, Pooled, Reserved, Sums
+from queryveil.release.ledger.rules import Pooled, Reserved
 from tests.command import command
 from tests.conftest import many
 
@@ -254,8 +255,8 @@ def test_add_remove_costs_root_two_of_mu_and_two_p_in_a_replace_ledger(ledger: L
     assert (event.kind, event.delta) == (GAUSSIAN, 1e-6)
     assert event.epsilon == gaussian.epsilon_of(float(event.mu or 0), 2e-7, 1e-6)
     said = " ".join(command("ledger", "show", str(file), "--source", SOURCE).out.split())
-    assert "if one user is added or removed (Gaussian differential privacy) - here epsilon" in said
-    assert "(mu 0.1414, p 2e-07), if one user's history is replaced" in said
+    assert "if one user is added or removed (Gaussian differential privacy) - counts as mu 0.1414" in said
+    assert "delta 1e-06), if one user's history is replaced" in said
 
 
 def test_replace_is_refused_by_an_add_remove_ledger(file: Path) -> None:
@@ -423,7 +424,7 @@ def test_the_command_shows_both_totals(file: Path) -> None:
     shown = " ".join(command("ledger", "show", str(file)).out.split())
     assert f"spent {account.spent} (Gaussian releases together have mu 0.1131 and p 2e-07)" in shown
     assert f"by sums {account.by_sums}, if every epsilon and every delta is added up" in shown
-    assert "- mu 0.08, p 1e-07" in shown
+    assert "- counts as mu 0.08, p 1e-07" in shown
     assert account.by_sums.epsilon > account.spent.epsilon
 
 

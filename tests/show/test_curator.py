@@ -48,11 +48,11 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
         page,
     )
     assert re.search(r"Of 2 queries in both, \d have a lower count", page)
-    assert "2 of the log&#x27;s queries have that many" in page
+    assert "2 of the log&#x27;s queries have as many or more" in page
     assert re.search(r"<code>coverage@4</code></td><td[^>]*>0.5000<", page)
     assert re.search(r"<code>missing@4</code></td><td[^>]*>2<", page)
     assert re.search(r'her secret</bdi></td><td class="n">2</td><td class="n">missing', page)
-    assert "Do not publish it" in page and "No attack is kept" in page and "No row was rejected" not in page
+    assert "Do not publish it" in page and "No attack is kept" in page and "No row was rejected" in page
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert snapshot(release) == before, "the release is not touched"
     assert qv.verify(release).passed

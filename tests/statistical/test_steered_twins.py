@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -150,12 +151,14 @@ def test_the_threshold_for_equal_weights_is_too_low_for_steered_ones() -> None:
 
 
 class Sparing:
-    """Draws as the real noise does, but none for items whose sum is 0."""
+    """Draws as the real noise does, but none for items whose sum is 0; so it must wait for sums, as no noise may."""
 
     def __init__(self, seed: int) -> None:
         self.noise, self.sums = copies.noise(seed), np.empty(0, np.int64)
+        self.ready = threading.Event()
 
     def rounded_normal(self, scale: int, size: int) -> Whole:
+        assert self.ready.wait(60)
         drawn = self.noise.rounded_normal(scale, size)
         return np.where(self.sums[:size] > 0, drawn, 0)
 
@@ -179,6 +182,7 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
             def sums(*given: object, source: Sparing = source) -> None:
                 real(*given)  # type: ignore[arg-type]
                 source.sums = np.asarray(given[-1])
+                source.ready.set()
 
             monkeypatch.setattr(loops, "weighted_sums", sums)
             histories = copies.copies(log, runs)

@@ -28,6 +28,10 @@ def log() -> qv.SearchLog:
         ("clump", qv.Clump(k=5)),
         ("clump-distinct", qv.Clump(k=5, distinct=True)),
         ("clump-paper", qv.Clump(k=5, algorithm="paper", criterion="total", lcg="paper", order="input")),
+        (
+            "clump-paper-distinct",
+            qv.Clump(k=5, algorithm="paper", criterion="total", lcg="paper", order="input", distinct=True),
+        ),
         ("partition", qv.Partition(k=5)),
     ],
 )

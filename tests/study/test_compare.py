@@ -50,8 +50,8 @@ def test_a_study_writes_table_figures_checks_and_page(log: qv.SearchLog, tmp_pat
     assert table.equals(made.table)
     assert table.column_names[:2] == ["study", "mechanism"]
     assert table.column_names[-5:] == ["how", "repeat", "metric", "unit", "value"]
-    # Two analyses, three bounds; three figures of two releases, and four that are expected.
-    assert table.num_rows == 2 * 3 * (2 * 3 + 4)
+    # Two analyses, three bounds; four figures of two releases, and five that are expected.
+    assert table.num_rows == 2 * 3 * (2 * 4 + 5)
     with (out / "table.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [float(row["value"]) for row in rows] == table["value"].to_pylist()

@@ -17,7 +17,9 @@ PAGES = ROOT / "docs" / "studies"
 def test_a_study_has_a_page(name: str) -> None:
     page = (PAGES / f"{name}.md").read_text()
     assert f"--study {name}" in page, "the command"
-    assert re.search(r"\*\*The papers?\*\*", page) and "**Here**" in page
+    told = re.search(r"\*\*The papers?\*\*", page) and "**Here**" in page
+    judged = re.search(r"\*\*(?:agrees?|differs?)\*\*", page, re.IGNORECASE)
+    assert told or judged, "what the paper found, and whether it is so here"
     shown = re.findall(r"!\[[^\]]+\]\(([^)]+\.png)\)", page)
     assert any(file.startswith(name) for file in shown), "a figure of its own"
     assert all((PAGES / file).is_file() for file in shown)

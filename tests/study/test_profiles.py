@@ -28,13 +28,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> qv.Comparison:
     out = tmp_path_factory.mktemp("profiles") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(profiles, "Noise", lambda: qv.Noise(SeededBits(7)))
-        return qv.compare(None, "profiles", vary={**SMALL, "epsilon": [0.1, 5.0, 20.0]}, repeats=3, out=out)
+        return qv.compare(
+            None, "profiles", vary={**SMALL, "epsilon": [0.1, 5.0, 10.0, 20.0]}, repeats=3, out=out
+        )
 
 
 def test_every_expected_shape_is_there_and_drawn(made: qv.Comparison) -> None:
     assert [check.name for check in made.checks if not check.passed] == []
-    assert len(made.checks) == 1 + 9 + 8 + 9
-    assert [file.name for file in made.figures] == ["per-query.png", "per-user.png"]
+    assert len(made.checks) == 1 + 9 + 12 + 6 + 4 + 9
+    assert [file.name for file in made.figures] == ["per-query.png", "per-user.png", "printed.png"]
 
 
 def test_nothing_is_lost_where_topics_are_the_domains(made: qv.Comparison) -> None:
@@ -67,22 +69,25 @@ def test_a_domain_that_leaks_out_of_topics_is_noticed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("setting", "per", "epsilon", "name"),
+    ("setting", "per", "epsilon", "criterion", "name"),
     [
-        ("A", "query", 20.0, "the loss falls (setting A"),
-        ("A", "query", 0.1, "setting A loses less than B"),
-        ("C", "query", 0.1, "setting C loses less than B"),
-        ("B", "user", 5.0, "the loss hardly changes up to 10 (setting B"),
-        ("D=P", "user", 5.0, "nothing is lost where"),
+        ("A", "query", 20.0, "sqc1", "the loss falls (setting A"),
+        ("A", "query", 0.1, "sqc1", "setting A loses less than B"),
+        ("C", "query", 0.1, "sqc1", "setting C loses less than B"),
+        ("B", "user", 5.0, "sqc1", "the loss hardly changes up to 10 (setting B"),
+        ("D=P", "user", 5.0, "sqc1", "nothing is lost where"),
+        ("A", "query", 10.0, "sqc2", "SQC2 loses least at epsilon 10 (setting A"),
+        ("B", "query", 10.0, "nsqc-printed", "HBDP loses most at epsilon 10 (setting B"),
+        ("C", "query", 5.0, "hbdp-printed", "the loss of HBDP hardly changes (setting C"),
     ],
 )
 def test_checks_fail_for_results_without_the_shape(
-    made: qv.Comparison, setting: str, per: str, epsilon: float, name: str
+    made: qv.Comparison, setting: str, per: str, epsilon: float, criterion: str, name: str
 ) -> None:
     """One loss is put at 2, which is far from where it belongs."""
 
     def spoilt(row: dict[str, Any]) -> dict[str, Any]:
-        here = (setting, per, epsilon, LOSS, "sqc1")
+        here = (setting, per, epsilon, LOSS, criterion)
         same = here == tuple(row[key] for key in ("setting", "epsilon_per", "epsilon", "metric", "criterion"))
         return {**row, "value": 2.0} if same else row
 

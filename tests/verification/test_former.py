@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.mechanisms.zealous import theory
 from queryveil.parameters import present
 from queryveil.verification.unchecked import FORMERLY_IN_WORDS
 from tests import mutations
@@ -122,3 +125,22 @@ def test_what_is_malformed_is_a_failed_check(name: str, tmp_path: Path) -> None:
             if junk != {} or section == "tables":  # parameters may all have defaults
                 with pytest.raises(qv.InputError):
                     qv.load(release)
+
+
+@pytest.mark.parametrize(("frequent", "right"), [(None, True), (1, True), (5, False)])
+def test_a_release_may_state_corollary_1_for_either_threshold(
+    tmp_path: Path, frequent: int | None, right: bool
+) -> None:
+    """Before 0.3.0 was out, `pure_dp` was of the first threshold, 1 here, and not of the second."""
+    users = [f"u{number}" for number in range(40)]
+    log = qv.read(pa.table({"user": users, "query": ["weather"] * 40}))
+    method = qv.Zealous(epsilon=20, delta=1e-3, max_items=1, tau=1, guarantee="probabilistic")
+    made = qv.publish(log, method, users=40, i_understand=True)
+    if frequent is not None:
+        figures = dict(made.plan.calibration)
+        again = theory.impossibility(40, 1, frequent, 20.0)
+        assert again != figures["pure_dp"]
+        plan = dataclasses.replace(made.plan, calibration=figures | {"pure_dp": again})
+        made = dataclasses.replace(made, plan=plan)
+    made.save(tmp_path / "release")
+    assert qv.verify(tmp_path / "release").passes is right

@@ -54,7 +54,7 @@ class Pilot:
 
         source = log.engine.keep(drawn(log.source))
         table = log.engine.keep(drawn(log.table))
-        sample = dataclasses.replace(log, table=table, source=source, staged=None)
+        sample = dataclasses.replace(log, normal=table, source=source, staged=None)
         return cls(sample, log, max(1, sample.users) / log.users, noise)
 
     @property

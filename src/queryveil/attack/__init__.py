@@ -14,6 +14,7 @@ from queryveil.attack.hash_inversion import HashInversionAttack
 from queryveil.attack.homogeneity import HomogeneityAttack
 from queryveil.attack.linkage import LinkageAttack
 from queryveil.attack.protocol import Attack, AttackInput, AttackResult
+from queryveil.attack.relinking.relinking import RelinkingAttack
 from queryveil.attack.sybil import SybilAttack
 
 ATTACKS: dict[str, type[Attack]] = {
@@ -23,6 +24,7 @@ ATTACKS: dict[str, type[Attack]] = {
         ActiveAttack,
         HomogeneityAttack,
         LinkageAttack,
+        RelinkingAttack,
         ExposureAttack,
         HashInversionAttack,
     )
@@ -38,5 +40,6 @@ __all__ = [
     "HashInversionAttack",
     "HomogeneityAttack",
     "LinkageAttack",
+    "RelinkingAttack",
     "SybilAttack",
 ]

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from queryveil.attack.inversion import Inversion, Inverted, Statistics, TokenCounts
+from queryveil.attack.inversion import Inversion, Inverted, Stage, Statistics, TokenCounts
 from queryveil.attack.inversion.judging import (
     Score,
     bands,
@@ -104,7 +104,8 @@ class HashInversionAttack(Inversion):
         true = truth_of(hashed, raw, {one.lower(): token for one, token in words.items()})
         sizes = self.sizes(hashed, raw)
         check_matchable(true, sizes[0], self.bootstrap)
-        both = hashed.at(sizes[-1]), raw.at(sizes[-1])
+        reach = self.reach(hashed, raw)
+        both = hashed.at(reach), raw.at(reach)
         stages = tuple(self.stages(*both, sizes, known=true, progress=progress))
         inverted = Inverted(hashed.tokens, raw.tokens, stages)
         if self.out is not None:
@@ -117,7 +118,8 @@ class HashInversionAttack(Inversion):
 
     def _control(self, hashed: TokenCounts, raw: TokenCounts, n: int, truth: I32) -> Score:
         alone = replace(self, n=n, expand_to=None, out=None)
-        (stage,) = alone.stages(hashed.at(n), raw.shuffled(n, self.seed), [n], known=truth)
+        reach = alone.reach(hashed, raw)
+        (stage,) = alone.stages(hashed.at(reach), raw.shuffled(reach, self.seed), [n], known=truth)
         return score(stage.last, truth, self.bootstrap)
 
     def _result(
@@ -143,8 +145,9 @@ class HashInversionAttack(Inversion):
             "stages": stages,
             "by_iteration": [
                 {"iteration": number, **score(one, truth, first).as_dict(), "changed": changed}
-                for number, (one, changed) in enumerate(_with_changes(inverted.stages[0].mappings))
+                for number, (one, changed) in enumerate(_with_changes(inverted.stages[0]))
             ],
+            "company": len(both[0]),
             "bands": [
                 {"first": a + 1, "last": b, **one.as_dict()} for a, b, one in bands(last, truth, first=first)
             ],
@@ -228,7 +231,9 @@ def _check(raw: TokenCounts, hashed: TokenCounts) -> None:
         )
 
 
-def _with_changes(mappings: tuple[I32, ...]) -> list[tuple[I32, int | None]]:
+def _with_changes(stage: Stage) -> list[tuple[I32, int | None]]:
+    """Each mapping of a stage, and how many pairs are others than before; the last is that of further company."""
+    mappings = stage.mappings if stage.closer is None else (*stage.mappings, stage.closer)
     return [(mappings[0], None), *((new, int((new != old).sum())) for old, new in pairwise(mappings))]
 
 

@@ -142,7 +142,7 @@ def origins(log: SearchLog, releases: Sequence[Release]) -> list[str]:
 
     original = Original(log)
     sides = [Released.of(release) for release in releases]
-    return [f"{side.name}: {said}" for side in sides for said in origin.check(original, side)]
+    return [f"{side.name}: {said}" for side in sides for said in origin.check(original.beside(side), side)]
 
 
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:

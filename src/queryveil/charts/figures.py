@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ from queryveil.errors import UsageError
 FORMATS = ("png", "svg", "html")
 
 _PNG_SCALE = 2.0
-_WIDTH, _HEIGHT = 520, 320
+_WIDTH, _HEIGHT, _PANEL = 520, 320, 270
 _TITLE_LINE, _SUBTITLE_LINE = 64, 92
 """Characters of a line above the figure."""
+_PLAIN = ",.10~g"
+"""Numbers without an exponent."""
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the order also steps in lightness for grey print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
@@ -104,6 +107,8 @@ class Scale:
     """Whether the axis starts at 0."""
     steps: bool = False
     """Whether its values are steps, equally far apart."""
+    labels: str = ""
+    """A Vega expression for what stands at a tick, where that is not its value alone."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,6 @@ def curves(
             f"a figure can tell {MOST_SERIES} series apart, not {len(series)}", "vary fewer values"
         )
     shown = [name for name in rows[0] if name != _DRAWN]
-    # Points carry their marks as plain values: the one legend is of the lines, along which they lie.
     marks = {name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at]} for at, name in enumerate(series)}
     rows = [{**row, **marks[row[by]]} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
@@ -160,19 +164,33 @@ def curves(
         tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
     )
     plain = {"scale": None, "legend": None}
-    legend = alt.Legend(title=by_title, columns=4, symbolSize=600, symbolType="stroke")
+    # Where every line has points, the legend shows their marks; otherwise it shows the dashes of the lines.
+    marked_all = {row[by] for row in rows if row[_DRAWN] == "point"} == set(series)
+    sample = {"symbolSize": 110} if marked_all else {"symbolSize": 600, "symbolType": "stroke"}
+    legend = alt.Legend(
+        title=by_title, columns=4, symbolStrokeWidth=2, symbolFillColor="transparent", **sample
+    )
 
-    def told_apart(channel: Any, marks: Sequence[Any]) -> Any:
+    def told_apart(channel: Any, marks: Sequence[Any], *, shown: bool = True) -> Any:
         scale = alt.Scale(domain=series, range=list(marks[: len(series)]))
-        return channel(f"{_field(by)}:N", scale=scale, legend=legend, sort=series)
+        return channel(f"{_field(by)}:N", scale=scale, legend=legend if shown else None, sort=series)
 
     drawn = base.transform_filter(f"datum.{_DRAWN} === 'line'").mark_line(strokeWidth=2)
-    layers = [drawn.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.StrokeDash, _DASHES))]
+    layers = [
+        drawn.encode(
+            told_apart(alt.Color, _COLOURS),
+            told_apart(alt.StrokeDash, _DASHES, shown=not marked_all),
+        )
+    ]
     if points:
         marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
         marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
         layers.append(
-            marked.encode(stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain))
+            marked.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.Shape, _SHAPES))
+            if marked_all
+            else marked.encode(
+                stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain)
+            )
         )
     if spans:
         barred = base.transform_filter(f"datum.{_DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
@@ -182,11 +200,10 @@ def curves(
     chart = alt.layer(*layers)
     if panel is None:
         return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
-    number = max(1, len({row[panel] for row in rows}))
-    small = chart.properties(width=max(150, _WIDTH // number), height=_HEIGHT * 0.8)
     order = list(dict.fromkeys(row[panel] for row in rows))
-    faceted = small.facet(column=alt.Column(f"{_field(panel)}:N", title=None, sort=order))
-    return faceted.properties(title=_title(words))
+    small = chart.properties(width=_PANEL if len(order) > 1 else _WIDTH, height=_HEIGHT * 0.7)
+    faceted = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=order), columns=2)
+    return faceted.resolve_axis(x="independent").properties(title=_title(words))
 
 
 def ranks(
@@ -316,10 +333,13 @@ def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": scale.title, "grid": True}
     if scale.steps:
         return {"axis": alt.Axis(**axis, labelAngle=0), "title": scale.title}
-    if scale.ticks:
-        axis |= {"values": list(scale.ticks), "labelOverlap": False}
-    if scale.format:
-        axis["format"] = scale.format
+    ticks = scale.ticks or (_powers(values) if scale.log else ())
+    if ticks:
+        axis |= {"values": list(ticks), "labelOverlap": "greedy", "labelSeparation": 3}
+    if scale.labels:
+        axis["labelExpr"] = scale.labels
+    if scale.format or scale.log:
+        axis["format"] = scale.format or _PLAIN
     made: dict[str, Any] = {"type": "log", "nice": False} if scale.log else {"nice": True, "zero": scale.zero}
     if scale.log and scale.ticks:
         made["domain"] = [min(*values, *scale.ticks), max(*values, *scale.ticks)]
@@ -327,6 +347,21 @@ def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
     elif scale.top is not None:
         made["domain"] = [0, scale.top]
     return {"axis": alt.Axis(**axis), "scale": alt.Scale(**made), "title": scale.title}
+
+
+def _powers(values: Sequence[float]) -> list[float]:
+    """Powers of ten inside of what is drawn; of less than two of them, steps between."""
+    above = [one for one in values if one > 0]
+    if not above:
+        return []
+    low, high = min(above), max(above)
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [step * 10.0**power for power in exponents for step in steps]
+        inside = [one for one in found if low <= one * (1 + 1e-9) and one <= high * (1 + 1e-9)]
+        if len(inside) > 2:
+            return inside
+    return inside
 
 
 def _type(scale: Scale) -> str:

@@ -8,8 +8,9 @@ them the same numbers. With a public list its items have numbers too, whether or
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import ibis
 import numpy as np
@@ -23,6 +24,7 @@ from queryveil.count.numbering import BITS
 from queryveil.count.public_items import PublicItems
 from queryveil.errors import CannotBeMet
 from queryveil.files import memory
+from queryveil.reading.engine import Engine
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
-_MOST_NUMBERS = 1 << 31
 _BYTES_PER_ROW = 24
 """What a row takes here while rows become arrays: a word, its sorted copy, and what is made of it."""
 _BYTES_PER_ROW_AND_TEXT = 64
@@ -43,6 +44,16 @@ _LISTED = "listed"
 """The column that says whether an item is on the public list."""
 
 
+class Items(Protocol):
+    """Every item of the log by its number."""
+
+    def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
+        """The columns of items, in the order of these numbers."""
+
+    def find(self, texts: pa.Table) -> Whole:
+        """The numbers of items by their columns; -1 for what is none."""
+
+
 @dataclass(frozen=True)
 class Histories:
     """The items of user u are `items[starts[u]:starts[u + 1]]`, each once; numbers are places in the order of bytes."""
@@ -51,8 +62,7 @@ class Histories:
     items: Numbers
     kind: ItemKind
     log: SearchLog
-    numbered: ir.Table
-    """In the engine: the item's columns and its number, for every item of the log."""
+    named: Items
     different: int
     """How many items the log and a public list have; some are in no history, because the bound left them out."""
     listed: Flags | None = None
@@ -60,16 +70,18 @@ class Histories:
     whole: tuple[Whole, Numbers] | None = None
     """Where each user's items start, and the items, before any bound: for counts of what is published."""
 
+    @functools.cached_property
+    def numbered(self) -> ir.Table:
+        """In the engine: the item's columns and its number, for every item of the log."""
+        if isinstance(self.named, InEngine):
+            return self.named.table
+        numbers = np.arange(self.different, dtype=np.int64)
+        return self.log.engine.register(self.named.texts(numbers).append_column("item", pa.array(numbers)))
+
     def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
         """The columns of items, in the order of their numbers."""
-        engine = self.log.engine
-        wanted = engine.register(pa.table({"item": pa.array(np.sort(numbers), pa.int64())}))
-        try:
-            found = engine.arrow(self.numbered.semi_join(wanted, "item"))
-        finally:
-            engine.drop(wanted)
         columns = self.kind.columns
-        texts = found.sort_by("item").select(list(columns))
+        texts = self.named.texts(np.sort(numbers))
         return texts.cast(pa.schema([(column, pa.string()) for column in columns]))
 
     def lengths(self) -> Whole:
@@ -87,21 +99,51 @@ class Histories:
         """
         if self.whole is None:
             raise TypeError("these histories were made without whole ones")
-        engine, columns = self.log.engine, list(self.kind.columns)
-        places = pa.array(np.arange(texts.num_rows), pa.int64())
-        known = engine.register(texts.select(columns).append_column("place", places))
-        try:
-            found = engine.arrow(self.numbered.join(known, columns).select("item", "place"))
-        finally:
-            engine.drop(known)
+        found = self.named.find(texts)
+        here = np.flatnonzero(found >= 0)
         of_item = np.full(self.different, -1, np.int32)
-        of_item[found["item"].to_numpy()] = found["place"].to_numpy()
+        of_item[found[here]] = here
         starts, items = self.whole
         return starts, of_item[items]
 
     def forget(self) -> None:
         """Free what the engine holds."""
-        self.log.engine.drop(self.numbered)
+        if isinstance(self.named, InEngine) or "numbered" in vars(self):
+            self.log.engine.drop(self.numbered)
+
+
+@dataclass(frozen=True)
+class InEngine:
+    """Items whose texts are in an engine."""
+
+    engine: Engine
+    table: ir.Table
+    """Their columns, and the number as `item`."""
+
+    @property
+    def columns(self) -> list[str]:
+        return [column for column in self.table.columns if column not in ("item", _LISTED)]
+
+    def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
+        wanted = self.engine.register(
+            pa.table({"item": pa.array(numbers, pa.int64()), "at": np.arange(len(numbers))})
+        )
+        try:
+            found = self.engine.arrow(self.table.join(wanted, "item").select(*self.columns, "at"))
+        finally:
+            self.engine.drop(wanted)
+        return found.sort_by("at").select(self.columns)
+
+    def find(self, texts: pa.Table) -> Whole:
+        places = pa.array(np.arange(texts.num_rows), pa.int64())
+        known = self.engine.register(texts.select(self.columns).append_column("place", places))
+        try:
+            found = self.engine.arrow(self.table.join(known, self.columns).select("item", "place"))
+        finally:
+            self.engine.drop(known)
+        made = np.full(texts.num_rows, -1, np.int64)
+        made[found["place"].to_numpy()] = found["item"].to_numpy()
+        return made
 
 
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
@@ -132,10 +174,10 @@ def histories(
     """
     if log.engine.inside:
         made = numbering.numbered(log, kind, bound, rows, listed)
-        different = _refused_too_many_items(made.items.num_rows)
+        different = len(made.items)
+        numbering.refuse_too_many_items(different)
         flags = None if listed is None else _flags(made.listed, different, listed)
-        numbered = log.engine.register(made.items)
-        return Histories(*numbering.cut(made.words), kind, log, numbered, different, flags, made.whole)
+        return Histories(*made.kept, kind, log, made.items, different, flags, made.whole)
     return _numbered_there(log, kind, bound, rows, listed)
 
 
@@ -153,8 +195,8 @@ def _numbered_there(
     items = engine.keep(_numbered(every, kind.columns, "item"))
     users = engine.keep(_numbered(rows, ("user",), "person"))
     try:
-        number = engine.arrow(items.aggregate(number=items.count()))["number"][0].as_py()
-        different = _refused_too_many_items(int(number))
+        different = int(engine.arrow(items.aggregate(number=items.count()))["number"][0].as_py())
+        numbering.refuse_too_many_items(different)
         words = _words(log, rows, kind, items, users)
         whole = numbering.cut(words)
         places = whole[0]
@@ -169,17 +211,7 @@ def _numbered_there(
     if listed is not None:
         of_list = engine.arrow(items.filter(items[_LISTED] == 1).select("item"))
         flags = _flags(of_list["item"].to_numpy(), different, listed)
-    return Histories(starts, numbers, kind, log, items, different, flags, whole)
-
-
-def _refused_too_many_items(different: int) -> int:
-    """How many different items there are. Sets of queries can be far more than rows, and numbers have 31 bits."""
-    if different >= _MOST_NUMBERS:
-        raise CannotBeMet(
-            f"the log has {different:,} different items, and 2^31 is more than can be told apart",
-            "count items of another kind, or use part of the log",
-        )
-    return different
+    return Histories(starts, numbers, kind, log, InEngine(engine, items), different, flags, whole)
 
 
 def _with_list(log: SearchLog, rows: ir.Table, columns: tuple[str, ...], listed: PublicItems) -> ir.Table:

@@ -38,6 +38,11 @@ class ItemKind:
     is_query: bool = False
     """Its one column is the query itself, in normal form."""
 
+    def check(self, log: SearchLog) -> None:
+        """Refuse a log that lacks a column which these items need. Every log has queries."""
+        if not self.is_query:
+            self.rows(log)
+
     def occurrences(self, log: SearchLog) -> ir.Table:
         """One row for each time that a user had an item."""
         rows = self.rows(log)

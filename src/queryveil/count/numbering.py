@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.count import contribution, text_loops
+from queryveil.count import contribution, grouping, text_loops
 from queryveil.count.contribution import Bound
+from queryveil.count.grouping import Grouped
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.count.texts import Texts
+from queryveil.errors import CannotBeMet
 from queryveil.reading.engine import Engine
 from queryveil.reading.log import SearchLog
 
@@ -35,6 +37,7 @@ Words = npt.NDArray[np.uint64]
 BITS = 32
 """A user's number and an item's number are one word: user first, so that sorting words puts a user's items together."""
 LOW = (1 << BITS) - 1
+_MOST_NUMBERS = 1 << 31
 _AHEAD = 4
 """Batches of rows that may wait to be numbered."""
 _NONE = -1
@@ -45,12 +48,11 @@ _NONE = -1
 class Numbered:
     """Who has which items."""
 
-    words: Whole
-    """One for each user and item, in order, each once; of each user at most as many as the bound allows."""
+    kept: tuple[Whole, Numbers]
+    """Where the items of each user begin, and the items, each once; at most as many as the bound allows."""
     whole: tuple[Whole, Numbers]
-    """Where the items of each user begin, and all items that she has, before any bound."""
-    items: pa.Table
-    """Every item of log and list in the order of its number: its columns, and the number as `item`."""
+    """The same before any bound."""
+    items: Items
     listed: Numbers | None
     """The number of each item of the public list."""
 
@@ -62,6 +64,9 @@ def numbered(
     keyed_here = bound.keep == "random" and bound.order_key == "engine"
     # A query is put into its normal form once for each different text, and not once for each row.
     raw = rows is None and kind.is_query and log.is_as_read
+    if raw and keyed_here:
+        made = _Numbering.of(log, kind, bound, log.source.drop_null("query"), listed, raw=True)
+        return made.numbered(made.keyed(bound.most))
     found = kind.occurrences(log) if rows is None else rows
     timed = ("time",) if bound.keep != "random" and "time" in found.columns else ()
     found = found.select("user", *kind.columns, *timed).drop_null(list(kind.columns))
@@ -69,20 +74,24 @@ def numbered(
     if twice:  # rows of users with too many items are gone over again
         found = log.engine.put_aside(found, log.workspace)
     try:
-        made = _Numbering.of(log, kind, bound, log.source.drop_null("query") if raw else found, raw, listed)
-        words = made.words
-        whole = cut(words)
-        places = whole[0]
-        if np.any(np.diff(places) > bound.most):
-            if keyed_here:
-                left = text_loops.bounded(words, places, bound.most, made.user_hashes, made.item_hashes)
-                words = words[:left]
-            else:
-                words = _bounded(log, found, kind, bound, made)
+        made = _Numbering.of(
+            log, kind, bound, log.source.drop_null("query") if raw else found, listed, raw=raw
+        )
+        return made.numbered(
+            made.keyed(bound.most) if keyed_here else _bounded(log, found, kind, bound, made)
+        )
     finally:
         if twice:
             log.engine.drop(found)
-    return Numbered(words, whole, made.table, made.listed)
+
+
+def refuse_too_many_items(different: int) -> None:
+    """Sets of queries can be far more than rows, and numbers have 31 bits."""
+    if different >= _MOST_NUMBERS:
+        raise CannotBeMet(
+            f"the log has {different:,} different items, and fewer than 2^31 can be told apart",
+            "count items of another kind, or use part of the log",
+        )
 
 
 def distinct(words: Whole) -> Whole:
@@ -107,7 +116,7 @@ def cut(words: Whole) -> tuple[Whole, Numbers]:
     return starts(words), (words & LOW).astype(np.int32)
 
 
-def others(words: Whole, users: Whole) -> Whole:
+def others(words: Whole, users: npt.NDArray[np.integer]) -> Whole:
     """The words of all other users."""
     theirs = np.zeros(int(words[-1] >> BITS) + 1, np.bool_)
     theirs[users] = True
@@ -119,7 +128,7 @@ def others(words: Whole, users: Whole) -> Whole:
 class _Ranked:
     """The texts of a column in the order of their bytes."""
 
-    texts: pa.Array
+    source: Texts
     codes: Numbers
     """The code of each."""
     places: Numbers
@@ -136,23 +145,84 @@ class _Ranked:
         codes = texts.in_order(codes)
         places = np.full(len(texts) + 1, _NONE, np.int32)  # the last one is for texts without a form
         places[codes] = np.arange(len(codes), dtype=np.int32)
-        return cls(
-            texts.array().take(pa.array(codes)), codes, places[:-1] if forms is None else places[forms]
+        return cls(texts, codes, places[:-1] if forms is None else places[forms])
+
+    @property
+    def hashes(self) -> Words:
+        """In the order of texts."""
+        return self.source.hashes[self.codes]
+
+    def texts(self, places: npt.NDArray[np.integer]) -> pa.Array:
+        """The texts that stand at these places."""
+        return self.source.take(self.codes[places])
+
+    def find(self, texts: pa.Array) -> Whole:
+        """Where texts stand; -1 for those that are none of these."""
+        codes = self.source.add(texts)  # what is added now has no place
+        found = np.full(len(codes), _NONE, np.int64)
+        known = np.flatnonzero(codes < len(self.places))
+        places = self.places[codes[known]]
+        here = places != _NONE
+        here[here] = self.codes[places[here]] == codes[known[here]]  # and not where another form of it stands
+        found[known[here]] = places[here]
+        return found
+
+
+@dataclass(frozen=True)
+class Items:
+    """Every item of log and list by its number: the place of its columns in the order of bytes."""
+
+    columns: tuple[str, ...]
+    ranked: tuple[_Ranked, ...]
+    """The texts of each column."""
+    tuples: tuple[Whole, ...]
+    """For each further column what stands before it and the place of its text as one word, in order, each once."""
+
+    def __len__(self) -> int:
+        return len(self.tuples[-1] if self.tuples else self.ranked[0].codes)
+
+    def texts(self, numbers: npt.NDArray[np.integer]) -> pa.Table:
+        """The columns of items, in the order in which they are asked for."""
+        made, at = {}, numbers
+        # From the last column back: what stands before it is one item of fewer columns.
+        for column, one, known in zip(
+            self.columns[:0:-1], self.ranked[:0:-1], self.tuples[::-1], strict=True
+        ):
+            made[column] = one.texts(known[at] & LOW)
+            at = known[at] >> BITS
+        made[self.columns[0]] = self.ranked[0].texts(at)
+        return pa.table(made).select(list(self.columns))
+
+    def find(self, texts: pa.Table) -> Whole:
+        """The numbers of items by their columns; -1 for what is none."""
+        numbers, *places = (
+            one.find(texts[column].combine_chunks())
+            for column, one in zip(self.columns, self.ranked, strict=True)
         )
+        for known, place in zip(self.tuples, places, strict=True):
+            words = numbers << BITS | place
+            at = np.searchsorted(known, words)
+            there = np.append(known, _NONE)[at] == words
+            numbers = np.where(there & (numbers != _NONE) & (place != _NONE), at, _NONE)
+        return numbers
+
+    @property
+    def hashes(self) -> Words:
+        """For each item a hash of its columns."""
+        first, *more = (ranked.hashes for ranked in self.ranked)
+        for tuples, hashes in zip(self.tuples, more, strict=True):
+            first = text_loops.mixed(first[tuples >> BITS], hashes[tuples & LOW])
+        return first
 
 
 @dataclass(frozen=True)
 class _Numbering:
     """Texts of users and items with their numbers, and who has what, before any bound."""
 
-    texts: tuple[Texts, ...]
-    """Of users, and of each column of items."""
-    ranked: tuple[_Ranked, ...]
-    tuples: tuple[Whole, ...]
-    """For each further column what stands before it and the place of its text as one word, in order, each once."""
-    words: Whole
+    people: _Ranked
+    items: Items
+    whole: Grouped
     listed: Numbers | None
-    table: pa.Table
 
     @classmethod
     def of(
@@ -161,50 +231,54 @@ class _Numbering:
         kind: ItemKind,
         bound: Bound,
         rows: ir.Table,
-        raw: bool,
         listed: PublicItems | None,
+        *,
+        raw: bool,
     ) -> _Numbering:
         texts = tuple(Texts(bound.salt + bytes([column])) for column in range(1 + len(kind.columns)))
         people, *codes = _streamed(log.engine, rows.select("user", *kind.columns), texts)
-        forms = _normal_forms(log, texts[1]) if raw else None
+        forms = _normal_forms(texts[1]) if raw else None
         if listed is not None:
             for at, column in enumerate(kind.columns):
                 more = texts[at + 1].add(listed.rows[column].combine_chunks())
                 codes[at] = np.concatenate([codes[at], more])
         ranked = [_Ranked.of(texts[0])]
         ranked += (_Ranked.of(one, _with_own(forms, len(one))) for one in texts[1:])
-        places = [column.places[found] for column, found in zip(ranked[1:], codes, strict=True)]
-        del codes
-        numbers, tuples = _together(places)
-        words = _words(ranked[0].places[people], numbers[: people.size])
-        theirs = None if listed is None else numbers[people.size :].astype(np.int32)
-        table = _table(kind.columns, ranked[1:], tuples)
-        return cls(texts, tuple(ranked), tuples, words, theirs, table)
+        for one, found in zip(ranked, (people, *codes), strict=True):
+            grouping.renumbered(found, one.places)
+        numbers, tuples = _together(codes)
+        del codes, found
+        whole = grouping.grouped(people, numbers[: people.size], len(texts[0]))
+        theirs = None if listed is None else numbers[people.size :].copy()
+        return cls(ranked[0], Items(kind.columns, tuple(ranked[1:]), tuples), whole, theirs)
+
+    def numbered(self, kept: tuple[Whole, Numbers]) -> Numbered:
+        return Numbered(kept, (self.whole.starts, self.whole.items), self.items, self.listed)
+
+    def keyed(self, most: int) -> tuple[Whole, Numbers]:
+        """What is kept of each user by keyed hashes that are made here."""
+        if not np.any(np.diff(self.whole.starts) > most):
+            return self.whole.starts, self.whole.items
+        return grouping.bounded(self.whole, most, self.people.hashes[self.whole.who], self.items.hashes)
 
     @property
-    def user_hashes(self) -> Words:
-        return self.texts[0].hashes[self.ranked[0].codes]
-
-    @property
-    def item_hashes(self) -> Words:
-        """For each item a hash of its columns."""
-        first, *more = (
-            texts.hashes[ranked.codes] for texts, ranked in zip(self.texts[1:], self.ranked[1:], strict=True)
-        )
-        for tuples, hashes in zip(self.tuples, more, strict=True):
-            first = text_loops.mixed(first[tuples >> BITS], hashes[tuples & LOW])
-        return first
+    def words(self) -> Whole:
+        """One for each user and item, in order."""
+        who, starts, items = self.whole
+        return np.repeat(who.astype(np.int64) << BITS, np.diff(starts)) | items
 
     def words_of(self, engine: Engine, rows: ir.Table) -> Whole:
-        """One word for each of these rows, whose users and items have numbers."""
-        people, *codes = _streamed(engine, rows, self.texts)
+        """One word for each of these rows, whose users and items have numbers; in order, each once."""
+        people, *codes = _streamed(
+            engine, rows, (self.people.source, *(one.source for one in self.items.ranked))
+        )
         numbers, *places = (
             ranked.places[found].astype(np.int64)
-            for ranked, found in zip(self.ranked[1:], codes, strict=True)
+            for ranked, found in zip(self.items.ranked, codes, strict=True)
         )
-        for tuples, place in zip(self.tuples, places, strict=True):
+        for tuples, place in zip(self.items.tuples, places, strict=True):
             numbers = np.searchsorted(tuples, numbers << BITS | place)
-        return _words(self.ranked[0].places[people], numbers)
+        return distinct(self.people.places[people].astype(np.int64) << BITS | numbers)
 
 
 def _streamed(engine: Engine, rows: ir.Table, dictionaries: Sequence[Texts]) -> list[Numbers]:
@@ -230,18 +304,13 @@ def _streamed(engine: Engine, rows: ir.Table, dictionaries: Sequence[Texts]) -> 
     return made
 
 
-def _normal_forms(log: SearchLog, texts: Texts) -> Numbers:
+def _normal_forms(texts: Texts) -> Numbers:
     """For each code of a query as the source has it the code of its normal form, which is put among the texts."""
-    own = np.arange(len(texts), dtype=np.int32)
-    raw = log.engine.register(pa.table({"query": texts.array(), "code": own}))
-    try:
-        changed = log.engine.arrow(log.changed_by_normal_form(raw).select("code", "query"))
-    finally:
-        log.engine.drop(raw)
-    normal_codes = texts.add(changed["query"].combine_chunks())
+    changed = texts.in_other_form()
+    normal = texts.add(texts.normal_forms(changed))
     (empty,) = texts.add(pa.array([""]))
     forms = np.arange(len(texts), dtype=np.int32)
-    forms[changed["code"].to_numpy()] = normal_codes
+    forms[changed] = normal
     forms[forms == empty] = _NONE
     return forms
 
@@ -251,44 +320,27 @@ def _with_own(forms: Numbers | None, size: int) -> Numbers | None:
     return None if forms is None else np.concatenate([forms, np.arange(len(forms), size, dtype=np.int32)])
 
 
-def _together(places: list[Numbers]) -> tuple[Numbers | Whole, tuple[Whole, ...]]:
-    """The number of each row's item, by all of its columns, and what `_Numbering.tuples` says of them."""
-    numbers: Numbers | Whole = places[0]
+def _together(places: list[Numbers]) -> tuple[Numbers, tuple[Whole, ...]]:
+    """The number of each row's item, by all of its columns, and what `Items.tuples` says of them."""
+    numbers = places[0]
     tuples = []
     for place in places[1:]:
-        known, numbers = np.unique(numbers.astype(np.int64) << BITS | place, return_inverse=True)
+        known, found = np.unique(numbers.astype(np.int64) << BITS | place, return_inverse=True)
+        refuse_too_many_items(len(known))
+        numbers = found.astype(np.int32)
         tuples.append(known)
     return numbers, tuple(tuples)
 
 
-def _words(people: Numbers, numbers: Numbers | Whole) -> Whole:
-    """User and item as one word, in order, each once; rows without an item are left out."""
-    words = people.astype(np.int64)
-    words <<= BITS
-    words |= numbers
-    some = numbers != _NONE
-    return distinct(words if some.all() else words[some])
-
-
-def _table(columns: Sequence[str], ranked: Sequence[_Ranked], tuples: Sequence[Whole]) -> pa.Table:
-    """Every item with its number."""
-    # From the last column back: what stands before it is one item of fewer columns.
-    made, at = {}, None
-    for column, one, known in zip(columns[:0:-1], ranked[:0:-1], tuples[::-1], strict=True):
-        found = known if at is None else known[at]
-        made[column] = one.texts.take(pa.array(found & LOW))
-        at = found >> BITS
-    first = ranked[0].texts
-    made[columns[0]] = first if at is None else first.take(pa.array(at))
-    table = pa.table(made).select(list(columns))
-    return table.append_column("item", pa.array(np.arange(table.num_rows, dtype=np.int64)))
-
-
-def _bounded(log: SearchLog, rows: ir.Table, kind: ItemKind, bound: Bound, made: _Numbering) -> Whole:
-    """The same words, but of users with too many items only those that the bound keeps."""
-    places = starts(made.words)
-    heavy = made.words[places[:-1][np.diff(places) > bound.most]] >> BITS
-    people = log.engine.register(pa.table({"user": made.ranked[0].texts.take(pa.array(heavy))}))
+def _bounded(
+    log: SearchLog, rows: ir.Table, kind: ItemKind, bound: Bound, made: _Numbering
+) -> tuple[Whole, Numbers]:
+    """What is kept of each user: of those with too many items, what an engine chooses from their rows."""
+    many = np.diff(made.whole.starts) > bound.most
+    if not many.any():
+        return made.whole.starts, made.whole.items
+    heavy = made.whole.who[many]
+    people = log.engine.register(pa.table({"user": made.people.texts(heavy)}))
     try:
         theirs = rows.semi_join(people, "user")
         kept = contribution.bounded_rows(log, theirs, kind.columns, bound, users=len(heavy))
@@ -297,4 +349,4 @@ def _bounded(log: SearchLog, rows: ir.Table, kind: ItemKind, bound: Bound, made:
         log.engine.drop(people)
     together = np.concatenate([others(made.words, heavy), again])
     together.sort()
-    return together
+    return cut(together)

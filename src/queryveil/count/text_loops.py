@@ -9,16 +9,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.compiled import compiled, inner, unlocked
+from queryveil.compiled import inner, unlocked
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 
 BLOCK = 256
 """Texts that are looked up together: what they need of the table is fetched for all of them at once."""
 _PART, _FEW = 7, 24
+_BLANK, _TO_LOWER = 32, 32
+ITSELF, SPACE, CONTROL, UPPER, QUOTE, BEYOND = range(6)
+"""What a byte is to a normal form: kept as it is, a blank, dropped, made small, cut off at the ends, not ASCII."""
 BYTES_PER_KEY = 4
 FIRST_KEY = 2
 """Keys before it are for the length of a text."""
@@ -26,6 +30,7 @@ FIRST_KEY = 2
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF, _ONE = np.uint64(33), np.uint64(1)
+_STEP, _TWO, _THREE, _FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(BYTES_PER_KEY)
 _MIX, _MORE = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 
 
@@ -39,6 +44,14 @@ def _mixed(word: np.uint64) -> np.uint64:
     return word ^ (word >> _HALF)
 
 
+@inner
+def _four(data: Bytes, at: np.uintp) -> np.uint32:
+    """Four bytes as one number. Places are unsigned, or the compiler would not make one step of it."""
+    low = np.uint32(data[at]) | np.uint32(data[at + _STEP]) << np.uint32(8)
+    high = np.uint32(data[at + _TWO]) | np.uint32(data[at + _THREE]) << np.uint32(8)
+    return low | high << np.uint32(16)
+
+
 @unlocked
 def hashed(data: Bytes, offsets: Numbers, keys: Words, hashes: Words) -> None:
     """A hash of 64 bits for each text: its length and its bytes, four at a time, each times a key of its own.
@@ -47,29 +60,32 @@ def hashed(data: Bytes, offsets: Numbers, keys: Words, hashes: Words) -> None:
     where they differ, the key times the difference must be one certain number.
     """
     for text in range(len(hashes)):
-        at, end = offsets[text], offsets[text + 1]
+        at, end = np.uintp(offsets[text]), np.uintp(offsets[text + 1])
         found = keys[0] * np.uint64(end - at) + keys[1]
-        key = FIRST_KEY
-        while at + BYTES_PER_KEY <= end:
-            low = np.uint64(data[at]) | np.uint64(data[at + 1]) << np.uint64(8)
-            high = np.uint64(data[at + 2]) | np.uint64(data[at + 3]) << np.uint64(8)
-            found += keys[key] * (low | high << np.uint64(16))
-            key += 1
-            at += BYTES_PER_KEY
+        key = np.uintp(FIRST_KEY)
+        while at + _FOUR <= end:
+            found += keys[key] * np.uint64(_four(data, at))
+            key += _STEP
+            at += _FOUR
         rest, shift = np.uint64(0), np.uint64(0)
         while at < end:
             rest |= np.uint64(data[at]) << shift
             shift += np.uint64(8)
-            at += 1
+            at += _STEP
         hashes[text] = _mixed(found + keys[key] * rest)
 
 
 @inner
-def _same(data: Bytes, at: int, others: Bytes, there: int, length: int) -> bool:
-    # A plain loop: it is compiled, and a generator would not be.
-    for place in range(length):  # noqa: SIM110
+def _same(data: Bytes, at: np.uintp, others: Bytes, there: np.uintp, length: np.uintp) -> bool:
+    place = np.uintp(0)
+    while place + _FOUR <= length:
+        if _four(data, at + place) != _four(others, there + place):
+            return False
+        place += _FOUR
+    while place < length:
         if data[at + place] != others[there + place]:
             return False
+        place += _STEP
     return True
 
 
@@ -87,7 +103,7 @@ def _fetched(
     touched = 0
     for text in range(begin, end):
         if codes[text] >= 0:
-            touched ^= arena[starts[codes[text]]]
+            touched ^= arena[np.uintp(starts[np.uintp(codes[text])])]
     return touched
 
 
@@ -119,10 +135,10 @@ def placed(
             break
         touched ^= _fetched(hashes, first, first + size, slots, starts, arena, codes)
         for text in range(first, first + size):
-            own, at = hashes[text], offsets[text]
-            length = offsets[text + 1] - at
+            own, at = hashes[text], np.uintp(offsets[text])
+            length = np.uintp(offsets[text + 1]) - at
             if text > 0 and hashes[text - 1] == own:
-                before = offsets[text - 1]
+                before = np.uintp(offsets[text - 1])
                 if at - before == length and _same(data, at, data, before, length):
                     codes[text] = codes[text - 1]
                     continue
@@ -130,9 +146,9 @@ def placed(
             while True:
                 held = slots[place]
                 if held == 0:
-                    begin = starts[count]
+                    begin = np.uintp(starts[count])
                     for byte in range(length):
-                        arena[begin + byte] = data[at + byte]
+                        arena[begin + np.uintp(byte)] = data[at + np.uintp(byte)]
                     starts[count + 1] = begin + length
                     known[count] = own
                     codes[text] = count
@@ -140,9 +156,11 @@ def placed(
                     slots[place] = (own & _HIGH) | np.uint64(count)
                     break
                 if held & _HIGH == own & _HIGH:
-                    code = np.int64(held & _LOW) - 1
-                    begin = starts[code]
-                    if starts[code + 1] - begin == length and _same(data, at, arena, begin, length):
+                    code = np.uintp(held & _LOW) - _STEP
+                    begin = np.uintp(starts[code])
+                    if np.uintp(starts[code + _STEP]) - begin == length and _same(
+                        data, at, arena, begin, length
+                    ):
                         codes[text] = code
                         break
                 place = (place + _ONE) & mask
@@ -150,7 +168,7 @@ def placed(
     return first, count, touched
 
 
-@compiled
+@unlocked
 def refilled(slots: Words, known: Words, count: int) -> None:
     """Put all codes into empty slots."""
     mask = np.uint64(len(slots) - 1)
@@ -161,13 +179,63 @@ def refilled(slots: Words, known: Words, count: int) -> None:
         slots[place] = (known[code] & _HIGH) | np.uint64(code + 1)
 
 
-@compiled
-def beginnings(starts: Whole, arena: Bytes, codes: Numbers) -> Words:
+@unlocked
+def beginnings(starts: Whole, arena: Bytes, codes: Numbers, begin: int, end: int, parts: Words) -> None:
     """For each text a number by its first bytes; `in_order` does the rest."""
-    made = np.empty(len(codes), np.uint64)
-    for at in range(len(codes)):
-        made[at] = _part(starts, arena, codes[at], 0)
-    return made
+    for at in range(begin, end):
+        parts[at] = _part(starts, arena, codes[at], 0)
+
+
+@unlocked
+def in_other_form(starts: Whole, arena: Bytes, plain: Flags, begin: int, end: int, found: Flags) -> None:
+    """Which texts may not be in normal form: empty, a byte that is not plain, or a blank too many."""
+    for text in range(begin, end):
+        at, stop = np.uintp(starts[text]), np.uintp(starts[text + 1])
+        blank = True  # as if one stood before the text: another may not follow it
+        other = at == stop
+        while at < stop and not other:
+            byte = arena[at]
+            other = not plain[byte] or (blank and byte == _BLANK)
+            blank = byte == _BLANK
+            at += _STEP
+        found[text] = other or blank
+
+
+@unlocked
+def ascii_normal(
+    starts: Whole, arena: Bytes, codes: Numbers, roles: Bytes, offsets: Whole, made: Bytes, beyond: Flags
+) -> None:
+    """Texts in normal form one after the other, as `reading.text` defines it for ASCII; none is longer than before.
+
+    `roles` says what becomes of each byte. Texts that go beyond ASCII are marked, and left empty.
+    """
+    for text in range(len(codes)):
+        first = offsets[text]
+        end = first
+        blank = False
+        for at in range(starts[codes[text]], starts[codes[text] + 1]):
+            byte = arena[at]
+            role = roles[byte]
+            if role == BEYOND:
+                beyond[text], end = True, first
+                break
+            if role == SPACE:
+                blank = True
+            elif role != CONTROL:
+                if blank and end > first:
+                    made[end] = _BLANK
+                    end += 1
+                blank = False
+                made[end] = byte + _TO_LOWER if role == UPPER else byte
+                end += 1
+        while end > first and (roles[made[end - 1]] == QUOTE or made[end - 1] == _BLANK):
+            end -= 1
+        skipped = first
+        while skipped < end and (roles[made[skipped]] == QUOTE or made[skipped] == _BLANK):
+            skipped += 1
+        for at in range(skipped, end):
+            made[first + at - skipped] = made[at]
+        offsets[text + 1] = first + end - skipped
 
 
 @inner
@@ -183,7 +251,7 @@ def _part(starts: Whole, arena: Bytes, code: int, depth: int) -> np.uint64:
     return made << np.uint64(8) | np.uint64(min(end - at, _PART + 1))
 
 
-@compiled
+@unlocked
 def in_order(starts: Whole, arena: Bytes, codes: Numbers, parts: Words) -> None:
     """Put different texts into the order of their bytes, in place; they come in the order of `beginnings`."""
     runs = [(0, len(codes), 0)]
@@ -217,7 +285,7 @@ def _sorted(codes: Numbers, parts: Words, begin: int, end: int) -> None:
         parts[place], codes[place] = part, code
 
 
-@compiled
+@unlocked
 def mixed(first: Words, second: Words) -> Words:
     """One hash of two, whose order matters."""
     made = np.empty(len(first), np.uint64)
@@ -226,28 +294,32 @@ def mixed(first: Words, second: Words) -> Words:
     return made
 
 
-@compiled
-def bounded(words: Whole, places: Whole, most: int, users: Words, items: Words) -> int:
-    """Of each user's words the `most` with the smallest keyed hashes, in place and in order; how many are left.
+@unlocked
+def bounded(
+    starts: Whole,
+    items: Numbers,
+    users: Words,
+    hashes: Words,
+    begin: int,
+    end: int,
+    into: Whole,
+    kept: Numbers,
+) -> None:
+    """Of each user's items those with the smallest keyed hashes, as many as there is room for from `into[u]` on.
 
-    The words of one user stand from `places[u]` to `places[u + 1]`, in the order of items.
+    A user's items stand in order, and what is kept of them too. `users` and `hashes` are those of users and items.
     """
-    left = 0
-    for user in range(len(places) - 1):
-        begin, end = places[user], places[user + 1]
-        if end - begin <= most:
-            for at in range(begin, end):
-                words[left] = words[at]
-                left += 1
+    for user in range(begin, end):
+        first, size, room = starts[user], starts[user + 1] - starts[user], into[user + 1] - into[user]
+        if size <= room:
+            for at in range(size):
+                kept[into[user] + at] = items[first + at]
             continue
-        own = users[words[begin] >> 32]
-        keys = np.empty(end - begin, np.uint64)
-        for at in range(begin, end):
+        keys = np.empty(size, np.uint64)
+        for at in range(size):
             # Hashed together once more, or all users would have items in much the same order.
-            keys[at - begin] = _mixed(own ^ items[words[at] & 0xFFFFFFFF])
+            keys[at] = _mixed(users[user] ^ hashes[items[first + at]])
         # [C6] of docs/proofs/steered.md: a stable sort leaves equal keys in the order of their items.
-        chosen = np.sort(np.argsort(keys, kind="mergesort")[:most])
-        for one in chosen:
-            words[left] = words[begin + one]
-            left += 1
-    return left
+        chosen = np.sort(np.argsort(keys, kind="mergesort")[:room])
+        for at in range(room):
+            kept[into[user] + at] = items[first + chosen[at]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.compiled import shares, side_by_side
 from queryveil.count import text_loops
 from queryveil.errors import CannotBeMet
+from queryveil.reading import text
 
 Numbers = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
@@ -21,6 +24,26 @@ _FIRST_BYTES = 1 << 16
 _FIRST_KEYS = 1 << 10
 _MOST_TEXTS = 1 << 31
 _NOTHING = bytes(1)
+_ASCII = 128
+_SAMPLED = 1 << 10
+"""Texts of which bounds are found that divide all texts about equally."""
+_PLAIN = np.array([text.is_plain_byte(byte) for byte in range(256)])
+
+
+def _role(byte: int) -> int:
+    if byte >= _ASCII:
+        return text_loops.BEYOND
+    one = chr(byte)
+    if re.fullmatch(text.ASCII_SPACE, one):
+        return text_loops.SPACE
+    if re.fullmatch(text.ASCII_CONTROL, one):
+        return text_loops.CONTROL
+    if one in text.QUOTES:
+        return text_loops.QUOTE
+    return text_loops.UPPER if one != one.lower() else text_loops.ITSELF
+
+
+_ROLES = np.array([_role(byte) for byte in range(256)], np.uint8)
 
 
 class Texts:
@@ -71,13 +94,51 @@ class Texts:
         buffers = (self._starts[: self._count + 1], self._arena)
         return pa.LargeStringArray.from_buffers(self._count, *map(pa.py_buffer, buffers))
 
+    def take(self, codes: npt.NDArray[np.integer]) -> pa.LargeStringArray:
+        """The texts of these codes."""
+        return self.array().take(pa.array(codes))
+
     def in_order(self, codes: Numbers) -> Numbers:
         """These codes, each once, in the order of their texts' bytes."""
-        parts = text_loops.beginnings(self._starts, self._arena, codes)
+        parts = np.empty(len(codes), np.uint64)
+        given = [(self._starts, self._arena, codes, *share, parts) for share in shares(len(codes))]
+        side_by_side(text_loops.beginnings, given)
+        # Texts between two of these bounds are sorted apart from others; where bounds are changes no order.
+        bounds = np.sort(parts[:: len(parts) // _SAMPLED + 1])
+        cuts = [bounds[len(bounds) * share // len(given)] for share in range(1, len(given))]
+        which = (
+            np.searchsorted(np.array(cuts, np.uint64), parts, side="right").astype(np.int8) if cuts else None
+        )
+        chosen = [(codes, parts)]
+        if which is not None:
+            chosen = [(codes[which == one], parts[which == one]) for one in range(len(given))]
+        return np.concatenate(side_by_side(self._sorted, chosen))
+
+    def _sorted(self, codes: Numbers, parts: Words) -> Numbers:
         order = np.argsort(parts)
         codes, parts = codes[order], parts[order]
         text_loops.in_order(self._starts, self._arena, codes, parts)
         return codes
+
+    def in_other_form(self) -> Numbers:
+        """The codes of texts that may not be in normal form; all others are."""
+        found = np.empty(self._count, np.bool_)
+        given = [(self._starts, self._arena, _PLAIN, *share, found) for share in shares(self._count)]
+        side_by_side(text_loops.in_other_form, given)
+        return np.flatnonzero(found).astype(np.int32)
+
+    def normal_forms(self, codes: Numbers) -> pa.Array:
+        """The normal forms of these texts, in their order."""
+        offsets, beyond = np.zeros(len(codes) + 1, np.int64), np.zeros(len(codes), np.bool_)
+        made = np.empty(int(np.sum(self._starts[codes + 1] - self._starts[codes])), np.uint8)
+        text_loops.ascii_normal(self._starts, self._arena, codes, _ROLES, offsets, made, beyond)
+        plain = pa.LargeStringArray.from_buffers(len(codes), *map(pa.py_buffer, (offsets, made))).cast(
+            pa.string()
+        )
+        if not beyond.any():
+            return plain
+        others = pa.array(map(text.normalise, self.take(codes[beyond]).to_pylist()), pa.string())
+        return pc.replace_with_mask(plain, pa.array(beyond), others)
 
     def _hashes(self, data: npt.NDArray[np.uint8], offsets: Numbers, longest: int) -> Words:
         needed = longest // text_loops.BYTES_PER_KEY + text_loops.FIRST_KEY + 1
@@ -98,7 +159,7 @@ class Texts:
         if self._count + text_loops.BLOCK > len(self._known):
             if self._count + text_loops.BLOCK > _MOST_TEXTS:
                 raise CannotBeMet(
-                    f"the log has {self._count:,} different texts, and 2^31 is more than can be told apart",
+                    f"the log has {self._count:,} different texts, and fewer than 2^31 can be told apart",
                     "count items of another kind, or use part of the log",
                 )
             size = 2 * len(self._known)

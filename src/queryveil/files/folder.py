@@ -23,6 +23,8 @@ FORMER_VERSION = 1
 """Written until 0.2: tables and sentences without declarations."""
 
 MANIFEST = "manifest.json"
+SERIES = "series.json"
+"""The index of a folder of releases; such a folder has no manifest of its own."""
 SIGNATURE = "manifest.json.sig"
 """The one file that the manifest does not name, since it is made of the manifest."""
 CROISSANT = "croissant.json"
@@ -83,6 +85,11 @@ def digest(file: Path) -> str:
     """SHA-256 of a file."""
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256 of what a file would hold."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def as_json(content: Any) -> str:

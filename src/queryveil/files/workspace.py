@@ -14,6 +14,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from queryveil.errors import OutputError
@@ -21,6 +22,9 @@ from queryveil.files import interruptions
 
 _LOCK = "owner.lock"
 _NAME = re.compile(r"queryveil-[0-9a-f]{16}")
+_NEVER_HELD = re.compile(r"queryveil-[0-9a-f]{16}\.new")
+_ABANDONED = 3600.0
+"""Seconds after which a folder that was made and never held is nobody's."""
 _PAGE = bytes(4096)
 _held: dict[Path, int] = {}
 """The locks of this process."""
@@ -43,15 +47,7 @@ def new_name() -> Path:
 def make(folder: Path) -> None:
     """Make the folder, and hold it until `remove` or the end of this process."""
     try:
-        folder.mkdir(mode=0o700)
-        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        _held[folder] = lock
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        # A full disk shows at the first byte.
-        os.write(lock, _PAGE)
-        os.fsync(lock)
-        if (folder / _LOCK).stat().st_ino != os.fstat(lock).st_ino:
-            raise FileNotFoundError
+        _make(folder)
     except OSError as error:
         remove(folder)
         raise OutputError(
@@ -60,9 +56,27 @@ def make(folder: Path) -> None:
         ) from None
 
 
+def _make(folder: Path) -> None:
+    """Make it under another name, which no sweep takes for a leftover; once it is held, it gets its own."""
+    unheld = _unheld(folder)
+    unheld.mkdir(mode=0o700)
+    lock = os.open(unheld / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    _held[folder] = lock
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    # A full disk shows at the first byte.
+    os.write(lock, _PAGE)
+    os.fsync(lock)
+    unheld.rename(folder)
+
+
+def _unheld(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.new")
+
+
 def remove(folder: Path) -> None:
     """Take the folder away and let it go."""
     with interruptions.held():
+        shutil.rmtree(_unheld(folder), ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
         lock = _held.pop(folder, None)
         if lock is not None:
@@ -74,6 +88,8 @@ def sweep() -> int:
     swept = 0
     with contextlib.suppress(OSError):
         for found in sorted(place().iterdir()):
+            if _NEVER_HELD.fullmatch(found.name) and time.time() - found.lstat().st_mtime > _ABANDONED:
+                _left_behind(found)  # without a row of a log, so without a word
             if _NAME.fullmatch(found.name) and found not in _held and _left_behind(found):
                 swept += 1
     return swept

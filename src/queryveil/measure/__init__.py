@@ -18,11 +18,13 @@ from queryveil.measure.measure import Figure, Measure
 from queryveil.measure.pattern_ranking import PatternRanking
 from queryveil.measure.precision import PrecisionKL, PrecisionL1
 from queryveil.measure.profile_divergence import ProfileDivergence
+from queryveil.measure.query_classification import QueryClassification
 from queryveil.measure.query_similarity import SimilarQueries
 from queryveil.measure.query_substitution import QuerySubstitution
 from queryveil.measure.query_suggestions import Suggestions
 from queryveil.measure.released_counts import Distinct, Total
 from queryveil.measure.released_share import ReleasedShare
+from queryveil.measure.spelling import SpellingCorrection
 from queryveil.measure.transaction_quality import TransactionQuality
 
 _MEASURES: tuple[type[Measure], ...] = (
@@ -41,6 +43,8 @@ _MEASURES: tuple[type[Measure], ...] = (
     KeywordGeneration,
     SimilarQueries,
     Suggestions,
+    SpellingCorrection,
+    QueryClassification,
     PatternRanking,
     TransactionQuality,
     ProfileDivergence,

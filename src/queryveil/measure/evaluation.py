@@ -105,7 +105,7 @@ def evaluate(
     original = Original(log)
     if metrics is not None:
         _refuse(chosen, original, sides)
-    return [_evaluation(original, release, chosen, left_out) for release in sides]
+    return [_evaluation(original.beside(release), release, chosen, left_out) for release in sides]
 
 
 def _comparable(sides: list[Released]) -> list[Released]:

@@ -50,6 +50,8 @@ class Index:
     frequencies: DocumentFrequencies
     documents: npt.NDArray[np.int64]
     """The document frequency of each of these keywords."""
+    postings: int
+    """Of all lists together, each as long as it is kept."""
     default_memory: int
 
     @classmethod
@@ -57,7 +59,7 @@ class Index:
         unknown = int((~original.found_in(frequencies.words)).sum())
         postings = int(np.minimum(frequencies.words.counts, LONGEST_LIST).sum()) + unknown
         memory = min(LARGEST_MEMORY, int(SHARE_OF_INDEX * POSTING_BYTES * postings))
-        return cls(original, frequencies, frequencies.of(original), memory)
+        return cls(original, frequencies, frequencies.of(original), postings, memory)
 
     def cached(self, keywords: Histogram, memory: int | None = None) -> Cache:
         """Choose lists by these keywords' frequencies, and meet them with the log's own."""

@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 
 from queryveil.count import item_kinds
 from queryveil.language import spotting
+from queryveil.measure.doubts import doubts
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _SAMPLED_USERS = 2_000
 _KNOWN = (1, 2, 3)
-_ENOUGH_TO_DOUBT = 20
 _SAMPLED_QUERIES = 200_000
 
 
@@ -127,23 +127,8 @@ def _inspected(log: SearchLog) -> Inspection:
         passed_over=dict(staged.passed_over) if staged else {},
         columns=dict(staged.mapping) if staged else {},
         ignored=staged.ignored if staged else (),
-        notes=(*(staged.notes if staged else ()), *_doubts(figures, log.users)),
+        notes=(*(staged.notes if staged else ()), *doubts(log, figures)),
     )
-
-
-def _doubts(figures: dict[str, Any], users: int) -> list[str]:
-    """What looks as if a column had been taken for another."""
-    found = []
-    rows = figures["rows"]
-    if rows >= _ENOUGH_TO_DOUBT and users > rows / 2:
-        found.append(
-            f"there are {users:,} users in {rows:,} rows: if that is not so, another column holds the user (--columns)"
-        )
-    if rows >= _ENOUGH_TO_DOUBT and figures.get("first") is not None and figures["first"] == figures["last"]:
-        found.append(
-            "all rows have the same time: if that is not so, another column holds the time (--columns)"
-        )
-    return found
 
 
 def _row(log: SearchLog, table: ir.Table) -> dict[str, Any]:

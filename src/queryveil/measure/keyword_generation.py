@@ -104,8 +104,8 @@ def domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
     """Seed domains from a list, from a text with commas, or from a file of them, one a line."""
     if isinstance(seeds, (str, Path)):
         seeds = _listed(seeds)
-    hosts = pc.utf8_lower(_hosts(pa.array([seed.strip() for seed in seeds], pa.string()))).to_pylist()
-    found = tuple(dict.fromkeys(host.strip(".") for host in hosts if host.strip(".")))
+    given = pc.utf8_lower(hosts(pa.array([seed.strip() for seed in seeds], pa.string()))).to_pylist()
+    found = tuple(dict.fromkeys(host.strip(".") for host in given if host.strip(".")))
     if not found:
         raise UsageError(
             "there is no seed domain", "name some, like --seeds shoes.com,boots.com, or a file of domains"
@@ -121,7 +121,8 @@ def _listed(seeds: str | Path) -> list[str]:
             text = ",".join(line.partition("#")[0] for line in lines)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"the seed domains cannot be read ({type(error).__name__})", "give a text file, one domain a line"
+            f"the seed domains cannot be read ({type(error).__name__})",
+            "give a text file with one domain per line",
         ) from None
     return text.split(",")
 
@@ -130,9 +131,9 @@ def _seed_urls(graph: Graph, wanted: Iterable[str]) -> pa.Array:
     """The graph's urls that belong to one of the domains: their host is it, or ends with a dot and it."""
     known = frozenset(wanted)
     urls = graph.table("clicks")["url"].unique()
-    hosts = pc.utf8_lower(_hosts(urls)).dictionary_encode()
-    inside = pa.array([_ends_in(host, known) for host in hosts.dictionary.to_pylist()], pa.bool_())
-    return urls.filter(inside.take(hosts.indices))
+    found = pc.utf8_lower(hosts(urls)).dictionary_encode()
+    inside = pa.array([_ends_in(host, known) for host in found.dictionary.to_pylist()], pa.bool_())
+    return urls.filter(inside.take(found.indices))
 
 
 def _ends_in(host: str, known: frozenset[str]) -> bool:
@@ -140,7 +141,8 @@ def _ends_in(host: str, known: frozenset[str]) -> bool:
     return any(".".join(labels[start:]) in known for start in range(len(labels)))
 
 
-def _hosts(urls: pa.Array) -> pa.Array:
+def hosts(urls: pa.Array) -> pa.Array:
+    """The host of each url; the url itself where it has no other part."""
     return pc.struct_field(pc.extract_regex(urls, _HOST), "host")
 
 

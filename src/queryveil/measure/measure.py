@@ -18,12 +18,13 @@ import ibis
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
+from queryveil.language import groups
 from queryveil.measure import graph
 from queryveil.measure.graph import Graph
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.published import Published, published, session_counts
 from queryveil.parameters import validate
-from queryveil.privacy.declarations import OCCURRENCES, SESSIONS, TYPED, USERS
+from queryveil.privacy.declarations import GROUPED, OCCURRENCES, SESSIONS, TYPED, USERS
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import Release, load
 
@@ -195,6 +196,12 @@ class Original(_Side):
     """The log as measures see it: true counts, for the curator only."""
 
     log: SearchLog
+
+    def beside(self, release: Released) -> Original:
+        """What a release is compared with: this log, or this log with its queries grouped as the release has them."""
+        if release.texts != GROUPED:
+            return self
+        return self.once("grouped", lambda: Original(groups.grouped(self.log)))
 
     def counts(self, kind: str, unit: str) -> ir.Table:
         """Items with their count in the whole log, as a table that the engine keeps."""

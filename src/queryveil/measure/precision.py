@@ -31,6 +31,28 @@ def l1_distance(original: Histogram, released: Histogram, most: int) -> float | 
     return float(np.abs(ours - theirs).mean())
 
 
+def l1_of_exact_counts(original: Histogram, released: Histogram, most: int) -> float | None:
+    """What `l1_distance` would be if every published item had its exact count.
+
+    What is left then comes from items that are missing: without their counts, all shares of the release are larger.
+    """
+    published = original.kept(original.found_in(released))
+    exact = Histogram(published.items, published.counts, int(published.counts.sum()))
+    return l1_distance(original, exact, most)
+
+
+def l1_among(original: Histogram, released: Histogram, most: int) -> float | None:
+    """Mean |p - q| over the original's most frequent items; p and q are shares of the sums over these items alone.
+
+    None if there is no item, or if the release has none of these.
+    """
+    top = original.top(most)
+    theirs = top.counts_in(released).astype(float)
+    if not top.found_in(released).any() or theirs.sum() <= 0:
+        return None
+    return float(np.abs(top.counts / top.counts.sum() - theirs / theirs.sum()).mean())
+
+
 def kl_divergence(original: Histogram, released: Histogram, most: int) -> float | None:
     """Relative entropy in nats of p from q over the original's most frequent items alone.
 

@@ -22,7 +22,7 @@ from queryveil.count import item_kinds
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.measure import graph
-from queryveil.privacy.declarations import HASHES, LABELS, OCCURRENCES, SESSIONS, TYPED, USERS
+from queryveil.privacy.declarations import GROUPED, HASHES, LABELS, OCCURRENCES, SESSIONS, TYPED, USERS
 from queryveil.reading.log import SearchLog, read
 from queryveil.release.published_texts import as_read
 
@@ -45,8 +45,8 @@ class Published:
 
     @property
     def verbatim(self) -> bool:
-        """Whether everything published stands so in the log that it was made from."""
-        return self.texts == TYPED
+        """Whether everything published stands so in the log that it was made from, grouped where queries were."""
+        return self.texts in (TYPED, GROUPED)
 
     def table(self, kind: str) -> pa.Table:
         """The items of a kind with their counts."""

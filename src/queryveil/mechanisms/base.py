@@ -30,7 +30,8 @@ MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
 ROW_LOCAL = say(
     "rows-apart",
-    "rows are read one by one: no row changes how another is read, and equal texts are equal bytes",
+    "rows are read one by one, so that no row changes how another is read; two texts are equal only if all their "
+    "bytes are",
 )
 SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
 SETS_APART = say(

@@ -162,7 +162,7 @@ def draws(
 
 def check(method: Selecting, log: SearchLog) -> None:
     for kind in method.items:
-        item_kinds.kind(kind).rows(log)
+        item_kinds.kind(kind).check(log)
     if method.keep == "first":
         log.need("time", "keeping each user's first items")
 

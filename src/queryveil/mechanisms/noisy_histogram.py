@@ -121,8 +121,7 @@ def above(
         counted += every.num_rows
         batch = every if on_list is None else _taken_out(every, on_list)
         counts = batch.column("count").to_numpy().astype(np.int64)
-        noisy = with_noise(counts, run, draw)
-        survives = (counts >= draw.at_least) & (noisy > draw.above)
+        noisy, survives = with_thresholds(counts, run, draw)
         rows = batch.filter(pa.array(survives))
         texts = [rows.column(column).cast(pa.string()) for column in columns]
         released.append(pa.record_batch([*texts, pa.array(noisy[survives], pa.int64())], schema=schema))
@@ -173,6 +172,14 @@ def with_noise(counts: Counts, run: Run, draw: Draw) -> Counts:
     )
     noisy: Counts = counts + drawn
     return noisy
+
+
+def with_thresholds(counts: Counts, run: Run, draw: Draw) -> tuple[Counts, npt.NDArray[np.bool_]]:
+    """Counts with noise, and which of them are published: those that pass both thresholds."""
+    if draw.above is None or draw.at_least is None:
+        raise TypeError(f"the draw for {draw.of} has no thresholds for rows of a log")
+    noisy = with_noise(counts, run, draw)
+    return noisy, (counts >= draw.at_least) & (noisy > draw.above)
 
 
 def ordered(run: Run, private: str, table: pa.Table, keys: Sequence[str], **true: Counts) -> pa.Table:

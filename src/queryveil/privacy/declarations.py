@@ -17,9 +17,11 @@ EDITED: Final = "edited"
 """Typed, but for what was cut out of it."""
 LABELS: Final = "labels"
 """Labels of concepts, with typed words between them if these were kept."""
+GROUPED: Final = "grouped"
+"""Forms of groups of queries: a public function of each text that was typed."""
 HASHES: Final = "hashes"
 """Hashes, which stand for nothing that a log has."""
-TEXTS: Final = (TYPED, LISTED, EDITED, LABELS, HASHES)
+TEXTS: Final = (TYPED, LISTED, EDITED, LABELS, GROUPED, HASHES)
 
 NOTHING: Final = "nothing"
 USER: Final = "user"

@@ -34,6 +34,7 @@ from queryveil.privacy.kinds import (
 )
 from queryveil.privacy.sentences import listed, rounded_up
 from queryveil.privacy.statements import Statement, say
+from queryveil.privacy.strength import before_to_after
 
 __all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KIND_IN_WORDS"]
 __all__ += ["K_ANONYMITY", "NONE", "PRACTICALLY_CERTAIN", "PRIVATE_KINDS", "PROBABILISTIC", "PURE", "REPLACE"]
@@ -181,6 +182,7 @@ class Guarantee:
         }
         if kinds == {GAUSSIAN}:
             kind, numbers = GAUSSIAN, gaussian_sum(self, other)
+        stronger = kind == PROBABILISTIC and (self.implies or other.implies)
         return Guarantee(
             kind=kind,
             **numbers,
@@ -189,7 +191,7 @@ class Guarantee:
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             caveats=tuple(dict.fromkeys(self.caveats + other.caveats)),
             delta_too_large=self.delta_too_large or other.delta_too_large,
-            implies=(self.approximate() + other.approximate()).bare if kind == PROBABILISTIC else None,
+            implies=(self.approximate() + other.approximate()).bare if stronger else None,
             parts=(self.parts or (self,)) + (other.parts or (other,)),
         )
 
@@ -271,13 +273,22 @@ class Guarantee:
     def believed(self, prior: float) -> float:
         """The most that a suspicion can become once the release is read.
 
-        That fails with a probability of delta at the most, and of one in a thousand if the guarantee is Gaussian.
+        That fails with a probability of delta at the most, and of one in a thousand if the guarantee is Gaussian or
+        approximate. Where nothing of the kind is promised, it can become certainty.
         """
+        if not self.private:
+            return 1.0
         if self.kind == GAUSSIAN:
             return before_to_after(
                 prior, gaussian.largest_rise(*self.shift_between_histories(), BELIEF_FAILS)
             )
-        return before_to_after(prior, self.between_histories()[0])
+        epsilon, delta = self.between_histories()
+        if self.kind == APPROXIMATE:
+            epsilon = strength.rise(epsilon, delta, BELIEF_FAILS)
+        if self.kind == PROBABILISTIC and self.implies is not None:
+            # The first bound is for a reader who knows the salt; most do not: docs/proofs/composition.md.
+            epsilon = max(epsilon, strength.rise(*self.implies.between_histories(), delta))
+        return before_to_after(prior, epsilon)
 
     def against(self, neighbours: str) -> Guarantee:
         """The same release under another neighbour relation, where a proof allows the conversion."""
@@ -405,10 +416,3 @@ def exact_sum(*numbers: float | None) -> float:
     """Sum as a person adds the printed decimals: ten times 0.1 is 1."""
     with localcontext(prec=1_000):  # more than any sum of doubles has
         return float(sum((Decimal(repr(float(one))) for one in numbers if one is not None), Decimal(0)))
-
-
-def before_to_after(prior: float, epsilon: float) -> float:
-    """The most that a prior probability can become once the release is read."""
-    if epsilon > 700:
-        return 1.0
-    return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))

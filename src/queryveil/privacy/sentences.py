@@ -66,23 +66,21 @@ def _example(promise: Guarantee) -> str:
     """The bound as an example: docs/proofs/composition.md, "what a suspicion can become"."""
     # What is published as it is may by itself say what Anna did; the bound is for whoever knows it already.
     known = f" and, for each user, {listed(promise.disclosed)}," if promise.disclosed else ""
+    knows, thinks = "everyone else's searches", "Anna searched for X"
+    if promise.unit != "user":
+        knows = f"every other {promise.unit} in the log"
+        thinks = f"one {promise.unit} of Anna's searches is X"
     if promise.kind == APPROXIMATE:
         # Indistinguishability bounds tests, not what a single output can do to a suspicion.
         right = promise.guessed_right
         if right >= PRACTICALLY_CERTAIN:
-            return SO_WEAK.replace("a reader", "a reader who knows everyone else's searches")
+            return SO_WEAK.replace("a reader", f"a reader who knows {knows}")
         return (
-            "Suppose an attacker knows everyone else's searches, and knows that Anna's searches are one of two "
+            f"Suppose an attacker knows {knows}{known or ','} and knows that Anna's searches are one of two "
             "equally likely histories. After reading this release the attacker guesses the right one at most "
             f"{strength.of_hundred(right)} times in 100."
         )
     after = promise.believed(1 / 100)
-    knows, thinks = "everyone else's searches", "Anna searched for X"
-    if promise.unit != "user":
-        knows, thinks = (
-            f"every other {promise.unit} in the log",
-            f"one {promise.unit} of Anna's searches is X",
-        )
     most = f"at most {strength.percent(after, 20)}"
     most = "practical certainty" if after >= PRACTICALLY_CERTAIN else most
     fails = ""

@@ -99,3 +99,15 @@ def of_hundred(probability: float) -> str:
         if shown < 100:
             break
     return f"{shown.normalize():f}"
+
+
+def rise(epsilon: float, delta: float, fails: float) -> float:
+    """The logarithm of what odds rise by under approximate privacy, but for a chance: docs/proofs/composition.md."""
+    return epsilon - math.log1p(-delta / fails) if delta < fails else math.inf
+
+
+def before_to_after(prior: float, epsilon: float) -> float:
+    """The most that a prior probability can become once the release is read."""
+    if epsilon > 700:
+        return 1.0
+    return prior * math.exp(epsilon) / (1 - prior + prior * math.exp(epsilon))

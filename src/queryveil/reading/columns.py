@@ -74,6 +74,23 @@ def usual(names: Sequence[str]) -> list[str]:
     return [_plain(name) for name in names if _plain(name) in known]
 
 
+def seen(fields: Sequence[str]) -> str:
+    """What may be told of a first row that should be a header: only names that we know ourselves."""
+    names = usual(fields)
+    shown = f"; it has {', '.join(names)}" if len(names) > 1 else ""
+    hidden = len(fields) > (len(names) if shown else 0)
+    return shown + (" (what it says is not shown: it may be somebody's row)" if hidden else "")
+
+
+def look_like_names(names: Sequence[str]) -> bool:
+    """Whether these may be shown as names of columns: words without blanks, or the numbers of a table without names.
+
+    A program that takes the first row for names makes columns of somebody's searches, times and addresses.
+    """
+    numbered = list(names) == [str(number) for number in range(len(names))]
+    return numbered or all(name.replace("-", "_").replace(".", "_").isidentifier() for name in names)
+
+
 def require_once(name: str, names: Sequence[str], where: str, way_out: str) -> None:
     """Refuse a name that other columns share but for its case: nobody could tell which is meant."""
     same = name.strip().casefold()

@@ -1,18 +1,18 @@
 """The search log: one lazy table of user, time, query, url, rank, session, on any engine.
 
 `query` is normalised (see `text.py`), empty where nothing is left; `words` is the text that keywords
-are cut from. Columns that the source lacks are absent. Everything here is lazy but for the two things that
-must be known first: which texts need more than ASCII rules, and how many users there are.
+are cut from. Columns that the source lacks are absent. Everything here is lazy. Some things are looked for once, when
+somebody first asks: which texts need more than ASCII rules, and how many users there are. Bad rows are found at once.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import datetime
 import functools
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +23,13 @@ import pyarrow.parquet as pq
 from queryveil.errors import InputError, UsageError
 from queryveil.files import workspace as workspaces
 from queryveil.reading import engine as engines
-from queryveil.reading import text
+from queryveil.reading import segments, text
 from queryveil.reading.engine import Engine
-from queryveil.reading.formats import (
-    NO_VALUE,
-    SPELLED_NULL,
-    Progress,
-    ReadOptions,
-    Staged,
-    require_unchanged,
-    stage,
-)
+from queryveil.reading.engine.base import temporary_name
+from queryveil.reading.formats import NO_VALUE, Progress, ReadOptions, Staged, require_unchanged, stage
+from queryveil.reading.formats.parquet import columns_of
+from queryveil.reading.lazy_tables import ODD_RANK, judged, safe_rank, stays
+from queryveil.reading.tables import check_options, is_rows, stage_opened, stage_table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -49,41 +45,43 @@ _FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", p
 class SearchLog:
     """A search log ready to count. Make one with `queryveil.read`."""
 
-    table: ir.Table
     source: ir.Table = field(repr=False)
-    """The same rows before normalisation, for what needs no text."""
+    """The rows before normalisation, for what needs no text."""
     engine: Engine
     session_gap_minutes: int = SESSION_GAP_MINUTES
     staged: Staged | None = None
-    """What reading it found: rows, rejected rows and why. None for tables that were handed over."""
+    """What reading it found: rows, rejected rows and why; None for a part of a log."""
     workspace: Path | None = field(default=None, repr=False)
-    _foreign: ir.Table | None = field(default=None, repr=False)
-    """The texts beyond ASCII, with their normal forms and words; None if there are none."""
-    _as_read: tuple[ir.Table, ir.Table] | None = field(default=None, repr=False)
-    """`table` and `source` as they were read."""
+    segmented: bool = False
+    """Whether words of scripts without blanks are found by a dictionary."""
+    normal: ir.Table | None = field(default=None, repr=False)
+    """Rows in normal form, for a log that has others than `source`: one that was filtered, or put aside."""
+    _whole: SearchLog | None = field(default=None, repr=False)
+    """The log that this one is a part of; kept, because its files are needed as long as the part is."""
+
+    @functools.cached_property
+    def table(self) -> ir.Table:
+        """The rows in normal form. Texts beyond ASCII are looked for the first time that somebody asks."""
+        if self.normal is not None:
+            return self.normal
+        cut = segments.cutter() if self.segmented else None
+        with self.unchanged():
+            foreign = _foreign(self.source, self.engine, self.workspace, cut)
+            return _normalised(self.source, self.engine, foreign)
 
     @property
     def is_as_read(self) -> bool:
-        """Whether `table` is still `source` in normal form, row by row; whoever filters a log puts others in place."""
-        read = self._as_read
-        return read is not None and read[0] is self.table and read[1] is self.source
-
-    def changed_by_normal_form(self, raw: ir.Table) -> ir.Table:
-        """Of queries as `source` has them, those that may be in another form, with `query` in normal form."""
-        if not self.is_as_read:
-            raise TypeError("only a log as it was read knows the normal form of its source")
-        # What is beyond ASCII matches too, so all others are in normal form.
-        return _normalised(
-            raw.filter(raw["query"].re_search(text.NOT_NORMAL_ASCII)), self.engine, self._foreign
-        )
+        """Whether `table` is `source` in normal form, row by row; whoever filters a log puts others in place."""
+        return self.normal is None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(column for column in COLUMNS if column in self.table.columns)
+        rows = self.source if self.normal is None else self.normal
+        return tuple(column for column in COLUMNS if column in rows.columns)
 
     def need(self, column: str, why: str) -> None:
         """Refuse what this log has no column for."""
-        if column not in self.table.columns:
+        if column not in self.columns:
             raise InputError(
                 f"{why} needs a '{column}' column, and the log has none",
                 f"name it with --columns {column}=...",
@@ -101,9 +99,20 @@ class SearchLog:
             raise
         require_unchanged(pins)
 
+    def between(self, start: datetime.datetime, end: datetime.datetime) -> SearchLog:
+        """The rows from one moment (UTC) to before another, as a log of their own: sessions are cut at both."""
+        self.need("time", "a part of a log")
+
+        def inside(table: ir.Table) -> ir.Table:
+            return table.filter(table["time"] >= start, table["time"] < end)
+
+        return replace(self, normal=inside(self.table), source=inside(self.source), staged=None, _whole=self)
+
     @functools.cached_property
     def users(self) -> int:
         """Everyone with at least one accepted row, an empty query included."""
+        if self.staged is not None and self.staged.users is not None and self.is_as_read:
+            return self.staged.users
         groups = self.source.group_by("user").aggregate()
         return int(self.engine.arrow(groups.aggregate(n=groups.count()))["n"][0].as_py())
 
@@ -163,8 +172,10 @@ def read(
     progress: Progress | None = None,
     **options: Any,
 ) -> SearchLog:
-    """Read a log from files (path, folder, glob), or take an Ibis table, Arrow table or Spark DataFrame.
+    """Read a log from files (path, folder, glob, or a list of them), or take a table.
 
+    A table is a data frame (pandas, polars), a list of dicts, anything of Arrow, a DuckDB relation, an Ibis table or a
+    Spark DataFrame. Tables of an engine stay there; others are copied.
     `options` are those of `ReadOptions`: format, time_format, header, delimiter, max_rejected, encoding and others.
     """
     if not isinstance(session_gap_minutes, int) or session_gap_minutes < 1:
@@ -172,34 +183,30 @@ def read(
             f"parameter 'session_gap_minutes' must be an int >= 1; got {session_gap_minutes!r}",
             "pass --session-gap-minutes 30",
         )
+    chosen = ReadOptions(columns=columns, **options)
     # Named before it is made, so that an interruption at any point finds it.
     workspace = workspaces.new_name()
     try:
         workspaces.make(workspace)
-        if isinstance(log, (str, Path)) or (isinstance(log, Sequence) and not isinstance(log, pa.Table)):
-            staged = stage(log, ReadOptions(columns=columns, **options), workspace, progress)
+        staged = _staged(log, chosen, workspace, progress)
+        if staged is not None:
             runs_on = _engine(engine, workspace, staged.files)
             source = runs_on.read_parquet(staged.files, list(staged.names.values()))
-            table = _standard(source, staged.names, runs_on, clean=True)
+            table = _standard(source, staged.names, runs_on)
         else:
-            staged = None
-            source, runs_on = _table(log, engine, workspace)
-            names = {name: str(column) for name, column in (columns or _same(source.columns)).items()}
-            table = _standard(source, names, runs_on, clean=False)
-        if share := ReadOptions(columns=columns, **options).sample_users:
+            table, staged, runs_on = _lazy(log, chosen, engine, workspace)
+        if share := chosen.sample_users:
             table = _sampled(table, runs_on, share)
             staged = _of_sample(staged, table, runs_on, share)
-        foreign = _foreign(table, runs_on, workspace)
-        normal = _normalised(table, runs_on, foreign)
+        if chosen.segment:
+            segments.cutter()  # refused here if it is not installed
         made = SearchLog(
-            table=normal,
             source=table,
             engine=runs_on,
             session_gap_minutes=session_gap_minutes,
             staged=staged,
             workspace=workspace,
-            _foreign=foreign,
-            _as_read=(normal, table),
+            segmented=chosen.segment,
         )
         weakref.finalize(made, workspaces.remove, workspace)
     except BaseException:
@@ -222,8 +229,14 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     if not rows:
         raise InputError("no user is in the sample", "raise --sample-users")
     note = f"a sample of about {share:.3g} of all users (--sample-users); rejected rows are those of all"
-    return dataclasses.replace(
-        staged, rows=rows, empty_queries=None, searches=None, orphan_clicks=None, notes=(*staged.notes, note)
+    return replace(
+        staged,
+        rows=rows,
+        users=None,
+        empty_queries=None,
+        searches=None,
+        orphan_clicks=None,
+        notes=(*staged.notes, note),
     )
 
 
@@ -232,40 +245,79 @@ def _engine(given: str | Engine, workspace: Path, files: Sequence[Path] = ()) ->
     return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=files)
 
 
-def _same(found: Sequence[str]) -> dict[str, str]:
-    return {name: name for name in COLUMNS if name in found}
+def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
+    """Files, and tables of this process, as Parquet; None for what stays in its engine."""
+    if isinstance(log, str | Path) or (isinstance(log, Sequence) and not is_rows(log)):
+        return stage(log, options, workspace, progress)
+    return None if _engine_table(log) else stage_table(log, options, workspace)
+
+
+def _engine_table(given: Any) -> bool:
+    """Whether this is a table of an engine, which stays there: an Ibis table, or a Spark DataFrame."""
+    import ibis.expr.types as ir
+
+    return isinstance(given, ir.Table) or hasattr(given, "sparkSession")
+
+
+def _lazy(
+    given: Any, options: ReadOptions, engine: str | Engine, workspace: Path
+) -> tuple[ir.Table, Staged, Engine]:
+    """The table of an engine with our columns, where it is; copied if its types alone do not say how to read it."""
+    if not _engine_table(given):
+        raise UsageError(
+            f"a log cannot be a {type(given).__name__}",
+            "pass a path, a folder, a glob, a data frame, a list of dicts, or a table of Arrow, DuckDB, Ibis or Spark",
+        )
+    check_options(options)
+    source, runs_on = _table(given, engine, workspace)
+    names = columns_of([str(name) for name in source.columns], options, "the table")
+    if (copied := _copied(source, runs_on, names, options, workspace)) is not None:
+        rows = runs_on.read_parquet(copied.files, list(copied.names.values()))
+        return _standard(rows, copied.names, runs_on), copied, runs_on
+    ignored = [name for name in source.columns if name not in names.values()]
+    table, staged = judged(
+        _standard(source, names, runs_on, judging=True), runs_on, names, ignored, options, workspace
+    )
+    return table, staged, runs_on
+
+
+def _copied(
+    source: ir.Table, engine: Engine, names: Mapping[str, str], options: ReadOptions, workspace: Path
+) -> Staged | None:
+    """The rows copied and judged, if they are in no engine yet (a memtable), or their types leave it open how."""
+    in_memory = not source._find_backends()[0]
+    if not in_memory and stays(source, names):
+        return None
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        wanted = source.select(*columns)
+        if not in_memory:
+            return engine.batches(wanted)
+        private = engines.connect()
+        private.con._run_pre_execute_hooks(wanted)  # hands the rows of the memtable over
+        return private.batches(wanted)
+
+    return stage_opened((source.schema(), batches), options, workspace)
 
 
 def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table, Engine]:
     import ibis.expr.types as ir
 
-    if isinstance(given, ir.Table):
-        return given, engines.of_backend(given.get_backend())
-    if isinstance(given, pa.Table):
-        file = workspace / "given.parquet"
-        pq.write_table(given, file)
-        runs_on = _engine(engine, workspace)
-        return runs_on.read_parquet([file]), runs_on
-    if hasattr(given, "sparkSession"):
+    if not isinstance(given, ir.Table):
         spark = engines.Spark(ibis.pyspark.connect(given.sparkSession))
         return spark.table(given), spark
-    raise UsageError(
-        f"a log cannot be a {type(given).__name__}",
-        "pass a path, a folder, a glob, an Ibis table, an Arrow table or a Spark DataFrame",
-    )
+    if not given._find_backends()[0]:
+        return given, _engine(engine, workspace)  # a memtable is a table of no engine yet
+    return given, engines.of_backend(given.get_backend())
 
 
-def _standard(source: ir.Table, names: Mapping[str, str], engine: Engine, *, clean: bool) -> ir.Table:
-    """Our columns with our types, compared byte by byte; rows without a user or a readable time are left out."""
-    for needed in ("user", "query"):
-        if needed not in names:
-            raise InputError(f"the log has no '{needed}' column", f"name it with --columns {needed}=...")
-    lost = [column for column in names.values() if column not in source.columns]
-    if lost:
-        raise InputError(
-            f"the log has no column '{lost[0]}'", f"it has: {', '.join(map(str, source.columns))}"
-        )
+def _standard(
+    source: ir.Table, names: Mapping[str, str], engine: Engine, *, judging: bool = False
+) -> ir.Table:
+    """Our columns with our types, compared byte by byte; for `judging`, with a column about ranks that are none."""
     chosen = {name: source[column] for name, column in names.items()}
+    if judging and "rank" in chosen:
+        chosen["rank"], chosen[ODD_RANK] = safe_rank(chosen["rank"])
     for name, kind in _TYPES.items():
         if name in chosen and str(chosen[name].type()).lstrip("!") != kind:
             chosen[name] = chosen[name].cast(kind)
@@ -275,13 +327,6 @@ def _standard(source: ir.Table, names: Mapping[str, str], engine: Engine, *, cle
         chosen["time"] = chosen["time"].cast("timestamp")
     # The one gate: behind it two texts are the same only if their bytes are, whatever the source declared.
     table = engine.exact_texts(source.select(**chosen), [name for name in TEXTS if name in chosen])
-    if not clean:
-        good = table["user"].notnull()
-        for word in ("", *SPELLED_NULL):
-            good &= table["user"] != word
-        if "time" in chosen:
-            good &= table["time"].notnull()
-        table = table.filter(good)
     texts = {name: table[name] for name in ("url", "session") if name in chosen}
     # Case by case: DuckDB makes a join of a long list of words, which costs more.
     words = [(word, ibis.null("string")) for word in NO_VALUE]
@@ -289,11 +334,13 @@ def _standard(source: ir.Table, names: Mapping[str, str], engine: Engine, *, cle
     return table.mutate(**known) if known else table
 
 
-def _foreign(table: ir.Table, engine: Engine, workspace: Path) -> ir.Table | None:
+def _foreign(table: ir.Table, engine: Engine, workspace: Path | None, cut: Any) -> ir.Table | None:
     """Every text beyond ASCII, mapped once to its normal form and words; None if there is none."""
+    if workspace is None:
+        raise TypeError("a log that has no rows in normal form has a folder to work in")
     raw = table["query"]
     texts = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
-    mapping = _write_foreign(engine, texts, workspace / "foreign.parquet")
+    mapping = _write_foreign(engine, texts, workspace / f"{temporary_name()}.parquet", cut)
     return None if mapping is None else engine.read_parquet([mapping])
 
 
@@ -321,15 +368,19 @@ def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
     return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NOT_NORMAL_ASCII), bare), else_=raw)
 
 
-def _write_foreign(engine: Engine, texts: ir.Table, file: Path) -> Path | None:
-    """Map every text beyond ASCII once, in a stream, to its normal form and words; None if there is none."""
+def _write_foreign(engine: Engine, texts: ir.Table, file: Path, cut: Any) -> Path | None:
+    """Map every text beyond ASCII once, in a stream, to its normal form and words; None if there is none.
+
+    `cut` finds the words of scripts without blanks; None leaves such texts whole.
+    """
     writer = None
     for batch in engine.batches(texts):
         raw = batch.column("raw").to_pylist()
         if not raw:
             continue
         normal = [text.normalise(one) for one in raw]
-        words = [" ".join(text.keywords(one)) for one in normal]
+        apart = normal if cut is None else [segments.segmented(one, cut) for one in normal]
+        words = [" ".join(text.keywords(one)) for one in apart]
         columns = [pa.array(part, pa.string()) for part in (raw, normal, words)]
         writer = writer or pq.ParquetWriter(file, _FOREIGN)
         writer.write_batch(pa.record_batch(columns, schema=_FOREIGN))

@@ -77,11 +77,9 @@ class ReadOptions:
 
     Written into `columns` as well: `query=3:/\\[(.*)\\]/`.
     """
-    encoding: str | None = param(
-        "encoding of the text: utf-16, gb18030, latin-1", default=None, group=READING
-    )
+    encoding: str | None = param("encoding, such as utf-16, gb18030, latin-1", default=None, group=READING)
     null: tuple[str, ...] | None = param(
-        "words for nothing, in tsv, csv and jsonl",
+        "words that mean no value, in tsv, csv and jsonl",
         default=None,
         many=True,
         group=READING,
@@ -99,21 +97,21 @@ class ReadOptions:
         le=1,
         group=READING,
     )
+    segment: bool = param("cut Chinese, Japanese and Thai into words", default=False, group=READING)
+    table: str | None = param("table or sheet, in sqlite, duckdb and excel", default=None, group=READING)
     click_actions: tuple[str, ...] | None = param(
-        "actions that are clicks, in ubi (default: click,click_through)",
+        "actions that are clicks, in ubi and algolia",
         default=None,
         many=True,
         group=READING,
     )
 
     query_parameter: tuple[str, ...] | None = param(
-        "parameters of the address that hold the query, in access-log", default=None, many=True, group=READING
+        "parameters of the query, in access-log and solr", default=None, many=True, group=READING
     )
-    query_path: str | None = param(
-        "place of the query in the path, such as /search/{query}, in access-log", default=None, group=READING
-    )
+    query_path: str | None = param("its place in the path: /search/{query}", default=None, group=READING)
     user_field: str | None = param(
-        "who is a user in access-log: ip-and-agent (default), ip, remote-user, or a key of JSON",
+        "who is a user: ip-and-agent (default), ip, remote-user or a key; in solr a parameter",
         default=None,
         group=READING,
     )
@@ -233,6 +231,8 @@ class Staged:
     """Columns of the source that are not read."""
     notes: tuple[str, ...] = ()
     """What a reader of figures must know of how they were read: a sentence each."""
+    users: int | None = None
+    """How many users the accepted rows have, where reading them found out."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,15 @@ _UNREADABLE = {
     b"7z\xbc\xaf": "a 7z archive",
 }
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_ADDRESS = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]+://")
+_ADDRESS = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]+)://")
+_COPIED_BY = {
+    **dict.fromkeys(("s3", "s3a", "s3n"), "copy it to a file (aws s3 cp)"),
+    **dict.fromkeys(("http", "https", "ftp"), "load it into a file (curl -O)"),
+    **dict.fromkeys(("gs", "gcs"), "copy it to a file (gcloud storage cp)"),
+    **dict.fromkeys(
+        ("hdfs", "viewfs"), "copy it to a file (hdfs dfs -get), or read it as a Spark DataFrame in Python"
+    ),
+}
 
 
 def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -49,14 +57,17 @@ def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _expand_one(one: str | Path) -> list[Path]:
+    one = str(one).removeprefix("file://") if str(one).startswith("file:///") else one
     path = Path(one)
     if not str(one).strip():
         # An unset variable in a script must not mean the current folder.
         raise InputError("no log was named", "give a file, a folder or a glob")
     if found := _ADDRESS.match(str(one)):
         # As a path it would lose a slash, and the message would name something that nobody typed.
+        copied = _COPIED_BY.get(found[1].lower(), "copy it to a file")
         raise InputError(
-            f"a log is read from files, and {found[0]}... is an address", "copy it to a file, and give that"
+            f"a log is read from files, and {found[0]}... is an address: no engine here reaches into the network",
+            f"{copied}, and give that",
         )
     try:
         if path.is_dir():
@@ -163,8 +174,12 @@ def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
         raise _damaged(label, "zip") from None
     except OSError as error:
         raise _unreadable(path, error) from None
+    if any(name.startswith("xl/workbook") for name in names) or {"content.xml", "mimetype"} <= set(names):
+        return [(path, None, label)]
     if "[Content_Types].xml" in names:
-        raise InputError(f"{label!r} is a document of an office program", "save it as CSV in UTF-8")
+        raise InputError(
+            f"{label!r} is a document of an office program, and no workbook", "save its table as CSV in UTF-8"
+        )
     names = sorted(name for name in names if not any(_is_hidden(part) for part in name.split("/")))
     if not names:
         raise InputError(f"{label!r} holds no data files", "check the archive")

@@ -47,7 +47,7 @@ TYPES = {
     "rank": pa.int32(),
     "session": pa.string(),
 }
-_REJECTED = pa.schema(
+REJECTED = pa.schema(
     [
         ("file", pa.string()),
         ("line", pa.int64()),
@@ -81,8 +81,11 @@ def no_user_sql(text: str, more: Sequence[str] = ()) -> str:
 
 
 def _among(text: str, words: Sequence[str]) -> str:
-    # Not IN: DuckDB makes a join of a long list, which is slow and forgets the order of the rows.
-    return f"list_contains([{', '.join(map(literal, words))}], {text})"
+    # Not IN: DuckDB makes a join of a long list, which is slow and forgets the order of the rows. Most texts are longer
+    # than all of these words, which is seen at once.
+    longest = max((len(word.encode()) for word in words), default=0)
+    among = f"list_contains([{', '.join(map(literal, words))}], {text})"
+    return f"CASE WHEN strlen({text}) > {longest} THEN false ELSE {among} END"
 
 
 def _value_sql(text: str, more: Sequence[str] = ()) -> str:
@@ -251,8 +254,8 @@ class Stager:
     def reject(self, rejected: pa.Table) -> None:
         """Keep rows aside, with the file by its label."""
         files = pc.take(self._labels, rejected.column("file"))
-        others = (rejected.column(name).cast(_REJECTED.field(name).type) for name in _REJECTED.names[1:])
-        table = pa.table([files, *others], schema=_REJECTED)
+        others = (rejected.column(name).cast(REJECTED.field(name).type) for name in REJECTED.names[1:])
+        table = pa.table([files, *others], schema=REJECTED)
         for value in table.group_by("reason").aggregate([("lines", "sum")]).to_pylist():
             self.reasons[value["reason"]] += value["lines_sum"]
         room = max(0, KEPT_ASIDE - self._kept)
@@ -263,7 +266,7 @@ class Stager:
             table.select(["file", "line", "reason"]).slice(0, EXAMPLES - len(self._examples)).to_pylist()
         ):
             self._examples.append(Rejection(row["file"], row["line"], row["reason"]))
-        self._rejected_writer = self._rejected_writer or self._open(self._rejected_file, _REJECTED)
+        self._rejected_writer = self._rejected_writer or self._open(self._rejected_file, REJECTED)
         self._write(self._rejected_writer, table)
 
     def finish(self, format: str) -> Staged:
@@ -322,9 +325,9 @@ def _in_runs(rejected: pa.Table) -> pa.Table:
     last = np.append(first[1:], rejected.num_rows) - 1
     runs = rejected.take(pa.array(first))
     lines = pc.subtract(ends.take(pa.array(last)), runs.column("line").combine_chunks())
-    runs = runs.set_column(_REJECTED.get_field_index("lines"), "lines", lines)
+    runs = runs.set_column(REJECTED.get_field_index("lines"), "lines", lines)
     texts = pa.nulls(runs.num_rows, pa.string())
-    return runs.set_column(_REJECTED.get_field_index("text"), "text", texts)
+    return runs.set_column(REJECTED.get_field_index("text"), "text", texts)
 
 
 def not_writable(into: Path, error: OSError) -> OutputError:

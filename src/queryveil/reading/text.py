@@ -8,6 +8,7 @@ as an engine expression, and everything else by the functions below, once per di
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
@@ -19,7 +20,8 @@ QUOTES = "\"'`´‘’‚‛“”„‟‹›«»「」『』"
 # which in Java also matches before a line end. No group is repeated: Java goes one call deeper for each repetition,
 # and a long query would end its process. Nothing is looked for at every place of a run: Java would take the square of
 # its length.
-NOT_NORMAL_ASCII = r"^\z|^ | \z|  |[^ !#-&(-@\[-_a-~]"
+_NOT_PLAIN = r"[^ !#-&(-@\[-_a-~]"
+NOT_NORMAL_ASCII = rf"^\z|^ | \z|  |{_NOT_PLAIN}"
 """Matches ASCII text that may not be its own normal form: empty, upper case, quote, control or a blank too many."""
 ASCII_SPACE = r"[\x09-\x0D\x1C-\x1F ]+"
 ASCII_CONTROL = r"[\x00-\x08\x0E-\x1B\x7F]"
@@ -42,6 +44,7 @@ _CLEAN: dict[int, str | None] = {
 }
 
 _LONG = 1_000
+_ASCII = 128
 
 
 def normalise(text: str) -> str:
@@ -60,6 +63,14 @@ def normalise(text: str) -> str:
         if result == text:
             return result
         text = result
+
+
+def is_plain_byte(byte: int) -> bool:
+    """Whether this byte alone keeps no text from being its own normal form: what `NOT_NORMAL_ASCII` looks for.
+
+    A text of plain bytes is in normal form if it is not empty, and no blank stands at an end or beside another.
+    """
+    return byte < _ASCII and not re.search(_NOT_PLAIN, chr(byte))
 
 
 def _nfkc(text: str) -> str:

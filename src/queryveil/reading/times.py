@@ -19,7 +19,7 @@ _LOCAL = rf" *{_DATE}(?:{_CLOCK})? *"
 _WITH_ZONE = rf" *({_DATE}{_CLOCK}) ?(?:[Zz]|([+-])(0\d|1[0-5]):?([0-5]\d)?) *"
 # Digits before the point tell the unit. Lengths between them are left out on purpose: 12 and 14 digits are
 # more often a date run together (yymmddHHMMSS) than a count, and reading those as an epoch would be silent.
-_EPOCHS = ((r"\d{9,10}", 6), (r"\d{13}", 3), (r"\d{16}", 0))
+_EPOCHS = ((r"\d{13}", 3), (r"\d{9,10}", 6), (r"\d{16}", 0))
 """Digits before the point, and how many digits behind it a microsecond is away."""
 
 
@@ -53,12 +53,13 @@ def time_sql(text: str, time_format: str | None) -> str:
         f"try_cast({part(1)} AS TIMESTAMP) - "
         f"CASE WHEN {part(2)} = '' THEN INTERVAL 0 MINUTE ELSE to_minutes({minutes}) END"
     )
-    whens = [
+    dates = [
         f"WHEN regexp_full_match({text}, {literal(_LOCAL)}) THEN try_cast({text} AS TIMESTAMP)",
         f"WHEN regexp_full_match({text}, {literal(_WITH_ZONE)}) THEN {zoned}",
     ]
-    whens += [one for digits, places in _EPOCHS for one in _epoch_sql(text, digits, places)]
-    return f"CASE {' '.join(whens)} END"
+    numbers = [one for digits, places in _EPOCHS for one in _epoch_sql(text, digits, places)]
+    # Every date has a dash, and no number has one: half of the patterns need not be tried.
+    return f"CASE WHEN contains({text}, '-') THEN CASE {' '.join(dates)} END ELSE CASE {' '.join(numbers)} END END"
 
 
 def _epoch_sql(text: str, digits: str, places: int) -> list[str]:

@@ -20,7 +20,7 @@ from queryveil.release import planned
 
 _ANSWER = re.compile(rf"({'|'.join(VERDICTS.values())})(?:[.] |, )(.*)", re.DOTALL)
 
-_ADDED = ("whole_queries", "selection", "neighbours")
+_ADDED = ("whole_queries", "selection", "neighbours", "group_queries")
 """Parameters that some releases of format 1 do not state: they have the value from before there was a choice."""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from queryveil.errors import QueryveilError
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
+from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.parameters import Parameter, parameters
 from queryveil.privacy.draws import SCORE, Draw, PublicList
 
@@ -62,6 +63,8 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
             except QueryveilError:
                 continue
             yield _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+            if isinstance(made, Zealous) and (before := made.plan_before(plan)):
+                yield before
 
 
 def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:

@@ -27,7 +27,14 @@ from queryveil.release import load as loading
 from queryveil.release import wording
 from queryveil.release.documents import writing as documents
 from queryveil.release.ledger.ledger import Ledger
-from queryveil.release.understanding import agree, counts_users, judged
+from queryveil.release.series import calendar
+from queryveil.release.understanding import (
+    agree,
+    counts_users,
+    judged,
+    refuse_rows_of_users,
+    refuse_untold_users,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +109,8 @@ def publish(
     private: str | Path | None = None,
     ledger: Ledger | str | Path | None = None,
     source: str | None = None,
+    recipe: str | None = None,
+    period: str | None = None,
     order_key: str = "engine",
     allow_empty: bool = False,
     i_understand: bool = False,
@@ -112,9 +121,11 @@ def publish(
 
     `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
     The private folder goes to `private`, or beside `out` as DIR.private.
-    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded. A release that
-    promises nothing, or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that
-    is not the system's may be known to somebody: with it, nothing is promised.
+    With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
+    the name of a `recipe`, and the `period`. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that day, week
+    or month (UTC) are published and no others; there may be none. A release that promises nothing, or whose delta is so
+    large that it promises as good as nothing, needs `i_understand`. Noise that is not the system's may be known to
+    somebody: with it, nothing is promised.
     """
     if items is not None:
         kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
@@ -126,24 +137,35 @@ def publish(
     if private is not None and out is None:
         raise UsageError("a private folder needs a release", "pass --out too")
     apart = Path(private) if private is not None else None
+    whole = log
+    if period is not None:
+        # Cut here, so that what a ledger counts for one period is never of another.
+        _, cut = calendar.named(period)
+        log = log.between(cut.start, cut.end)
     with contextlib.ExitStack() as stack:
-        charge = stack.enter_context(_charging(ledger, source))
+        charge = stack.enter_context(_charging(ledger, source, recipe=recipe, period=period))
         # The output is claimed first: a release that cannot be written must not be charged.
         target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
         run = Run(noise=noise or Noise(), order_key=order_key, told=told)
         with run.stage("read") as say:
-            run.users = _public_users(log, mechanism, users)
+            run.users = _public_users(log, mechanism, users, part=period is not None)
             say(_read_sentence(log))
         plan = judged(mechanism.plan(users=run.users), run.users, run.noise)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
-        plan = dataclasses.replace(plan, warnings=mechanism.plan(users=run.users or log.users).warnings)
+        plan = dataclasses.replace(
+            plan, warnings=mechanism.plan(users=run.users or log.users or None).warnings
+        )
         if out is not None:
             uploaded = output.uploaded(apart or folder.private_folder(Path(out)))
             plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
         agree(plan, run.users, i_understand)
-        mechanism.check(log)
+        if period is not None:
+            refuse_rows_of_users(plan)
+        mechanism.check(whole)  # of a series the whole log is asked: a quiet period is not to be refused
         _can_be_drawn(plan)
-        stack.enter_context(log.unchanged())  # asked before the charge, and again before the release appears
+        stack.enter_context(
+            whole.unchanged()
+        )  # asked before the charge, and again before the release appears
         charge(plan)
         tables = _as_declared(plan, mechanism.protect(log, run))
         if not allow_empty and not any(table.num_rows for table in tables.values()):
@@ -166,7 +188,9 @@ def publish(
 
 
 @contextlib.contextmanager
-def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[Plan], None]]:
+def _charging(
+    ledger: Ledger | None, source: str | None, **noted: str | None
+) -> Iterator[Callable[[Plan], None]]:
     """How to charge the ledger, if there is one; whatever fails after that says that the charge stands."""
     made = False
 
@@ -175,7 +199,7 @@ def _charging(ledger: Ledger | None, source: str | None) -> Iterator[Callable[[P
         if ledger is not None and source:
             # Held: between a charge and the note of it nobody could say whether it stands.
             with interruptions.held():
-                ledger.charge(source, plan.method, plan.guarantee)
+                ledger.charge(source, plan.method, plan.guarantee, draws=plan.draws, **noted)
                 made = True
                 interruptions.charged()
 
@@ -230,10 +254,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
         )
     file = folder.file_inside(release, folder.MANIFEST)
     if file is None:
-        raise InputError(
-            f"'{release}' is not a release: it has no {folder.MANIFEST}",
-            "name a folder that `publish --out` wrote",
-        )
+        raise _no_release(release)
     try:
         manifest = loading.manifest(json.loads(file.read_text(encoding="utf-8")))
         plan = loading.plan(manifest)
@@ -260,17 +281,19 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
     return Release(plan=plan, tables=tables, path=release, private_path=apart, **made)
 
 
-def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None) -> int | None:
+def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None, *, part: bool) -> int | None:
     """The public number of users: the bound that was given, or the log's own number."""
     if bound is not None and log.users > bound:
         raise CannotBeMet(
             f"the log has more than the {bound:,} users that you declared",
             "declare a larger public upper bound with --users, or leave it out",
         )
-    if log.users == 0:
+    if log.users == 0 and not part:
         raise CannotBeMet("the log has no accepted row", "check the file and --columns")
     if bound is not None:
         return bound
+    if part:
+        refuse_untold_users(mechanism, "period")
     return log.users if mechanism.needs_users and counts_users(mechanism) else None
 
 
@@ -378,3 +401,15 @@ def writing(release: Path, apart: Path | None = None) -> Iterator[Target]:
         if target.filled:
             with output.disk_errors(release):
                 claims.appear(f"the release stands complete in '{release}'")
+
+
+def _no_release(place: Path) -> InputError:
+    """What is there in place of a release, and what to name instead."""
+    way_out = "name a folder that `publish --out` wrote"
+    if not place.is_dir():
+        return InputError(f"'{place}' is not a release: there is no such folder", way_out)
+    if folder.file_inside(place, folder.SERIES) is not None:
+        return InputError(
+            f"'{place}' is a series of releases", f"name one of the folders in it: ls {place} lists them"
+        )
+    return InputError(f"'{place}' is not a release: it has no {folder.MANIFEST}", way_out)

@@ -7,6 +7,7 @@ import dataclasses
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy import strength
+from queryveil.privacy.declarations import NOTHING
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.privacy.noise import Noise
 from queryveil.privacy.statements import codes, say
@@ -39,6 +40,29 @@ def refuse_unless_understood(
 def counts_users(mechanism: Mechanism) -> bool:
     """Whether the log's own number of users may be used in public: not where a user more or less is to be hidden."""
     return getattr(mechanism, "neighbours", "replace") != "add-remove"
+
+
+def refuse_untold_users(mechanism: Mechanism, period: str) -> None:
+    """Refuse a method that would make the log's own number of users public where only one period is published."""
+    if mechanism.needs_users and counts_users(mechanism):
+        raise UsageError(
+            "a series must not tell how many users a period has: that changes with what one person did",
+            f"pass --users N, a public upper bound on the users of any {period}, or --neighbours add-remove",
+        )
+
+
+def refuse_rows_of_users(plan: Plan) -> None:
+    """With a replaced history equally many users are compared, and rows for each of them tell how many there are.
+
+    Over several periods that is not so: whoever is replaced may search in other periods than before.
+    """
+    told = [one.name for one in plan.tables if one.links != NOTHING or not (one.counts and one.noisy)]
+    if told and plan.guarantee.replaces and plan.guarantee.composable:
+        raise UsageError(
+            f"the table '{told[0]}' of {plan.method} has rows for every user: it would tell how many people searched "
+            "in each period, and so whether one person did",
+            "choose a method that publishes noisy counts of items, such as steered",
+        )
 
 
 def judged(plan: Plan, users: int | None, noise: Noise) -> Plan:

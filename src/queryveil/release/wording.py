@@ -39,6 +39,12 @@ def _modules(place: Traversable) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=1)
+def version() -> str:
+    """The installed version, looked up once."""
+    return metadata.version("queryveil")
+
+
 def software() -> dict[str, str]:
     """What a release says that it was made with."""
-    return {"name": "queryveil", "version": metadata.version("queryveil"), "words": digest()}
+    return {"name": "queryveil", "version": version(), "words": digest()}

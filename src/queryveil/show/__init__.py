@@ -3,5 +3,5 @@
 The command line asks for what it shows by public names, as any user would.
 
 May import: errors, parameters, files, charts, reading, count, privacy, language, mechanisms, release, verification,
-synthetic, measure, attack, advice, study.
+synthetic, measure, attack, advice, auditing, study.
 """

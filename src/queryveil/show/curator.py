@@ -204,7 +204,8 @@ def _distributions(kind: Kind, name: str) -> str:
     above = int((kind.original >= least).sum()) if least is not None else 0
     unit = kind.unit if least != 1 else kind.unit.removesuffix("s")
     title = (
-        f"The release begins at {least:,} {unit}; {above:,} of the log's {kind.name} have that many"
+        f"The smallest count in the release is {least:,} {unit}; {above:,} of the log's {kind.name} have as many or "
+        "more"
         if least is not None
         else f"The release has no {kind.name} with a positive count"
     )

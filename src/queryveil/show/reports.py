@@ -222,7 +222,8 @@ def _measured(
     from queryveil.measure.measure import Original, Released
 
     found = evaluate(log, release, metrics)  # first: it refuses another log
-    original, released = Original(log), Released.of(release)
+    released = Released.of(release)
+    original = Original(log).beside(released)
     kinds = [_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
     return dataclasses.replace(
         curated, kinds=kinds, figures=_figures(found), remarks=_remarks(found, bool(kinds))

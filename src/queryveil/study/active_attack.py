@@ -110,8 +110,8 @@ def _within_bounds(found: Findings) -> Iterator[Check]:
         yield Check(
             f"the attacker's gain against {method} is within its bound",
             shapes.never_above(surely, bounds),
-            f"at most {max(seen[ADVANTAGE] for _, seen, _ in own):.3f}; the whole 95 % interval is within the bound "
-            f"in {inside} of {len(own)} cells (false alarm {FALSE_ALARM:g} each)",
+            f"the largest is {max(seen[ADVANTAGE] for _, seen, _ in own):.3f}; the whole 95 % interval is within the "
+            f"bound in {inside} of {len(own)} cells (false alarm {FALSE_ALARM:g} each)",
         )
 
 
@@ -162,7 +162,7 @@ def _gained(found: Findings) -> str:
     anonymous = [one["value"] for one in best if one["method"] in _ANONYMITY]
     private = [one["value"] for one in best.where(epsilon=least) if one["method"] not in _ANONYMITY]
     told = [f"{100 * min(anonymous):.0f} points of 100 under k-anonymity"] if anonymous else []
-    told += [f"at most {100 * max(private):.0f} under epsilon {least:g}"] if private else []
+    told += [f"{100 * max(private):.0f} or less in what was tried under epsilon {least:g}"] if private else []
     return f"Fake accounts gain {', '.join(told)}"
 
 

@@ -41,7 +41,8 @@ from queryveil.measure.measure import Original
 from queryveil.reading.log import SearchLog
 from queryveil.study.kept_folder import check_place
 from queryveil.study.shapes import Line
-from queryveil.verification.outcome import Check as Check  # noqa: PLC0414 - studies find it here
+from queryveil.verification.outcome import Check as Check  # noqa: PLC0414 - studies find them here
+from queryveil.verification.outcome import too_small as too_small  # noqa: PLC0414
 
 Value = int | float | str
 Progress = Callable[[int, int], None]

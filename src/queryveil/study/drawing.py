@@ -7,6 +7,7 @@ In the title of curves, `{line.first}` and the like are of the first line, and s
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,8 @@ Said = str | Callable[[Findings], str]
 Written = str | Mapping[Any, str] | Callable[[Any], str]
 """How a value is written: a format, a name for each value, or a function."""
 MEANS = "lines: means over the runs, points: single runs"
+_RUNS = 3
+"""An interval of two runs is thirteen times as long as they are apart: it says nothing."""
 REAL = "lines: expected, points: real releases"
 
 
@@ -83,8 +86,8 @@ class Curves(Drawn):
     """With fewer points along the axis nothing is drawn; with 0 a log without any is refused."""
     ticks: bool = True
     """Whether the axis has a tick at every value."""
-    intervals: bool = False
-    """Whether the 95 % interval of each mean is drawn."""
+    intervals: bool = True
+    """Whether the 95 % interval of each mean is drawn, where there are three runs or more."""
 
     def __call__(self, found: Findings) -> Iterator[tuple[str, Any]]:
         chosen = self.chosen(found)
@@ -96,6 +99,8 @@ class Curves(Drawn):
         lines, points, spans = self._rows(shown)
         by = (self.by,) if isinstance(self.by, str) else self.by
         under = self.told(self.under, found)
+        if spans:
+            under += "; bars: 95\u00a0% intervals of the means"
         if left_out:
             under += f"; {left_out} further lines are left out"
         yield (
@@ -137,6 +142,10 @@ class Curves(Drawn):
     def _rows(self, found: Findings) -> tuple[list[Row], list[Row], list[Row]]:
         """Lines, points and intervals."""
         lines, points, spans = [], [], []
+        # A bar ends where the axis does: what cannot be negative is not drawn below 0, nor on a log scale at 0.
+        least = min(row["value"] for row in found)
+        bottom = least if self.y.log else 0.0 if least >= 0 else -math.inf
+        top = math.inf if self.y.top is None else self.y.top
         for place in found.settings("series", *([self.panel] if self.panel else [])):
             own = found.where(**place)
             runs = own.chosen(lambda row: row["how"] != EXPECTED)
@@ -144,8 +153,9 @@ class Curves(Drawn):
                 lines.append({**place, self.x.column: at, "value": one.mean})
             if self.intervals:
                 for at, one in runs.intervals(self.x.column).items():
-                    ends = {LOW: one.low, HIGH: one.high}
-                    spans.append({**place, self.x.column: at, "value": one.mean, **ends})
+                    if one.high > one.low and len(runs.where(**{self.x.column: at})) >= _RUNS:
+                        ends = {LOW: max(one.low, bottom), HIGH: min(one.high, top)}
+                        spans.append({**place, self.x.column: at, "value": one.mean, **ends})
             points += [{**place, self.x.column: row[self.x.column], "value": row["value"]} for row in runs]
         return lines, points, spans
 
@@ -156,9 +166,8 @@ class Curves(Drawn):
         ticks = self.x.ticks or (values if self.ticks else ())
         whole = all(isinstance(one, int) for one in values)
         log = self.x.log and len(values) > 1
-        return dataclasses.replace(
-            self.x, ticks=ticks, log=log, format=self.x.format or (",d" if whole else ".6~g"), zero=False
-        )
+        form = "~s" if whole and log and values[-1] >= 1_000 else ",d" if whole else ",.6~g"
+        return dataclasses.replace(self.x, ticks=ticks, log=log, format=self.x.format or form, zero=False)
 
 
 @dataclass(frozen=True, kw_only=True)

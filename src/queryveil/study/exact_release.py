@@ -136,7 +136,7 @@ def only_events(log: SearchLog) -> SearchLog:
     """The same log without clicks and repeated lines, kept in the engine: every release of it is the same."""
     kept = log.engine.keep(log.queries.select("user", "time", "query").distinct())
     # A user with empty queries only has no event; nothing in a study of queries depends on such users.
-    return dataclasses.replace(log, table=kept, source=kept, staged=None)
+    return dataclasses.replace(log, normal=kept, source=kept, staged=None)
 
 
 def span_of(log: SearchLog) -> tuple[dt.datetime, dt.datetime]:

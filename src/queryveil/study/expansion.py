@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from typing import Any
 
-from queryveil.attack.inversion import Inversion, Inverted
+import numpy as np
+
+from queryveil.attack.inversion import Inversion, Inverted, Stage, Statistics
 from queryveil.attack.inversion.judging import migration, near_misses, score, shape
+from queryveil.attack.inversion.kinds import HELLINGER, I32, L1, LOG, PLAIN
 from queryveil.charts.figures import Scale
 from queryveil.study import hashed_halves as halves
 from queryveil.study import shapes
@@ -14,8 +19,17 @@ from queryveil.study.drawing import Curves
 from queryveil.study.expectations import expected
 
 EXPANDED, PRUNED, ONE, TWO = "expansion", "expansion-alpha-0.1", "one-update", "two-updates"
-WAYS = (EXPANDED, PRUNED, ONE, TWO)
-TOP, BOTTOM, BEFORE = "top-half", "bottom-half", "before-update"
+LOGARITHMS, HELLINGER_TOO = "expansion-alpha-0.1-log", "expansion-hellinger"
+WAYS: dict[str, dict[str, Any]] = {
+    EXPANDED: {},
+    PRUNED: {"alpha": 0.1},
+    LOGARITHMS: {"alpha": 0.1, "features": LOG},
+    HELLINGER_TOO: {"distance": HELLINGER},
+    ONE: {"iterations": 1},
+    TWO: {"iterations": 2},
+}
+"""One thing is different in each from expansion as in the paper, or from plain updates."""
+TOP, BOTTOM, BEFORE, INSIDE = "top-half", "bottom-half", "before-update", "inside"
 _RARE = 8_000
 """From this size on, half of the words are rare in a log of some million queries."""
 DEGREE, LEAST, MIGRATION, NEAR = "degree", "least-frequency", "rank-migration", "near-misses"
@@ -24,21 +38,16 @@ DEGREE, LEAST, MIGRATION, NEAR = "degree", "least-frequency", "rank-migration", 
 def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(cell["first"], n)
-    plain = {ONE: 1, TWO: 2}
-    attack = Inversion(
-        n=n if way in plain else first,
-        expand_to=None if way in plain else n,
-        iterations=plain.get(way, 10),
-        alpha=0.1 if way == PRUNED else 1.0,
-    )
     hashes, tokens = hashed.at(n)
-    stages = tuple(attack.stages(hashes, tokens, attack.sizes(hashed.target, hashed.reference)))
+    stages = tuple(_stages_of(way, hashes, tokens, first, n))
     inverted = Inverted(hashed.target.tokens, hashed.reference.tokens, stages)
     yield from halves.judged(inverted, hashed.truth)
     last = stages[-1]
     for name, low, high in ((TOP, 0, n // 2), (BOTTOM, n // 2, n)):
         yield halves.measured(name, score(last.last, hashed.truth, low, high).accuracy or 0.0)
     yield halves.measured(BEFORE, score(last.mappings[0], hashed.truth).accuracy or 0.0)
+    if way in (PRUNED, LOGARITHMS):
+        yield halves.measured(INSIDE, _inside(WAYS[way], hashes, tokens, hashed.truth))
     if way != given.axes["way"][0]:
         return
     near, wrong = near_misses(tokens, last.last, hashed.truth)
@@ -51,6 +60,44 @@ def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     if n == max(given.axes["n"]):
         for low, high, ranks in migration(hashed.truth, n):
             yield halves.measured(MIGRATION, ranks, f"{low + 1} to {high}")
+
+
+def _stages_of(way: str, hashes: Statistics, tokens: Statistics, first: int, n: int) -> Iterator[Stage]:
+    """As the paper's four experiments: pruning is for expansion alone, and the first size is found without."""
+    from queryveil.attack.inversion.matching import Sides
+
+    how: dict[str, Any] = {"distance": L1, **WAYS[way]}
+    if way in (ONE, TWO):
+        yield from Inversion(n=n, **how).stages(hashes, tokens, [n])
+        return
+    sizes = Inversion(n=first, expand_to=n, **how).doubled
+    whole = Inversion(n=first, **{**how, "alpha": 1.0})
+    (stage,) = whole.stages(hashes.top(first), tokens.top(first), [first])
+    yield stage
+    mapping = stage.last
+    for size in sizes[1:]:
+        began = time.perf_counter()
+        sides = Sides(
+            hashes.top(size),
+            tokens.top(size),
+            features=how.get("features", PLAIN),
+            distance=how["distance"],
+            alpha=how.get("alpha", 1.0),
+        )
+        expanded = sides.greedy(sides.by_known_part(mapping))
+        mapping = sides.greedy(sides.by_company(expanded))
+        yield Stage((expanded, mapping), time.perf_counter() - began)
+
+
+def _inside(how: dict[str, Any], hashes: Statistics, tokens: Statistics, truth: I32) -> float:
+    """Matchable hashes whose own word is among the nearest by features that pruning leaves."""
+    from queryveil.attack.inversion.matching import Sides
+
+    sides = Sides(hashes, tokens, features=how.get("features", PLAIN), alpha=how["alpha"])
+    n = len(hashes)
+    known = np.flatnonzero((truth[:n] >= 0) & (truth[:n] < n))
+    apart = np.abs(sides.hash_features[known] - sides.token_features[truth[known]]).sum(axis=1)
+    return float((apart <= sides.reach[known] * (1 + 1e-5)).mean()) if len(known) else 0.0
 
 
 def _near_the_ceiling(found: Findings) -> Iterator[Check]:
@@ -77,7 +124,8 @@ def _rare_words(found: Findings) -> Iterator[Check]:
 
 
 def _stages(found: Findings) -> Findings:
-    """Every way, the halves of the first one, and the ceiling."""
+    """Every way but one that finds as much as the first, the halves of the first, and the ceiling."""
+    found = found.chosen(lambda one: one["way"] != HELLINGER_TOO)
     way = found.values("way")[0]
     parts = found.where(way=way).chosen(lambda one: one["metric"] in _HALVES)
     named = parts.changed(lambda one: {"metric": halves.ACCURACY, "way": f"{way}, {_HALVES[one['metric']]}"})
@@ -103,7 +151,7 @@ EXPANSION = Study(
     axes=(
         Axis(
             "way",
-            WAYS,
+            tuple(WAYS),
             "expansion with and without pruning by features, or plain updates from nodestart",
             closed=True,
         ),
@@ -115,6 +163,11 @@ EXPANSION = Study(
         Metric(TOP, "share", "accuracy among the more frequent half"),
         Metric(BOTTOM, "share", "accuracy among the less frequent half"),
         Metric(BEFORE, "share", "accuracy at the last size, before its update"),
+        Metric(
+            INSIDE,
+            "share",
+            "matchable hashes whose own word is among the tenth of the words that alpha 0.1 leaves",
+        ),
         halves.NEAREST,
         Metric(
             NEAR, "share", "share of wrong words that are among the 10 with company most like the true word's"

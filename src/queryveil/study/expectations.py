@@ -2,6 +2,9 @@
 
 Whatever takes findings and yields checks is an expectation, so a statistical test of its own can stand beside these.
 What is said is a format of what was found: `{line.first:.2f}`, `{pair.lower}`, and the columns that tell lines apart.
+
+A log may be too small to judge by. Then nothing passes and nothing fails: `enough` says what there must be, and
+otherwise the answer is that it is too small to tell.
 """
 
 from __future__ import annotations
@@ -11,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from queryveil.study.declaration import Check, Findings, Interval, Row, everything
+from queryveil.study.declaration import Check, Findings, Interval, Row, everything, too_small
 from queryveil.study.shapes import Line, Values
 
 Expectation = Callable[[Findings], Iterable[Check]]
 Noise = Callable[[Findings, Row], float]
 """How far from each other values may be by chance, at one setting of the columns that tell lines apart."""
+Enough = Callable[[Findings, Row], str | None]
+"""What there is too little of to judge by, at one setting of these columns; None if there is enough."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,25 @@ class _Spread:
 def spread(metric: str) -> Noise:
     """Two means may differ by this much by chance: the longest 95 % interval of a cell's runs."""
     return _Spread(metric)
+
+
+@dataclass(frozen=True)
+class _AtLeast:
+    metric: str
+    least: float
+    what: str
+    where: Mapping[str, object]
+
+    def __call__(self, found: Findings, at: Row) -> str | None:
+        chosen = found.where(metric=self.metric, **{**at, **self.where})
+        # Of what was not measured nothing is said.
+        most = max((row["value"] for row in chosen), default=math.inf)
+        return None if most >= self.least else f"{most:,.0f} {self.what}, fewer than {self.least:,.0f}"
+
+
+def at_least(least: float, metric: str, what: str, **where: object) -> Enough:
+    """Enough is there if a metric reaches this number somewhere along the line."""
+    return _AtLeast(metric, least, what, where)
 
 
 @dataclass(frozen=True)
@@ -66,15 +90,19 @@ class Along:
     """Points of a line that has a shape at all."""
     noise: Noise | None = None
     missing: str | None = None
-    """What fails where no line has as many points; by default nothing is said."""
+    """What cannot be told where no line has as many points; by default nothing is said."""
+    enough: Enough | None = None
 
     def __call__(self, found: Findings) -> Iterator[Check]:
         chosen = self.among(found).where(metric=self.metric, **self.where)
         lines = [one for one in chosen.lines(self.along, *self.by) if len(one[1]) >= self.least]
         if not lines and self.missing is not None:
-            yield Check(self.missing, False, f"not measured at {self.least} values or more")
+            yield too_small(self.missing, f"not measured at {self.least} values or more")
         for setting, line in lines:
             words = {**setting, "line": line}
+            if self.enough and (lacking := self.enough(found, setting)):
+                yield too_small(self.says.format(**words), lacking)
+                continue
             noise = {"noise": self.noise(found, setting)} if self.noise else {}
             told = self.told(line) if callable(self.told) else self.told.format(**words, **noise)
             yield Check(self.says.format(**words), self.shape(line.heights, **noise), told)
@@ -138,6 +166,9 @@ class Beside:
     by: tuple[str, ...] = ()
     where: Mapping[str, object] = field(default_factory=dict)
     noise: Noise | None = None
+    enough: Enough | None = None
+    apart: Noise | None = None
+    """Means that are no further apart than this cannot be told from each other."""
 
     def __call__(self, found: Findings) -> Iterator[Check]:
         chosen = found.where(metric=self.metric, **self.where)
@@ -145,6 +176,15 @@ class Beside:
             pair = self.pair(chosen.where(**setting))
             if len(pair):
                 words = {**setting, "pair": pair, "of": len(pair)}
+                if self.enough and (lacking := self.enough(found, setting)):
+                    yield too_small(self.says.format(**words), lacking)
+                    continue
+                chance = self.apart(found, setting) if self.apart else 0.0
+                if self.apart and abs(sum(pair.ours) - sum(pair.theirs)) / len(pair) <= chance:
+                    yield too_small(
+                        self.says.format(**words), f"{self.told.format(**words)}; chance is {chance:.2g}"
+                    )
+                    continue
                 noise = {"noise": self.noise(found, setting)} if self.noise else {}
                 passed = self.shape(pair.ours, pair.theirs, **noise)
                 yield Check(self.says.format(**words), passed, self.told.format(**words))

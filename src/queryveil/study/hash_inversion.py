@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from queryveil.attack.inversion import Inversion, Inverted
+from queryveil.attack.inversion.inverting import COMPANY
 from queryveil.attack.inversion.judging import score
 from queryveil.attack.inversion.kinds import (
     COSINE,
     FREQUENCY,
     GREEDY,
     HEAP,
+    HELLINGER,
     L1,
     L2,
     MARRIAGE,
     MINCOST,
     RANDOM,
     RANKS,
+    SUREST,
 )
 from queryveil.charts.figures import Scale
 from queryveil.study import hashed_halves as halves
@@ -26,7 +29,7 @@ from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metr
 from queryveil.study.drawing import Curves
 from queryveil.study.expectations import expected
 
-EXPANSION, LOGARITHMS, PRUNED = "expansion", "logarithms", "alpha-0.1"
+EXPANSION, LOGARITHMS, PRUNED, DEFAULT = "expansion", "logarithms", "alpha-0.1", "default"
 WAYS: dict[str, dict[str, Any]] = {
     GREEDY: {},
     MINCOST: {"update": MINCOST},
@@ -38,37 +41,55 @@ WAYS: dict[str, dict[str, Any]] = {
     FREQUENCY: {"start": FREQUENCY},
     RANDOM: {"start": RANDOM},
     EXPANSION: {},
+    SUREST: {"update": SUREST},
+    HELLINGER: {"distance": HELLINGER},
+    DEFAULT: {},
 }
-"""One thing is different from nodestart and score-greedy in each."""
+"""One thing is different from the paper's nodestart, score-greedy and L1 in each.
+
+The default of the package reads the company of 4,000 words, the others that of the n words that are matched.
+"""
+_DRAWN = (GREEDY, MINCOST, RANKS, HEAP, SUREST, EXPANSION, DEFAULT)
+"""Stable marriage is the same as score-greedy."""
 RULES = (GREEDY, MINCOST, RANKS, MARRIAGE)
 _LARGEST_PLAIN = 8_000
 """Beyond it only expansions are run: the paper's rule too."""
 _LARGEST_START = 2_000
 """Starts are compared up to this size."""
 _CLOSE = 0.05
+_SAME = 0.01
 
 
 def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(int(one) for one in given.axes["n"])
-    limit = {EXPANSION: n, FREQUENCY: _LARGEST_START, RANDOM: _LARGEST_START}.get(way, _LARGEST_PLAIN)
+    limit = {
+        EXPANSION: n,
+        DEFAULT: COMPANY,
+        SUREST: first,
+        FREQUENCY: _LARGEST_START,
+        RANDOM: _LARGEST_START,
+    }.get(way, _LARGEST_PLAIN)
     if n > max(limit, first):
         return
     attack = Inversion(
-        **WAYS[way], n=first if way == EXPANSION else n, expand_to=n if way == EXPANSION else None
+        **{"distance": L1, **WAYS[way]},
+        n=first if way == EXPANSION else n,
+        expand_to=n if way == EXPANSION else None,
     )
+    counted = max(n, min(COMPANY, hashed.least)) if way == DEFAULT else n
     inverted = Inverted(
         hashed.target.tokens,
         hashed.reference.tokens,
-        tuple(attack.stages(*hashed.at(n), attack.sizes(hashed.target, hashed.reference))),
+        tuple(attack.stages(*hashed.at(counted), attack.sizes(hashed.target, hashed.reference))),
     )
     yield from halves.judged(inverted, hashed.truth)
-    if way != EXPANSION:
+    if way not in (EXPANSION, DEFAULT):
         for number, mapping in enumerate(inverted.stages[0].mappings):
             found = score(mapping, hashed.truth)
             yield halves.measured(halves.BY_ITERATION, found.accuracy or 0.0, str(number))
     if way == GREEDY or (way == EXPANSION and n > _LARGEST_PLAIN):
-        for distance in (L1, L2, COSINE):
+        for distance in (L1, L2, COSINE, HELLINGER):
             yield halves.measured(halves.CEILING, hashed.ceiling(n, distance).accuracy or 0.0, distance)
         yield halves.measured(halves.QUERIES, hashed.queries)
 
@@ -105,6 +126,18 @@ def _nearly_all(found: Findings) -> Iterator[Check]:
         )
 
 
+def _more_by_default(found: Findings) -> Iterator[Check]:
+    accuracy = halves.long_enough(found).where(metric=halves.ACCURACY)
+    lines = [accuracy.where(way=way).along("n") for way in (DEFAULT, GREEDY)]
+    both = [n for n in lines[0] if n in lines[1]]
+    if both:
+        yield Check(
+            f"further company finds no less, within {_SAME:g}",
+            shapes.never_below([lines[0][n] for n in both], [lines[1][n] for n in both], noise=_SAME),
+            ", ".join(f"{lines[0][n]:.3f} against {lines[1][n]:.3f} (n = {n:,})" for n in both),
+        )
+
+
 def _frequency_alone(found: Findings) -> Iterator[Check]:
     n = min(found.values("n"))
     if curve := by_iteration(halves.long_enough(found), FREQUENCY, n):
@@ -129,9 +162,7 @@ def _any_rule(found: Findings) -> Iterator[Check]:
 
 
 def _shown(found: Findings) -> Findings:
-    chosen = found.chosen(
-        lambda one: one["metric"] == halves.CEILING or one["way"] in (*RULES, HEAP, EXPANSION)
-    )
+    chosen = found.chosen(lambda one: one["metric"] == halves.CEILING or one["way"] in _DRAWN)
     return halves.with_ceiling(chosen, "way")
 
 
@@ -199,7 +230,7 @@ HASH_INVERSION = Study(
         Curves(
             name="rules",
             title=_most,
-            under="two halves of one log by user, the second one hashed; "
+            under="two halves of one log by user, the second one hashed; 'default' reads the company of 4,000 words; "
             f"{halves.CONTEXT}: share of first choices that are right then, which one-to-one matching can exceed",
             metric=halves.ACCURACY,
             among=_shown,
@@ -234,7 +265,7 @@ HASH_INVERSION = Study(
             least=1,
         ),
     ),
-    checks=expected(_updates_help, _nearly_all, _frequency_alone, _any_rule),
+    checks=expected(_updates_help, _nearly_all, _more_by_default, _frequency_alone, _any_rule),
     needs=("user",),
     labels=("at",),
 )

@@ -97,7 +97,7 @@ def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
     first = log.engine.sha256(log.table["user"]).substr(0, 1).isin(list("01234567"))
     in_source = log.engine.sha256(log.source["user"]).substr(0, 1).isin(list("01234567"))
     parts = [
-        dataclasses.replace(log, table=log.table.filter(one), source=log.source.filter(other))
+        dataclasses.replace(log, normal=log.table.filter(one), source=log.source.filter(other))
         for one, other in ((first, in_source), (~first, ~in_source))
     ]
     if not all(part.users for part in parts):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from queryveil.charts.figures import Scale
 from queryveil.errors import InputError
 from queryveil.measure.measure import Original
-from queryveil.study.declaration import Axis, Cell, Given
+from queryveil.study.declaration import Axis, Cell, Findings, Given, Row
 from queryveil.study.grid import Entry, Grid, Take, method_axis
 
 ZEALOUS, K_QUERY = "zealous", "k-query"
@@ -31,18 +32,51 @@ def _tidy(given: Given) -> Original:
     """The log with its texts in normal form once, not once for every release."""
     log = given.the_log
     table = log.engine.put_aside(log.table, log.workspace)
-    return Original(dataclasses.replace(log, table=table, source=table.drop("words")))
+    return Original(dataclasses.replace(log, normal=table, source=table.drop("words")))
 
 
-def compared(*measures: Take, items: str | None = None, alone: bool = False) -> Grid:
-    """ZEALOUS, alone or beside k-query anonymity; of one kind of item, or of every kind on the axis `items`."""
+def compared(
+    *measures: Take, items: str | None = None, alone: bool = False, further: tuple[str, ...] = ("items",)
+) -> Grid:
+    """ZEALOUS, alone or beside k-query anonymity; of one kind of item, or of every kind on the axis `items`.
+
+    Cells that differ in other further axes alone look at the same releases.
+    """
     # The paper's guarantee.
     fixed = {"guarantee": "probabilistic"} | ({"items": (items,)} if items else {})
     zealous, k_query = Entry(ZEALOUS, ZEALOUS, fixed, _SETS), Entry(K_QUERY, K_QUERY, {}, {"k": "k"})
-    return Grid((zealous,) if alone else (zealous, k_query), measures, further=("items",), ready=_tidy)
+    return Grid(
+        (zealous,) if alone else (zealous, k_query),
+        measures,
+        further=further,
+        shared=further != ("items",),
+        ready=_tidy,
+    )
 
 
 METHOD = method_axis(compared().methods)
+
+# -- both methods in one figure, as the paper draws them: k goes to 100 where epsilon goes to 10 -------------------
+
+_TIMES = 10
+PLACE = Scale(
+    "place",
+    "k of k-query anonymity, and epsilon of ZEALOUS",
+    ticks=(10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
+    labels=f"['k ' + datum.label, '\u03b5 ' + datum.value / {_TIMES}]",
+)
+
+
+def in_one(found: Findings) -> Findings:
+    """Every row with its place along the axis that both methods share."""
+    return found.changed(
+        lambda row: {"place": float(row["k"] if row["method"] == K_QUERY else _TIMES * row["epsilon"])}
+    )
+
+
+def labelled(row: Row) -> str:
+    """The method, with m where it has one."""
+    return NAMES[row["method"]] + (f", m = {row['m']}" if row["method"] == ZEALOUS else "")
 
 
 def publishes(grid: Grid, given: Given, cell: Cell) -> bool:

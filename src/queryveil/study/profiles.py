@@ -26,14 +26,24 @@ from queryveil.measure.profiles import SUB_TOPICS, profile_counts, profile_diver
 from queryveil.measure.profiles import TOPICS as ROOTS
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.domain import WORDNET_DOMAIN, Choice
-from queryveil.mechanisms.semantic.draws import SQC2, Exponential
+from queryveil.mechanisms.semantic.draws import NSQC, SQC2, Exponential
 from queryveil.mechanisms.semantic.rows import Phrases, windows
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
 from queryveil.study import profile_results
 from queryveil.study.declaration import Axis, Cell, Given, Metric, Row, Study
-from queryveil.study.profile_results import CRITERIA, DRAWN, ERROR, HBDP, LOSS, PER_QUERY, PER_USER
+from queryveil.study.profile_results import (
+    CRITERIA,
+    DRAWN,
+    ERROR,
+    HBDP,
+    HBDP_PRINTED,
+    LOSS,
+    NSQC_PRINTED,
+    PER_QUERY,
+    PER_USER,
+)
 
 _FOCUS = 0.3
 """Of the Dirichlet distribution of interests: most of a user's phrases are of three or four of the 19 topics."""
@@ -179,7 +189,7 @@ def _fill(prepared: Prepared, given: Given, setting: Setting, criterion: str) ->
         settings = [one for one in SETTINGS.values() if one.whole == setting.whole]
     for one in settings:
         prepared.found[one, criterion] = {}
-    draws = _histograms if criterion == HBDP else _replaced
+    draws = _histograms if criterion in (HBDP, HBDP_PRINTED) else _replaced
     original = {one: _counts(prepared, one, prepared.phrases) for one in settings}
     for key, protected in draws(prepared, given, setting, criterion):
         for one in settings:
@@ -205,13 +215,15 @@ def _replaced(
 ) -> Iterator[tuple[Key, Phrases]]:
     """Every phrase replaced, once for every epsilon and repeat."""
     phrases, variants = prepared.phrases, _variants(given)
-    choice = sampling(prepared, setting, criterion)
+    choice = sampling(prepared, setting, NSQC if criterion == NSQC_PRINTED else criterion)
+    # NSQC may use all of epsilon, and does; equation (2) gives every criterion half.
+    used = Fraction(1, 2) if criterion == NSQC_PRINTED else Fraction(1)
     numbers = phrases.counts()
     epsilons: dict[Fraction, int] = {}
     shares = np.empty((len(variants), len(phrases.owners)), dtype=np.int64)
     for row, (per, size) in enumerate(variants):
         method = Semantic(epsilon=size, epsilon_per=per)
-        each = {int(number): method.per_phrase(int(number)) for number in np.unique(numbers) if number}
+        each = {int(number): used * method.per_phrase(int(number)) for number in np.unique(numbers) if number}
         known = {number: epsilons.setdefault(share, len(epsilons)) for number, share in each.items()}
         shares[row] = np.array([known.get(int(number), 0) for number in numbers])[phrases.owners]
     noise = Noise()
@@ -235,7 +247,11 @@ def sampling(prepared: Prepared, setting: Setting, criterion: str) -> Choice:
 def _histograms(
     prepared: Prepared, given: Given, setting: Setting, criterion: str
 ) -> Iterator[tuple[Key, Phrases]]:
-    """HBDP over the same concepts, those of the four roots as one domain, at the same epsilon for a whole user."""
+    """HBDP over the same concepts, those of the four roots as one domain.
+
+    At the same epsilon for a whole user; or as printed: an epsilon for a whole user that is as large as that of one
+    query of the others, and noise for a sensitivity of `most`, which is half of what a replaced history needs.
+    """
     phrases, noise = prepared.phrases, Noise()
     domain = Domain(
         prepared.taxonomy, np.sort(np.concatenate([one.concepts for one in prepared.domains[setting.whole]]))
@@ -244,7 +260,8 @@ def _histograms(
     places = domain.places(phrases.concepts)
     slots = np.arange(phrases.users * most)
     for per, size in _variants(given):
-        method = ProfileHistogram(epsilon=size * (most if per == PER_QUERY else 1), max_queries=most)
+        times = 2 if criterion == HBDP_PRINTED else most if per == PER_QUERY else 1
+        method = ProfileHistogram(epsilon=size * times, max_queries=most)
         histograms = method.histograms(len(domain), noise)
         for _ in range(given.repeats):
             drawn = histograms.drawn(phrases.users, phrases.owners, places)
@@ -265,7 +282,12 @@ PROFILES = Study(
             "where concepts are drawn from, and the topics of a profile",
             closed=True,
         ),
-        Axis("criterion", CRITERIA, "what is close; hbdp makes noisy histograms instead", closed=True),
+        Axis(
+            "criterion",
+            CRITERIA,
+            "what is close; hbdp makes noisy histograms instead; -printed: with the paper's noise",
+            closed=True,
+        ),
         Axis(
             "epsilon_per",
             (PER_QUERY, PER_USER),

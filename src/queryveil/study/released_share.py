@@ -23,7 +23,20 @@ from queryveil.study.declaration import EXPECTED, Axis, Cell, Findings, Given, M
 from queryveil.study.drawing import REAL, Curves
 from queryveil.study.exact_release import BoundedCounts
 from queryveil.study.grid import Entry, Grid, row
-from queryveil.study.share_checks import DEVIATION, DISTINCT, IMPRESSIONS, NOUNS, QUERIES, best_bounds, days
+from queryveil.study.share_checks import (
+    COUNTS,
+    DEVIATION,
+    DISTINCT,
+    IMPRESSIONS,
+    LEAST_QUERIES,
+    NOUNS,
+    PAPERS_D,
+    PAPERS_GROWTH,
+    QUERIES,
+    best_bounds,
+    days,
+    variation,
+)
 
 CLICK_GRAPH = Entry(
     "click-graph",
@@ -41,9 +54,10 @@ _METRICS = (
     Metric(DISTINCT, "%", "published queries, in percent of the log's different queries"),
     Metric(IMPRESSIONS, "%", "sum of the published noisy counts, in percent of the log's query events"),
     Metric(QUERIES, "queries", "queries published"),
+    Metric(COUNTS, "impressions", "sum of the published noisy counts"),
     Metric(DEVIATION, "queries", "standard deviation of the number of published queries, over the noise"),
 )
-_SPAN = "days"
+_SPAN, _TIMES = "days", "growth"
 
 
 def click_graph(cell: Cell) -> ClickGraph:
@@ -53,7 +67,7 @@ def click_graph(cell: Cell) -> ClickGraph:
 def ln(epsilon: float) -> str:
     """ln 10 is easier to recognise than 2.303."""
     power = math.exp(epsilon)
-    return f"ln {power:.0f}" if abs(power - round(power)) < 1e-6 else f"{epsilon:.3g}"
+    return f"ln {power:.0f}" if abs(power - round(power)) < 1e-4 else f"{epsilon:.3g}"
 
 
 @dataclasses.dataclass(eq=False)
@@ -82,6 +96,7 @@ def _shares(original: Original, cell: Cell, queries: float, impressions: float) 
         row(DISTINCT, 100 * queries / max(1, whole.distinct)),
         row(IMPRESSIONS, 100 * impressions / max(1, whole.events)),
         row(QUERIES, queries),
+        row(COUNTS, impressions),
     )
 
 
@@ -105,19 +120,18 @@ def _first_days(original: Original, cell: Cell) -> SearchLog:
     end = exact_release.ends(original.once("start", lambda: exact_release.span_of(log)[0]), cell[_SPAN])
     return dataclasses.replace(
         log,
-        table=log.table.filter(log.table["time"] < end),
+        normal=log.table.filter(log.table["time"] < end),
         source=log.source.filter(log.source["time"] < end),
     )
 
 
 def _within(log: SearchLog | None, axes: Mapping[str, tuple[Value, ...]]) -> Mapping[str, tuple[Value, ...]]:
-    """Spans up to the first that holds the whole log."""
+    """Spans that are shorter than the log, and the whole log in place of those that are longer."""
     if log is None:
         return axes
     first, last = exact_release.span_of(log)
-    length = (last - first) / dt.timedelta(days=1)
-    asked = sorted(int(span) for span in axes[_SPAN])
-    return {**axes, _SPAN: tuple(span for at, span in enumerate(asked) if at == 0 or asked[at - 1] <= length)}
+    length = max(1, math.ceil((last - first) / dt.timedelta(days=1)))
+    return {**axes, _SPAN: tuple(sorted({min(int(span), length) for span in axes[_SPAN]}))}
 
 
 # -- figures -------------------------------------------------------------------------------------------------
@@ -152,13 +166,41 @@ def _moves(found: Findings) -> str:
     return f"The best d moves from {best.first} for {days(best.start)} to {best.last} for {days(best.end)}"
 
 
-def _steadiest(found: Findings) -> str:
-    """The bound under which the share depends least on the length of the log."""
-    chosen = _first_analysis(found).where(how=EXPECTED, metric=DISTINCT)
-    shares = {one["d"]: line.heights for one, line in chosen.lines(_SPAN, "d")}
-    best = min(shares, key=lambda d: max(shares[d]) / max(min(shares[d]), 1e-12))
-    low, high = min(shares[best]), max(shares[best])
-    return f"At d = {best} logs of every length release {low:.2g} to {high:.2g} % of their distinct queries"
+def _varies(found: Findings) -> str:
+    """How much the share depends on the length of the log, over all bounds: the steadiest and the least steady."""
+    times = variation(_first_analysis(found))
+    if not times:
+        return "Too little is released to tell whether longer logs release other shares"
+    low, high = (how(times, key=times.__getitem__) for how in (min, max))
+    said = f"Over all lengths the share of distinct queries changes {times[low]:.2g}-fold at d = {low}"
+    return said if low == high else f"{said}, {times[high]:.2g}-fold at d = {high}"
+
+
+def _growth(found: Findings) -> Findings:
+    """Times the queries that the shortest log releases, for every d at which it releases enough; and the paper's."""
+    lines: list[Row] = []
+    for setting, line in _first_analysis(found).where(how=EXPECTED, metric=QUERIES).lines(_SPAN, "d"):
+        if line.first >= LEAST_QUERIES:
+            lines += [
+                {_SPAN: span, "line": f"d = {setting['d']}", "value": number / line.first}
+                for span, number in line.items()
+            ]
+    spans = found.values(_SPAN)
+    if lines and min(spans) == 1:
+        paper = PAPERS_GROWTH[QUERIES].items()
+        lines += [
+            {_SPAN: span, "line": f"the paper, d = {PAPERS_D}", "value": float(times)}
+            for span, times in paper
+            if span in spans
+        ]
+    return Findings(tuple({"how": EXPECTED, "metric": _TIMES, **one} for one in lines))
+
+
+def _grown(found: Findings) -> str:
+    spans = found.values(_SPAN)
+    made = _growth(found).where(**{_SPAN: max(spans)}).chosen(lambda one: "paper" not in one["line"])
+    values = [one["value"] for one in made]
+    return f"{days(max(spans))} release {min(values):.2g} to {max(values):.2g} times the queries of {days(min(spans))}"
 
 
 def _first_analysis(found: Findings) -> Findings:
@@ -214,7 +256,7 @@ RELEASE_EPSILON_DELTA = grid.study(
     "queries from 0.03 % to 0.12 %",
     axes=(
         ANALYSIS,
-        Axis("d", (20,), D.help),
+        Axis("d", (21,), D.help),
         Axis("epsilon", (math.log(2), math.log(5), math.log(10)), FIXED[0].help),
         Axis("delta", (1e-6, 1e-5, 1e-4), FIXED[1].help),
     ),
@@ -229,16 +271,34 @@ RELEASE_SPAN = grid.study(
     name="release-span",
     question="Is a longer log worth more, and should a user then be allowed to add more?",
     paper="the share of distinct queries hardly depends on the length of the log; the d where impressions peak grows "
-    "with it; at d = 20 a month releases 24 times the queries of a day",
+    "with it; at d = 20 a week, two weeks, a month and a year release 6, 12, 24 and 184 times the queries of a day, "
+    "and 7, 15, 33 and 325 times the impressions",
     axes=(
         Axis("analysis", ("tight",), ANALYSIS.help),
         *FIXED,
-        Axis(_SPAN, (1, 2, 4, 7, 14, 30, 90, 365), "how many of the log's first days"),
+        Axis(_SPAN, (1, 7, 14, 30, 365), "how many of the log's first days"),
         D,
     ),
     metrics=_METRICS,
     repeats=1,
-    figures=(_BY_SPAN(IMPRESSIONS, _moves), _BY_SPAN(DISTINCT, _steadiest)),
+    figures=(
+        _BY_SPAN(IMPRESSIONS, _moves),
+        _BY_SPAN(DISTINCT, _varies),
+        Curves(
+            name="growth",
+            title=_grown,
+            under=f"expected; bounds at which the shortest log releases {LEAST_QUERIES} queries or more; "
+            + _FIXED_AT,
+            metric=_TIMES,
+            among=_growth,
+            shown={"epsilon": ln},
+            x=Scale(_SPAN, "length of the log (days)", log=True),
+            y=Scale("value", "times the queries of the shortest log", log=True),
+            by="line",
+            by_title="queries that one user may add",
+            least=2,
+        ),
+    ),
     checks=share_checks.AGAINST_SPAN,
     within=_within,
 )

@@ -45,7 +45,8 @@ class Comparison:
 
     @property
     def passes(self) -> bool:
-        return all(check.passes for check in self.checks)
+        """No check fails; some may be undecided, because there is too little to judge by."""
+        return not any(check.fails for check in self.checks)
 
     @property
     def passed(self) -> bool:

@@ -7,13 +7,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from queryveil.study import shapes
-from queryveil.study.declaration import EXPECTED, MEASURED, Check, Findings, Row
+from queryveil.study.declaration import EXPECTED, MEASURED, Check, Findings, Row, too_small
 from queryveil.study.expectations import Along, Beside, expected
 from queryveil.study.shapes import Line
 
 DISTINCT, IMPRESSIONS, QUERIES = "released-distinct", "released-impressions", "released-queries"
-DEVIATION = "released-queries-deviation"
+DEVIATION, COUNTS = "released-queries-deviation", "released-counts"
 NOUNS = {DISTINCT: "distinct queries", IMPRESSIONS: "impressions"}
+
+PAPERS_D = 20
+PAPERS_GROWTH = {
+    QUERIES: {1: 1, 7: 6, 14: 12, 30: 24, 365: 184},
+    COUNTS: {1: 1, 7: 7, 14: 15, 30: 33, 365: 325},
+}
+"""How many times what a day releases is released of longer logs, at d = 20 (Korolova et al. 2009, 7.1.2)."""
+LEAST_QUERIES = 5
+"""With fewer queries expected in a release, a factor of it says nothing."""
+_ALIKE = 2.0
+"""Shares and factors within this factor of each other are called alike."""
 
 _FALSE_ALARM = 1e-6
 _COMPUTED = {"how": EXPECTED}
@@ -90,6 +101,66 @@ def _later_and_more(found: Findings) -> Iterator[Check]:
         )
 
 
+def _growth(found: Findings) -> Iterator[Check]:
+    """How many times as much longer logs release, beside the paper's factors."""
+    for analysis in found.values("analysis"):
+        own = found.where(how=EXPECTED, analysis=analysis, d=PAPERS_D)
+        for metric, noun in ((QUERIES, "queries"), (COUNTS, "impressions")):
+            paper, line = PAPERS_GROWTH[metric], own.where(metric=metric).along("days")
+            enough = own.where(metric=QUERIES).along("days")
+            spans = [span for span in line if span in paper]
+            bases = [span for span in spans if enough[span] >= LEAST_QUERIES]
+            if len(spans) < 2:
+                continue
+            name = f"{noun} released at d = {PAPERS_D} grow with the log as in the paper ({analysis})"
+            if len(bases) < 2:
+                most = max(enough[span] for span in spans)
+                told = f"{most:.3g} queries are released of the longest log"
+                yield too_small(name, told)
+                continue
+            base = bases[0]
+            pairs = {span: (line[span] / line[base], paper[span] / paper[base]) for span in bases[1:]}
+            yield Check(
+                name,
+                all(
+                    shapes.within_a_factor([ours], [theirs], factor=_ALIKE) for ours, theirs in pairs.values()
+                ),
+                f"times what {days(base)} release{'s' if base == 1 else ''}: "
+                + ", ".join(
+                    f"{days(span)} {ours:.3g} (paper {theirs:.3g})" for span, (ours, theirs) in pairs.items()
+                ),
+            )
+
+
+def variation(found: Findings) -> dict[int, float]:
+    """For every d, the largest share of distinct queries over the smallest, among spans that release enough."""
+    shares: dict[int, list[float]] = {}
+    for row in found.where(how=EXPECTED, metric=QUERIES):
+        if row["value"] >= LEAST_QUERIES:
+            same = found.where(how=EXPECTED, metric=DISTINCT, d=row["d"], days=row["days"])
+            shares.setdefault(row["d"], []).append(same.value)
+    return {d: max(line) / min(line) for d, line in sorted(shares.items()) if len(line) > 1}
+
+
+def _hardly_depends(found: Findings) -> Iterator[Check]:
+    """The share of distinct queries against the length of the log, for every d."""
+    for analysis in found.values("analysis"):
+        own = found.where(analysis=analysis)
+        if len(own.values("days")) < 2:
+            continue
+        name = f"the share of distinct queries hardly depends on the length of the log ({analysis})"
+        times = variation(own)
+        if not times:
+            told = f"at no d do two lengths release {LEAST_QUERIES} queries"
+            yield too_small(name, told)
+            continue
+        yield Check(
+            name,
+            max(times.values()) <= _ALIKE,
+            "largest over smallest: " + ", ".join(f"{ratio:.2f} at d = {d}" for d, ratio in times.items()),
+        )
+
+
 _TIGHT = Beside(
     says="the tight threshold releases at least as much as the paper's",
     metric=IMPRESSIONS,
@@ -127,4 +198,4 @@ AGAINST_D = expected(
     _agreement,
 )
 AGAINST_EPSILON_DELTA = expected(_grow_with_both, _TIGHT, _agreement)
-AGAINST_SPAN = expected(_later_and_more, _agreement)
+AGAINST_SPAN = expected(_later_and_more, _growth, _hardly_depends, _agreement)

@@ -87,9 +87,7 @@ def page(study: Study, given: Given, drawn: Mapping[str, Any], checks: Sequence[
         for name, of_axis in given.axes.items()
     }
     body += [
-        *_table(
-            "Expected shapes", (("pass" if one.passes else "FAIL", one.name, one.detail) for one in checks)
-        ),
+        *_table("Expected shapes", ((one.verdict, one.name, one.detail) for one in checks)),
         *_table("What varied", ((one.name, one.help, values[one.name]) for one in study.axes)),
         *_table("What was measured", ((one.name, one.help, one.unit) for one in study.metrics)),
         f"<p>Runs of each cell: {given.repeats}. All numbers: "

@@ -16,7 +16,7 @@ from queryveil.measure.count_distribution import count_distribution
 from queryveil.measure.measure import Original, Released
 from queryveil.study import grid, shapes
 from queryveil.study import histogram_releases as both
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
 from queryveil.study.drawing import MEANS, Curves
 from queryveil.study.expectations import Along, expected
 from queryveil.study.grid import row
@@ -116,9 +116,12 @@ def _slopes(found: Findings) -> Iterator[Check]:
         bins = chosen.where(metric=HAVE)
         ours = _slope(bins.where(how="original"), 2 * cut)
         theirs = _slope(bins.where(how="measured", repeat=0), 2 * cut)
-        if ours is not None and theirs is not None:
+        says = f"the power law of {kind} keeps its slope beyond the cut-off"
+        if len(bins) and (ours is None or theirs is None):
+            yield too_small(says, "too few items have counts that large")
+        elif ours is not None and theirs is not None:
             yield Check(
-                f"the power law of {kind} keeps its slope beyond the cut-off",
+                says,
                 abs(ours - theirs) < 0.5,
                 f"{ours:.2f} in the log, {theirs:.2f} by ZEALOUS",
             )
@@ -132,17 +135,32 @@ def _difference(original: Original, side: Released, cell: Cell, _: int) -> Itera
             yield row(metric, value)
 
 
-def _difference_against(method: str, along: str) -> Curves:
+def _in_one(found: Findings) -> Findings:
+    return both.in_one(found)
+
+
+def _first_and_last(metric: str, of: str, found: Findings) -> str:
+    """The first kind of item by ZEALOUS, at the ends of what was tried."""
+    chosen = found.where(metric=metric, method=both.ZEALOUS)
+    kind = chosen.values("items")[0] if len(chosen) else None
+    line = chosen.where(items=kind).along("epsilon")
+    if not line:
+        return f"{of} by k-query anonymity"
+    return f"{of} of {kind}: {line.first:.3g} at epsilon {line.start:g}, {line.last:.3g} at {line.end:g} (ZEALOUS)"
+
+
+def _difference_of(name: str, metric: str, y: Scale, of: str) -> Curves:
     return Curves(
-        name=along,
-        title=f"Counts of {{items}} differ by {{line.first:.2f}} at {along} {{line.start:g}}, by {{line.last:.2f}} at "
-        "{line.end:g}",
-        under=f"{both.NAMES[method]}, scaled to the log's total: share of the counts that would have to move; {MEANS}",
-        metric=VARIATION,
-        where={"method": method},
-        x=Scale(along, along),
-        y=Scale("value", "total variation"),
-        by="items",
+        name=name,
+        title=partial(_first_and_last, metric, of),
+        under=f"scaled to the log's total; m = {{m}}; {MEANS}",
+        metric=metric,
+        among=_in_one,
+        x=both.PLACE,
+        y=y,
+        by="method",
+        shown={"method": both.NAMES},
+        panel="items",
         least=2,
     )
 
@@ -218,7 +236,15 @@ COUNT_DIFFERENCE = grid.study(
         Metric(VARIATION, "share", "share of the log's counts that would have to move"),
     ),
     repeats=3,
-    figures=(_difference_against(both.ZEALOUS, "epsilon"), _difference_against(both.K_QUERY, "k")),
+    figures=(
+        _difference_of("variation", VARIATION, Scale("value", "total variation", top=1.0), "Total variation"),
+        _difference_of(
+            "mean",
+            MEAN,
+            Scale("value", "mean difference (counts)", log=True, zero=False),
+            "Mean difference of counts",
+        ),
+    ),
     checks=expected(
         _difference_along(both.ZEALOUS, "epsilon", "falls", shapes.falls),
         _difference_along(both.K_QUERY, "k", "grows", shapes.grows),

@@ -12,31 +12,41 @@ from functools import partial
 from queryveil.charts.figures import Scale
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.measure import Original, Released
-from queryveil.measure.precision import kl_divergence, l1_distance
+from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
 from queryveil.study import grid, shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
 from queryveil.study.drawing import MEANS, Curves
-from queryveil.study.expectations import Along, expected
+from queryveil.study.expectations import Along, at_least, expected
 from queryveil.study.grid import row
 from queryveil.study.histogram_releases import DELTA, ITEMS, compared, possible
 
-PUBLISHED, TOTAL = "published", "total"
-COVERAGE, MISSING, L1, KL = "coverage", "missing", "precision-l1", "precision-kl"
+PUBLISHED, TOTAL, AVERAGE = "published", "total", "items-per-user"
+COVERAGE, MISSING, KL = "coverage", "missing", "precision-kl"
+L1, L1_EXACT, L1_AMONG = "precision-l1", "precision-l1-of-exact", "precision-l1-among"
 _TOPS = (10, 100, 1_000, 10_000)
 _FINE = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+_FEW = 20
+"""Of fewer published items one more or less is chance, and no shape can be told."""
 _METRICS = (
     Metric(PUBLISHED, "items", "different items published"),
     Metric(TOTAL, "counts", "sum of their noisy counts"),
+    Metric(AVERAGE, "items", "different items of an average user of the log"),
     Metric(COVERAGE, "share", "share of the log's j most frequent items that is published"),
     Metric(MISSING, "items", "how many of the log's j most frequent items are not published"),
-    Metric(L1, "share", "mean difference of relative frequencies over the log's j most frequent items"),
+    Metric(L1, "share", "mean difference of relative frequencies (of the whole totals) over the log's top j"),
+    Metric(
+        L1_EXACT, "share", "the same if all published items had their exact counts: what missing ones cost"
+    ),
+    Metric(L1_AMONG, "share", "mean difference of frequencies relative to the sum over these j items"),
     Metric(KL, "nats", "relative entropy of the log's frequencies from the release's, over its top j"),
 )
 
 
-def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
+def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell, run: int) -> Iterator[Row]:
     kind = cell["items"]
     ours, theirs = original.histogram(kind, side.unit), side.histogram(kind)
+    if run == 0:
+        yield row(AVERAGE, ours.total / original.log.users, how="original", repeat=None)
     yield row(PUBLISHED, len(theirs))
     yield row(TOTAL, theirs.total)
     for top in (top for top in tops if top <= len(ours)):
@@ -44,6 +54,8 @@ def _taken(tops: tuple[int, ...], original: Original, side: Released, cell: Cell
             COVERAGE: coverage(ours, theirs, top),
             MISSING: missing(ours, theirs, top),
             L1: l1_distance(ours, theirs, top),
+            L1_EXACT: l1_of_exact_counts(ours, theirs, top),
+            L1_AMONG: l1_among(ours, theirs, top),
             KL: kl_divergence(ours, theirs, top),
         }
         yield from (row(metric, value, top=str(top)) for metric, value in found.items() if value is not None)
@@ -57,7 +69,16 @@ def _with_numbers(found: Findings) -> Findings:
     return found.chosen(lambda one: one["top"] is not None).changed(lambda one: {"top": int(one["top"])})
 
 
-def _panels(name: str, metric: str, axis: str, y: str, said: str) -> Curves:
+def _above_zero(found: Findings) -> Findings:
+    """A log scale has no place for 0."""
+    return _with_numbers(found).chosen(lambda one: one["value"] > 0)
+
+
+def _some(found: Findings) -> Findings:
+    return found.chosen(lambda one: one["value"] > 0)
+
+
+def _panels(name: str, metric: str, axis: str, y: str, said: str, *, log: bool = False) -> Curves:
     titles = {"m": "items per user (m)", "top": "most frequent items (j)"}
     by, by_title = {"m": ("top", "j"), "top": ("m", "m")}[axis]
     return Curves(
@@ -66,11 +87,11 @@ def _panels(name: str, metric: str, axis: str, y: str, said: str) -> Curves:
         under=f"j: the log's most frequent items; {MEANS}",
         metric=metric,
         x=Scale(axis, titles[axis], log=True),
-        y=Scale("value", y),
+        y=Scale("value", y, log=log, zero=not log),
         by=by,
         by_title=by_title,
         panel="items",
-        among=_with_numbers,
+        among=_above_zero if log else _with_numbers,
     )
 
 
@@ -85,39 +106,71 @@ def _fewer(found: Findings) -> Iterator[Check]:
     shares = {}
     for setting, line in found.where(metric=PUBLISHED).lines("m", "items"):
         kind = setting["items"]
-        if line.first == 0:
-            yield Check(f"some {kind} are published", False, "none, at the smallest m")
+        says = f"fewer {kind} are published the more a user may add"
+        if line.highest < _FEW:
+            yield too_small(says, f"{line.highest:,.0f} are published, fewer than {_FEW}")
             continue
         shares[kind] = line.last / line.first
         yield Check(
-            f"fewer {kind} are published the more a user may add",
+            says,
             # Of a handful of items one more or less is chance.
             shapes.falls(line.heights, slack=0.05, noise=math.sqrt(line.highest)),
             f"{line.first:,.0f} at m = {line.start}, {line.last:,.0f} at m = {line.end}",
         )
+    says = "query pairs suffer more than keywords"
     if {"keywords", "query-pairs"} <= set(shares):
         yield Check(
-            "query pairs suffer more than keywords",
+            says,
             shapes.below([shares["query-pairs"]], [shares["keywords"]]),
             f"{100 * shares['query-pairs']:.0f} % of pairs and {100 * shares['keywords']:.0f} % of keywords "
             "are left at the largest m",
         )
+    elif {"keywords", "query-pairs"} <= set(found.values("items")):
+        yield too_small(says, f"fewer than {_FEW} of one of them are published")
+
+
+def _turns(found: Findings) -> Iterator[Check]:
+    """Sums are largest where m is about what an average user has: at the nearest m that was tried, or one beside it."""
+    for setting, line in found.where(metric=TOTAL).lines("m", "items"):
+        kind, tried = setting["items"], list(line)
+        says = f"the sum of counts of {kind} is largest near the items of an average user"
+        average = found.where(metric=AVERAGE, items=kind).value
+        told = f"at m = {line.peak}; an average user has {average:.1f}"
+        most = found.where(metric=PUBLISHED, items=kind).along("m").highest
+        if most < _FEW:
+            yield too_small(says, f"{told}; {most:,.0f} are published, fewer than {_FEW}")
+        elif len(tried) > 2:
+            nearest = min(tried, key=lambda m: abs(math.log(m / average)))
+            yield Check(says, abs(tried.index(line.peak) - tried.index(nearest)) <= 1, told)
+
+
+def _of_average(found: Findings) -> str:
+    own = (
+        f"{found.where(metric=AVERAGE, items=kind).value:.0f} {kind}"
+        for kind in found.where(metric=AVERAGE).values("items")
+    )
+    return f"an average user has {', '.join(own)}; {MEANS}"
 
 
 def _top_few(found: Findings) -> Iterator[Check]:
-    least = min((int(top) for top in found.where(metric=KL).values("top")), default=0)
+    least = min((int(top) for top in found.where(metric=KL).values("top")), default=_TOPS[0])
     for kind in found.values("items"):
         if kind not in ("keywords", "queries"):
             continue
-        line = found.where(items=kind, metric=KL, top=str(least)).along("m")
-        if not line:
-            yield Check(f"the top {kind} can be compared", False, "no release has any")
-        elif len(line) > 1 and 1 in line:  # otherwise there is nothing to compare with
-            yield Check(
-                f"the top {least} {kind} are most accurate for some m above 1",
-                shapes.dips_beyond_its_start(line.heights),
-                f"relative entropy {line.lowest:.2g} at m = {line.dip}, {line.first:.2g} at m = {line.start}",
+        for metric, name in ((KL, "relative entropy"), (L1_AMONG, "mean difference")):
+            says = f"the top {least} {kind} are most accurate for some m above 1 ({name})"
+            line = found.where(items=kind, metric=metric, top=str(least)).along("m")
+            lost = max(
+                (one["value"] for one in found.where(items=kind, metric=MISSING, top=str(least))), default=0
             )
+            if lost:
+                yield too_small(says, f"up to {lost:,.0f} of them are not published")
+            elif len(line) > 1 and 1 in line:  # otherwise there is nothing to compare with
+                yield Check(
+                    says,
+                    shapes.dips_beyond_its_start(line.heights),
+                    f"{line.lowest:.2g} at m = {line.dip}, {line.first:.2g} at m = {line.start}",
+                )
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
@@ -146,19 +199,44 @@ ZEALOUS_M = grid.study(
             y=Scale("value", "different items published"),
             by="items",
         ),
+        Curves(
+            name="total",
+            title="The sum of counts of {items}: {line.first:,.0f} at m = {line.start}, most at m = {line.peak} "
+            "({line.highest:,.0f})",
+            under=_of_average,
+            metric=TOTAL,
+            x=Scale("m", "items per user (m)", log=True),
+            y=Scale("value", "sum of noisy counts", log=True, zero=False),
+            by="items",
+            among=_some,
+        ),
         _panels("coverage", COVERAGE, "m", "coverage", f"Coverage of the top {{top}} {{items}}: {_TRUE}"),
         _panels(
-            "kl", KL, "m", _ENTROPY, f"Relative entropy of the top {{top}} {{items}} (0 is exact): {_TRUE}"
+            "kl",
+            KL,
+            "m",
+            _ENTROPY,
+            f"Relative entropy of the top {{top}} {{items}} (0 is exact): {_TRUE}",
+            log=True,
         ),
         _panels(
             "l1",
+            L1_AMONG,
+            "m",
+            "mean difference of shares among the top j",
+            f"Mean difference of shares among the top {{top}} {{items}}: {_TRUE}",
+            log=True,
+        ),
+        _panels(
+            "l1-whole",
             L1,
             "m",
-            "mean difference of shares",
-            f"Mean difference of the shares of the top {{top}} {{items}}: {_TRUE}",
+            "mean difference of shares of everything",
+            f"Mean difference of shares of everything, top {{top}} {{items}}: {_TRUE}",
+            log=True,
         ),
     ),
-    checks=expected(_fewer, _top_few),
+    checks=expected(_fewer, _turns, _top_few),
     needs=(),
     ahead=partial(possible, _BY_M),
     labels=("top",),
@@ -171,7 +249,7 @@ ZEALOUS_J = grid.study(
     paper="coverage gets worse for larger j; m = 1 covers most, and m = 8 (keywords) or 2 (queries) has the least "
     "relative entropy",
     axes=(
-        Axis("items", ("keywords", "queries"), ITEMS.help),
+        ITEMS,
         Axis("m", (1, 2, 4, 8, 10, 40), "items that one user may add"),
         _EPSILON,
         DELTA,
@@ -181,7 +259,29 @@ ZEALOUS_J = grid.study(
     figures=(
         _panels("coverage", COVERAGE, "top", "coverage", f"Coverage of {{items}} at m = {{m}}: {_REACH}"),
         _panels(
-            "kl", KL, "top", _ENTROPY, f"Relative entropy of {{items}} at m = {{m}} (0 is exact): {_REACH}"
+            "missing",
+            MISSING,
+            "top",
+            "items that are not published",
+            "Missing {items} at m = {m}: {line.first:,.0f} of the top {line.start:,}, {line.last:,.0f} of the top "
+            "{line.end:,}",
+            log=True,
+        ),
+        _panels(
+            "kl",
+            KL,
+            "top",
+            _ENTROPY,
+            f"Relative entropy of {{items}} at m = {{m}} (0 is exact): {_REACH}",
+            log=True,
+        ),
+        _panels(
+            "l1",
+            L1_AMONG,
+            "top",
+            "mean difference of shares among the top j",
+            f"Mean difference of shares of {{items}} among the top j at m = {{m}}: {_REACH}",
+            log=True,
         ),
     ),
     checks=expected(
@@ -193,6 +293,7 @@ ZEALOUS_J = grid.study(
             among=_with_numbers,
             shape=shapes.ends_lower,
             told="{line.first:.2f} of the top {line.start:,}, {line.last:.2f} of the top {line.end:,}",
+            enough=at_least(_FEW, PUBLISHED, "are published"),
         )
     ),
     needs=(),

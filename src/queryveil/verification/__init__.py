@@ -13,8 +13,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from queryveil.errors import InputError
 from queryveil.mechanisms import MECHANISMS
-from queryveil.verification import croissant, draws, manifest, rebuilt, rows, signature, tables, unchecked
+from queryveil.verification import (
+    croissant,
+    draws,
+    manifest,
+    rebuilt,
+    rows,
+    series,
+    signature,
+    sshsig,
+    tables,
+    unchecked,
+)
 from queryveil.verification import folder as folder_checks
 from queryveil.verification.methods import ad_hoc, anonymity, k_session, semantic, transactions
 from queryveil.verification.outcome import Check, Verification, judge, quoted
@@ -38,12 +50,18 @@ _METHODS = {
 def verify(
     path: str | Path, *, key: str | Path | None = None, taxonomy: str | Path | None = None
 ) -> Verification:
-    """Check a release folder. Whatever is wrong with it is a failed check; InputError if it is no release.
+    """Check a release folder, or all of a series. Whatever is wrong is a failed check; InputError if it is no release.
 
     `key` is a file with the publisher's public key: then the release must be signed by it.
     `taxonomy` is the file that a release was made with, where it is not WordNet: with it, its figures are computed too.
     """
     release = Path(path)
+    if taxonomy is not None and not Path(taxonomy).is_file():
+        raise InputError(f"there is no taxonomy file '{taxonomy}'", "check the path, or leave out --taxonomy")
+    if key is not None:
+        sshsig.public_keys(Path(key))  # a key that cannot be read is no fault of a release
+    if series.is_series(release):
+        return series.verify(release, lambda one: verify(one, key=key, taxonomy=taxonomy))
     signed = signature.Signed.of(release, None if key is None else Path(key))
     read = manifest.load(release)
     opened, broken = tables.read(release, read)

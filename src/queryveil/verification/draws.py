@@ -108,20 +108,20 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
     if draw["rows"] != "uncovered" and not (positive(draw.get("epsilon")) and number(draw.get("delta"))):
         yield "does not say what it costs"
     if ("limit" in draw) != (draw["distribution"] == _TRUNCATED):
-        yield "has noise without the limit of its distribution, or a limit that its distribution has not"
+        yield "lacks the limit of its distribution, or states one that its distribution does not have"
     elif _NORMS.get(draw["distribution"]) != draw["norm"]:
         yield "has an unknown distribution, or the wrong norm for it"
     elif draw["distribution"] == "rounded-normal":
         yield from gaussian.problems(draw)
         yield from _public(draw) if "public" in draw else ()
     elif draw["kind"] == "gaussian-dp" or any(one in draw for one in ("mu", "p", "rounds", "weights")):
-        yield "has figures of Gaussian noise, and its noise is not Gaussian"
+        yield "states mu or p, but its noise is not Gaussian"
     elif draw["norm"] == "l1":
         yield from _laplace(draw)
         yield from _truncated(draw) if draw["distribution"] == _TRUNCATED else ()
         yield from _public(draw) if "public" in draw else ()
     elif "public" in draw:
-        yield "has a public list where none is proven"
+        yield "has a public list, which no proof covers here"
     elif not 0 <= draw["sensitivity"] <= 1 or draw["kind"] != "pure-dp":
         yield "chooses among candidates, but its sensitivity is not between 0 and 1, or its guarantee is not pure"
 
@@ -133,11 +133,11 @@ def _public(draw: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(listed, dict) or set(listed) != {*numbers, "sha256"}:
         yield "does not state its public list in full"
     elif any(type(listed[one]) is not int or listed[one] < 1 for one in numbers):
-        yield "has a public list with a number that is none"
+        yield "has a public list with a figure that is not a number"
     elif not isinstance(listed["sha256"], str) or not _DIGEST.fullmatch(listed["sha256"]):
         yield "has a public list without a digest"
     if draw["rows"] != "log":
-        yield "has a public list where none is proven"
+        yield "has a public list, which no proof covers here"
 
 
 def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _guarantee(
         yield from gaussian.findings(draws, guarantee)
         return
     if "mu" in guarantee or "p" in guarantee or any("mu" in part or "p" in part for part in parts):
-        yield "the guarantee has figures of Gaussian noise, and some of its noise is not Gaussian"
+        yield "the guarantee states mu or p, but some of its noise is not Gaussian"
     several = len(draws) > 1
     if len(parts) != (len(draws) if several else 0):
         yield "the guarantee does not have one part for each draw of noise"

@@ -39,7 +39,7 @@ def problems(draw: Mapping[str, Any]) -> Iterator[str]:
     # What a user adds to counts of published rows is bounded by its norm alone, however many rows it is for.
     needed = ("scale", "sensitivity", "rounds", *(() if draw["rows"] == "published" else ("most",)))
     if not all(type(draw.get(one)) is int and draw[one] >= 1 for one in needed):
-        yield "has no whole noise scale, sensitivity, bound or number of rounds"
+        yield "lacks a noise scale, sensitivity, bound or number of rounds, or states one that is not a whole number"
         return
     if draw["kind"] != "gaussian-dp" or not all(
         isinstance(draw.get(one), int | float) for one in ("mu", "p")
@@ -53,9 +53,9 @@ def problems(draw: Mapping[str, Any]) -> Iterator[str]:
     if draw["weights"] == ANY and draw.get("most", 1) >= _MOST_ANY:
         yield f"divides weights among {_MOST_ANY:,} rows or more, for which sums of squares do not fit into 64 bits"
     if draw["rows"] == "log" and "above" not in draw:
-        yield "lacks a threshold, though its rows come from the log"
+        yield "lacks a threshold, but its rows come from the log"
     if draw["rows"] != "log" and ("above" in draw or draw["p"]):
-        yield "has a threshold or a p, though its rows do not depend on the log"
+        yield "has a threshold or a p, but its rows do not depend on the log"
 
 
 def findings(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
@@ -71,7 +71,7 @@ def findings(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -
             yield f"{where} does not say what it is for"
         for name in ("kind", "epsilon", "delta", "mu", "p", "neighbours"):
             if part.get(name) != draw.get(name):
-                yield f"{name} of {where} is not the one of its draw"
+                yield f"{where} and its draw state different values of {name}"
                 return
         own, chance = mu_squared(draw), p_of(draw)
         yield from _too_strong(where, part, own, chance)
@@ -84,7 +84,7 @@ def findings(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -
         ]
         total = [Fraction(guarantee["mu"]) ** 2, Fraction(guarantee["p"])]
         if any(have < need * (1 - Fraction(_SAME)) for have, need in zip(total, stated, strict=True)):
-            yield "mu or p of the guarantee is below that of its parts together"
+            yield "mu or p of the guarantee is below the total of its parts"
 
 
 def _too_strong(where: str, stated: Mapping[str, Any], square: Fraction, p: Decimal) -> Iterator[str]:

@@ -21,14 +21,31 @@ class Check:
     name: str
     passes: bool
     detail: str
+    undecided: bool = False
+    """There is too little to judge by, so that it neither passes nor fails. Checks of releases are never undecided."""
 
     @property
     def passed(self) -> bool:
         """The former name of `passes`."""
         return self.passes
 
+    @property
+    def fails(self) -> bool:
+        return not self.passes and not self.undecided
+
+    @property
+    def verdict(self) -> str:
+        """In words: pass, FAIL, or too small to tell."""
+        return "too small to tell" if self.undecided else "pass" if self.passes else "FAIL"
+
     def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "passes": self.passes, "detail": self.detail}
+        undecided = {"undecided": True} if self.undecided else {}
+        return {"name": self.name, "passes": self.passes, "detail": self.detail, **undecided}
+
+
+def too_small(name: str, detail: str) -> Check:
+    """A question that a log is too small to answer."""
+    return Check(name, False, detail, undecided=True)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         judge("thresholds", _good(above, listed), lambda: _low(tables, declared, above, listed)),
         judge(
             "distinct",
-            "no row is there twice where each row must be different",
+            "no row appears twice where all rows must differ",
             lambda: _twice(tables, declared),
         ),
         judge(
@@ -108,7 +108,7 @@ def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Itera
         unique = list(declared[name]["unique"])
         twice = table.num_rows - table.group_by(unique).aggregate([]).num_rows if unique else 0
         if twice:
-            yield f"{twice} rows of table '{name}' are there twice"
+            yield f"{twice} rows of table '{name}' appear twice"
 
 
 def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _of_kind(blob: bytes, size: int) -> bytes:
     """The bytes of an Ed25519 key or signature."""
     kind, value = _parts(blob, 2)
     if kind != _ED25519 or len(value) != size:
-        raise ValueError("it is not of an Ed25519 key")
+        raise ValueError("it was not made with an Ed25519 key")
     return value
 
 

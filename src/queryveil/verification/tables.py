@@ -49,10 +49,11 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
 
 def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> list[Check]:
     rows = sum(one.table.num_rows for one in opened.values())
+    some = "1 table" if len(opened) == 1 else f"{len(opened)} tables"
     return [
         judge(
             "tables",
-            f"{len(opened)} tables with {rows} rows have the stated columns, types and numbers of rows",
+            f"columns, types and numbers of rows are as stated ({some}, {rows:,} {'row' if rows == 1 else 'rows'})",
             lambda: _shapes(manifest, opened, broken),
         ),
         judge("cells", "no cell is empty", lambda: _nulls(opened)),

@@ -35,7 +35,7 @@ def _struct(content: bytes | memoryview, at: int, depth: int) -> tuple[Struct, i
         else:
             number, at = _whole(content, at)
         if number < 1 or number in found:
-            raise ValueError("a field is there twice, or has no number")
+            raise ValueError("a field appears twice, or has no number")
         # Two types may hold one value; of lists, also the type of what is in them.
         found[-number] = (head & 15, content[at] & 15 if head & 15 in (9, 10) else 0)
         found[number], at = _value(content, at, head & 15, depth, inside=False)

@@ -39,7 +39,10 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
     if draws:
         yield "noise: one release does not show whether it was drawn as stated"
     if isinstance(draws, list) and any("public" in draw for draw in draws if isinstance(draw, dict)):
-        yield "public list: that it is public and was made without the log, and which rows are on it: ask for its file"
+        yield (
+            "public list: whether it is public and was made without the log, and which rows are on it; ask for its "
+            "file"
+        )
     if planned.foreign(content) is not None and not taxonomy_given:
         figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
         yield (f"taxonomy: {figures}whether labels belong to it; pass its file with --taxonomy FILE")

@@ -63,6 +63,7 @@ def distances(ours: Array, theirs: Array, mapping: Array, kind: str) -> Array:
         made[hash, token] = {
             "l1": row.sum() + b.sum() - 2 * np.minimum(a, b).sum(),
             "l2": np.sqrt(max((row**2).sum() + (b**2).sum() - 2 * (a * b).sum(), 0)),
+            "hellinger": np.sqrt(max(row.sum() + b.sum() - 2 * np.sqrt(a * b).sum(), 0)),
             "cosine": 1 - (a * b).sum() / np.sqrt((row**2).sum() * (b**2).sum()),
         }[kind]
     return made
@@ -125,8 +126,21 @@ def unstable(pairs: Array, mapping: list[int]) -> list[tuple[int, int]]:
     ]
 
 
-def growing(ours: Array, theirs: Array, known: list[tuple[int, int]], by_features: Array) -> list[int]:
-    """The continuous update with a list for a heap, in single precision as ours is."""
+def surest(pairs: Array, free: list[tuple[Any, tuple[int, int]]]) -> tuple[int, int]:
+    """The hash with the largest lead of its nearest token before the second; one that nothing is known of is at 1."""
+    leads = []
+    for hash in sorted({at[0] for _, at in free}):
+        near = sorted((value, at[1]) for value, at in free if at[0] == hash)
+        second = near[1][0] if len(near) > 1 else np.float32(1)
+        leads.append((-(second - near[0][0]), hash, near[0][1]))
+    _, hash, token = min(leads)
+    return hash, token
+
+
+def growing(
+    ours: Array, theirs: Array, known: list[tuple[int, int]], by_features: Array, rule: str = "heap"
+) -> list[int]:
+    """The continuous updates with a list for a heap, in single precision as ours are."""
     ours, theirs = ours.astype(np.float32), theirs.astype(np.float32)
     pairs = np.ones((len(ours), len(theirs)), np.float32)
     mapping: dict[int, int] = {}
@@ -142,7 +156,7 @@ def growing(ours: Array, theirs: Array, known: list[tuple[int, int]], by_feature
             ]
             if not free:
                 return rest(mapping, by_features)
-            hash, token = min(free)[1]
+            hash, token = min(free)[1] if rule == "heap" else surest(pairs, free)
         if hash in mapping or token in mapping.values():
             continue
         mapping[hash] = token

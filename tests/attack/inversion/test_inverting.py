@@ -71,6 +71,23 @@ def test_a_log_is_found_in_itself() -> None:
         assert (found.stages[-1].last == np.arange(100)).mean() > 0.98
 
 
+def test_further_company_tells_words_apart() -> None:
+    """By hand. a and b keep the company of x alone, but for u and v, which are too rare to be matched themselves.
+
+    u is known by x, which v never comes with; v is what is left. With u and v as company, a and b are told apart.
+    """
+    texts = [["x", "a"]] * 20 + [["x", "b"]] * 20 + [["a", "u"]] * 3 + [["b", "v"]] * 3
+    texts += [["x", "u"]] * 10 + [["v"]] * 9
+    here = worlds.Log(texts + [["x"]] * 30 + [["a"]])  # a is the more frequent one here, and b there
+    there = worlds.Log(texts + [["x"]] * 30 + [["b"]])
+    names = here.tokens(3), there.tokens(3)
+    assert names == (["x", "a", "b"], ["x", "b", "a"])
+    for company, right in ((3, False), (5, True)):
+        found = qv.Inversion(n=3, company=company).invert(here.counts, there.counts)
+        assert ([names[1][one] for one in found.stages[0].last] == names[0]) == right
+        assert len(found.stages) == 1 and len(found.stages[0]) == 3
+
+
 def test_expansion_goes_from_size_to_size(logs: tuple[worlds.Log, worlds.Log], truth: Any) -> None:
     said: list[tuple[int, int]] = []
     found = qv.Inversion(n=25, expand_to=110).invert(
@@ -135,6 +152,10 @@ def test_what_was_given_is_left_out_of_every_score(logs: tuple[worlds.Log, world
     swapped[[0, 1]] = 1, 0
     assert judging.near_misses(logs[1].at(n), swapped, known)[1] == 2
     assert judging.near_misses(logs[1].at(n), swapped, known, 2) == (0, 0)
+    # Statistics of further words, which only were company, change nothing.
+    assert judging.near_misses(logs[1].at(2 * n), swapped, known) == judging.near_misses(
+        logs[1].at(n), swapped, known
+    )
 
 
 def test_the_ceiling_is_the_share_of_right_first_choices(
@@ -176,7 +197,11 @@ def test_near_misses_keep_the_company_of_the_true_word() -> None:
         ({"n": 1}, "'n' must be an int >= 2"),
         ({"n": 100, "expand_to": 50}, "from 100 to 50 hashes is no expansion"),
         ({"update": "heap", "start": "random"}, "begins with nodestart's pairs"),
-        ({"bootstrap": 10}, "only update heap takes pairs"),
+        ({"bootstrap": 10}, "only updates heap and surest take pairs"),
+        ({"n": 200, "company": 100}, "the company of only 100 is to be read"),
+        ({"update": "heap", "company": 5000}, "which update heap leaves out"),
+        ({"iterations": 0, "company": 5000}, "which --iterations 0 leaves out"),
+        ({"update": "surest", "start": "frequency"}, "update surest begins with nodestart's pairs"),
         ({"update": "mincost", "n": 20_000}, "of 10,000 hashes at most"),
         ({"update": "rank-greedy", "expand_to": 16_000}, "of 10,000 hashes at most"),
         ({"alpha": 0}, "'alpha' must be"),
@@ -197,4 +222,7 @@ def test_more_than_there_is_says_how_much_there_is() -> None:
     with pytest.raises(qv.UsageError, match="the reference has only 3 different words") as refused:
         qv.Inversion(n=2, expand_to=4).invert(long, short)
     assert refused.value.hint == "pass --expand-to 3 or less"
+    with pytest.raises(qv.UsageError, match="the reference has only 3 different words") as refused:
+        qv.Inversion(n=2, company=4).invert(long, short)
+    assert refused.value.hint == "pass --company 3 or less"
     assert len(qv.Inversion().invert(short, long).stages[0]) == 3, "left out, n is what there is"

@@ -108,7 +108,7 @@ def test_a_secret_in_the_wrong_place_is_not_repeated_either(
     debug: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"postgres://me:{SECRET}@host/db?token={SECRET}"
-    assert_silent(command("inspect", "log.parquet", address), 2)
+    assert_silent(command("inspect", "log.parquet", address), 3)
     assert_silent(command("inspect", address), 3)
     assert_silent(command("publish", "log.parquet", "--epsilon", address), 2)
     monkeypatch.setenv("QUERYVEIL_DEBUG", debug)

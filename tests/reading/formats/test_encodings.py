@@ -83,7 +83,7 @@ def test_a_zip_archive_is_the_files_inside(tmp_path: Path) -> None:
     assert rows_of(staged, "user", "query") == ROWS * 2
     with zipfile.ZipFile(tmp_path / "office.xlsx", "w") as archive:
         archive.writestr("[Content_Types].xml", "")
-    with pytest.raises(qv.InputError, match="save it as CSV"):
+    with pytest.raises(qv.InputError, match="save its table as CSV"):
         read(tmp_path / "office.xlsx", tmp_path / "office")
 
 

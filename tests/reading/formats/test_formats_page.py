@@ -18,7 +18,7 @@ def test_examples_print_what_the_page_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict[str, object] = {}
     for code, shown in examples:
         exec(code, names)  # noqa: S102 (our own page)

@@ -50,8 +50,8 @@ LOGS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("kind", LOGS)
 def test_words_for_nothing(kind: str, tmp_path: Path) -> None:
     log = LOGS[kind](tmp_path)
-    # JSON without times needs its columns named; a table has no file whose rows are kept aside.
-    options: dict[str, Any] = {} if kind == "table" else {"max_rejected": 1.0}
+    # JSON without times needs its columns named.
+    options: dict[str, Any] = {"max_rejected": 1.0}
     if kind == "jsonl":
         options["columns"] = {name: name for name in NAMES}
     made = qv.read(log, **options)
@@ -69,4 +69,7 @@ def test_words_for_nothing(kind: str, tmp_path: Path) -> None:
 
 def test_the_page_lists_the_words() -> None:
     assert f"| user | {', '.join(f'`{word}`' for word in NULLS)}: " in PAGE
-    assert f"| url, rank, session | empty, {', '.join(f'`{word}`' for word in (*NULLS, *OTHERS))} |" in PAGE
+    assert (
+        f"| url, rank, session | an empty text, {', '.join(f'`{word}`' for word in (*NULLS, *OTHERS))} |"
+        in PAGE
+    )

@@ -172,3 +172,12 @@ def test_a_short_first_row_does_not_decide_how_many_columns_there_are(tmp_path: 
     log = write(tmp_path / "x.tsv", "cut\tshort\n" + "u\tx\tq\n" * 99)
     staged = read(log, tmp_path / "into", columns={"user": 1, "query": 3})
     assert (staged.rows, staged.rejected) == (99, 1)
+
+
+def test_another_delimiter_is_proposed_together_with_columns_if_those_are_needed_too(tmp_path: Path) -> None:
+    for names, also in (("Kunde;Suche", True), ("user;query", False)):
+        log = write(tmp_path / f"{also}.csv", names + "\n" + "ann;tea\n" * 9)
+        with pytest.raises(InputError) as caught:
+            read(log, tmp_path / f"into-{also}", delimiter=",")
+        assert "semicolons seem to separate the columns: try --delimiter ';'" in caught.value.hint
+        assert ("name the columns" in caught.value.hint) == also

@@ -6,8 +6,10 @@ that a reader might let decide something: first in the file, of another shape, w
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,3 +167,78 @@ def test_folder_names_are_no_columns(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         pq.write_table(pa.table({"user": ["alice"], "query": ["hers"]}), folder / "part.parquet")
     assert qv.read(tmp_path / "log").users == 1
+
+
+def searches(queries: list[str]) -> dict[str, list[str]]:
+    """Documents of formats that a function translates, one for each query."""
+    visit = (
+        '{"visitorId": "v%d", "idVisit": %d, "actionDetails": '
+        '[{"type": "search", "timestamp": 1733821200, "siteSearchKeyword": "%s"}]}'
+    )
+    event = (
+        '{"event_name": "search", "event_timestamp": 1733821200000000, "user_pseudo_id": "u%d", "event_params": '
+        '[{"key": "search_term", "value": {"string_value": "%s"}}]}'
+    )
+    return {
+        "matomo": [visit % (at, at, query) for at, query in enumerate(queries)],
+        "google-analytics": [event % (at, query) for at, query in enumerate(queries)],
+    }
+
+
+@pytest.mark.parametrize("format", ["matomo", "google-analytics"])
+def test_half_a_character_is_one_bad_document(format: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text("\n".join(searches(["flu", r"a\ud800b"])[format]) + "\n", encoding="utf-8")
+    log = qv.read(file, format=format, max_rejected=1.0)
+    assert log.staged is not None and dict(log.staged.reasons) == {"not JSON": 1}
+    assert [row["query"] for row in log.engine.arrow(log.table).to_pylist()] == ["flu"]
+
+
+def test_a_bad_byte_of_one_user_leaves_the_encoding_of_sogou(tmp_path: Path) -> None:
+    rows = [f"2011123000000{n}\tu{n}\t北京\t1\t1\thttp://a.example/".encode() for n in range(5)]
+    odd = f"20111230000009\t{HERS}\t".encode() + b"\xff\xfe\t1\t1\thttp://a.example/"
+    for name, lines in (("plain", rows), ("odd", [odd, *rows])):
+        (tmp_path / name).write_bytes(b"\n".join(lines) + b"\n")
+    plain, beside = (others(tmp_path / name, format="sogou") for name in ("plain", "odd"))
+    assert len(plain) == 5 and beside == plain
+
+
+def test_a_text_of_sqlite_that_is_none_is_read_apart(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.db")) as made:
+        made.execute("CREATE TABLE log (user TEXT, query TEXT)")
+        made.execute("INSERT INTO log VALUES ('u', 'flu'), (?, CAST(x'ff61' AS TEXT))", [HERS])
+        made.commit()
+    log = qv.read(tmp_path / "log.db")
+    found = {row["user"]: row["query"] for row in log.engine.arrow(log.table).to_pylist()}
+    assert found == {"u": "flu", HERS: "ff61"}
+
+
+@pytest.mark.parametrize("odd", [2.5, True, "x", None])
+def test_numbers_in_a_column_of_objects_are_spelled_by_themselves(odd: Any) -> None:
+    import pandas
+
+    frame = pandas.DataFrame({"user": ["u", HERS], "query": pandas.Series([17, odd], dtype=object)})
+    log = qv.read(frame)
+    found = {row["user"]: row["query"] for row in log.engine.arrow(log.table).to_pylist()}
+    assert found["u"] == "17"
+
+
+@pytest.mark.parametrize("odd", [dt.date(2026, 1, 2), "x", 1767268800, None])
+@pytest.mark.parametrize("first", [True, False])
+def test_times_in_a_column_of_objects_are_read_by_themselves(odd: Any, first: bool) -> None:
+    import pandas
+
+    order = [HERS, "u"] if first else ["u", HERS]
+    times = pandas.Series([odd if user == HERS else NOON for user in order], dtype=object)
+    log = qv.read(pandas.DataFrame({"user": order, "time": times, "query": "flu"}), max_rejected=1.0)
+    found = {row["user"]: row["time"] for row in log.engine.arrow(log.table).to_pylist()}
+    assert found["u"].replace(tzinfo=None) == NOON
+
+
+def test_sessions_of_yandex_may_stand_between_each_other(tmp_path: Path) -> None:
+    own = ["1\tM\t5\tu", "1\t0\tQ\t0\t7\t11,12\t9,1\t8,1", "1\t3\tC\t0\t8"]
+    hers = [f"2\tM\t5\t{HERS}", "2\t0\tQ\t0\t7\t13\t9,1"]
+    for name, lines in (("plain", own), ("odd", [*own[:2], *hers, *own[2:]])):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    plain, beside = (others(tmp_path / name, format="yandex") for name in ("plain", "odd"))
+    assert len(plain) == 2 and beside == plain

@@ -121,6 +121,24 @@ def test_a_click_without_anybody_is_the_searchers_or_rejected(tmp_path: Path) ->
     assert json.loads(rejected_rows(staged)[0]["text"])["query_id"] == "other"
 
 
+def test_a_click_without_anybody_is_nobodys_if_two_users_have_its_query_id(tmp_path: Path) -> None:
+    """Otherwise a search of somebody else would take it away, and one user's rows would depend on another's."""
+    later = query(client_id="d", timestamp="2024-12-10T09:00:03Z")
+    staged = staged_of(tmp_path, query(), later, click(client_id=None))
+    assert rows_of(staged, "user", "url") == [("c", None), ("d", None)]
+    assert rejections(staged) == [("log.ndjson", 3, "no user")]
+
+
+def test_a_click_of_a_named_user_is_not_anothers_on_the_same_client(tmp_path: Path) -> None:
+    own = query(user_id="u", user_query="own")
+    later = query(user_id="v", user_query="hers", timestamp="2024-12-10T09:00:03Z")
+    with_own = staged_of(tmp_path, own, later, click(user_id="u"))
+    assert rows_of(with_own, "user", "query") == [("u", "own"), ("v", "hers"), ("u", "own")]
+    (tmp_path / "other").mkdir()
+    without = staged_of(tmp_path / "other", later, click(user_id="u"))
+    assert rows_of(without, "user", "query") == [("v", "hers"), ("u", "")]
+
+
 def test_a_click_before_its_search_is_not_its(tmp_path: Path) -> None:
     staged = staged_of(tmp_path, query(), click(timestamp="2024-12-10T08:59:59Z", user_query="own"))
     assert rows_of(staged, "query") == [("x",), ("own",)]

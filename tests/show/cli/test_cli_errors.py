@@ -47,7 +47,7 @@ LOGS = [
     ("empty.tsv", "'empty.tsv' is empty"),
     ("blank.tsv", "'blank.tsv' is empty"),
     ("header.tsv", "holds no rows"),
-    ("binary.tsv", "is binary, and not Parquet"),
+    ("binary.tsv", "is binary, and of no kind"),
     ("columns.tsv", "has no header that says which column holds what"),
     ("cut.tsv.gz", "damaged or cut short"),
     ("cut.parquet", "damaged, cut short or not Parquet"),
@@ -168,8 +168,8 @@ PARAMETERS = [
     ("plan nothing", 2, "there is no method 'nothing'"),
     ("nothing", 2, "there is no command 'nothing'"),
     ("ledger opne", 2, "did you mean open?"),
-    ("inspect", 2, "Missing argument 'LOG'"),
-    ("inspect good.tsv one.tsv", 2, "unexpected extra argument"),
+    ("inspect", 2, "Missing argument 'LOG...'"),
+    ("inspect good.tsv none.tsv", 3, "there is no file or folder 'none.tsv'"),
     ("publish good.tsv --out out", 2, "no method is named; write queryveil publish METHOD LOG --out DIR"),
     ("publish --out out good.tsv", 2, "no method is named"),
     ("publish zealous good.tsv --method k-query --method zealous --out out", 2, "named twice"),
@@ -236,6 +236,15 @@ RELEASES = [
     ("release verify folder", 3, "it has no manifest.json"),
     ("release verify garbled", 3, "cannot be read (UnicodeDecodeError)"),
     ("release verify", 2, "Missing argument 'DIR'"),
+    ("release verify folder --taxonomy missing.tsv", 3, "there is no taxonomy file 'missing.tsv'"),
+    ("release diff missing folder", 3, "'missing' is not a release: there is no such folder"),
+    ("release diff folder missing", 3, "it has no manifest.json"),
+    ("release diff series folder", 3, "'series' is a series of releases; name one of the folders in it"),
+    ("convert missing.tsv folder", 2, "output 'folder' exists already; choose another OUT"),
+    ("convert missing.tsv new.docx", 2, "the name 'new.docx' does not say which format to write"),
+    ("convert missing.tsv .", 2, "output '.' is not the name of a new file; choose another OUT"),
+    ("convert missing.tsv taken/file.tsv", 2, "output 'taken/file.tsv' exists already; choose another OUT"),
+    ("convert good.tsv", 2, "Missing argument 'LOG...'; write queryveil convert LOG... OUT, or see --help"),
 ]
 
 CASES = [
@@ -287,9 +296,10 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(table, folder / "plain.parquet")
     whole = (folder / "plain.parquet").read_bytes()
     (folder / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    for name in ("folder", "taken", "kept.private", "garbled"):
+    for name in ("folder", "taken", "kept.private", "garbled", "series"):
         (folder / name).mkdir()
     (folder / "taken" / "file.tsv").write_text("")
+    (folder / "series" / "series.json").write_text("{}")
     (folder / "garbled" / "manifest.json").write_bytes(b"\xff\x00{")
     (folder / "dangling").symlink_to("nowhere")
     return folder

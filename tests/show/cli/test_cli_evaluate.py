@@ -65,6 +65,7 @@ def test_one_release_as_json(folder: Path) -> None:
         "inaccuracy",
         "index-caching",
         "query-substitution",
+        "spelling-correction",
         "suggestions",
         "transaction-quality",
         "profile-divergence",

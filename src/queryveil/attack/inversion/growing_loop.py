@@ -1,4 +1,8 @@
-"""The compiled loop of the continuous update: pairs are fixed one by one, and each changes the distances of others."""
+"""The compiled loops of the continuous updates: pairs are fixed one by one, and each changes the distances of others.
+
+`heap` fixes the closest pair first, as in the paper. `surest` first fixes the hash whose nearest token is farthest
+ahead of its second: words of one kind are close to each other, and the closest pair is often one of several alike.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,9 @@ class Growing(NamedTuple):
     free: Flags
     best: F32
     best_token: I32
+    second: F32
+    second_token: I32
+    """The second nearest, for `surest`."""
 
 
 @inner
@@ -47,18 +54,29 @@ def fix(work: Growing, hash: int, token: int) -> None:
             if not work.free[there]:
                 continue
             work.distance[other, there] -= min(share, work.tokens.shares[place])
-            value = work.distance[other, there]
-            if value < work.best[other] or (value == work.best[other] and there < work.best_token[other]):
-                work.best[other], work.best_token[other] = value, there
+            place_among(work, other, there, work.distance[other, there])
+
+
+@inner
+def place_among(work: Growing, hash: int, token: int, value: float) -> None:
+    """Note that a token came closer to a hash, if it is one of its two nearest now; the more frequent of equals."""
+    if token == work.best_token[hash]:
+        work.best[hash] = value
+    elif value < work.best[hash] or (value == work.best[hash] and token < work.best_token[hash]):
+        work.second[hash], work.second_token[hash] = work.best[hash], work.best_token[hash]
+        work.best[hash], work.best_token[hash] = value, token
+    elif token == work.second_token[hash] or value < work.second[hash]:
+        work.second[hash], work.second_token[hash] = value, token
 
 
 @inner
 def look_again(work: Growing, hash: int) -> None:
-    """The nearest token of a hash that is still free, of those that anything is known of."""
+    """The two nearest tokens of a hash that are still free, of those that anything is known of."""
     work.best[hash], work.best_token[hash] = 1, NOBODY
+    work.second[hash], work.second_token[hash] = 1, NOBODY
     for token in range(len(work.free)):
-        if work.free[token] and work.distance[hash, token] < work.best[hash]:
-            work.best[hash], work.best_token[hash] = work.distance[hash, token], token
+        if work.free[token] and work.distance[hash, token] < work.second[hash]:
+            place_among(work, hash, token, work.distance[hash, token])
 
 
 @inner
@@ -71,12 +89,48 @@ def closest(work: Growing) -> Any:
     return found
 
 
-@compiled
-def grow(work: Growing, known: I32) -> None:
-    """Fix the known pairs, then the closest one again and again, until nothing is known of what is left."""
+@inner
+def surest(work: Growing) -> Any:
+    """The hash whose nearest token is farthest ahead of the second, the more frequent of equals."""
+    found, most = NOBODY, np.float32(-1)
+    for hash in range(len(work.mapping)):
+        if work.mapping[hash] == NOBODY and work.best[hash] < 1:
+            lead = work.second[hash] - work.best[hash]
+            if lead > most:
+                found, most = hash, lead
+    return found
+
+
+@inner
+def fix_known(work: Growing, known: I32) -> None:
     for at in range(len(known)):
         if work.mapping[known[at, 0]] == NOBODY and work.free[known[at, 1]]:
             fix(work, known[at, 0], known[at, 1])
+
+
+@compiled
+def grow_surely(work: Growing, known: I32) -> None:
+    """Fix the known pairs, then that of the surest hash again and again, until nothing is known of what is left."""
+    fix_known(work, known)
+    for hash in range(len(work.mapping)):
+        look_again(work, hash)
+    while True:
+        hash = surest(work)
+        if hash == NOBODY:
+            return
+        token = work.best_token[hash]
+        fix(work, hash, token)
+        # Who had this token in mind looks for another: its lead is no longer what it was.
+        for other in range(len(work.mapping)):
+            taken = work.best_token[other] == token or work.second_token[other] == token
+            if work.mapping[other] == NOBODY and taken:
+                look_again(work, other)
+
+
+@compiled
+def grow(work: Growing, known: I32) -> None:
+    """Fix the known pairs, then the closest one again and again, until nothing is known of what is left."""
+    fix_known(work, known)
     while True:
         hash = closest(work)
         if hash == NOBODY:

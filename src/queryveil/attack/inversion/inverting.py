@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.attack.inversion.kinds import (
+    CONTINUOUS,
     DISTANCES,
     FEATURES,
     GREEDY,
-    HEAP,
     I32,
     L1,
     MOST_PAIRS,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from queryveil.attack.inversion.matching import Sides
 
 DEFAULT_N = 1000
+COMPANY = 4000
+"""Words whose company is read to tell the n most frequent ones apart, if n is no larger."""
 BOOTSTRAP = 100
 """Most frequent hashes whose pairs the continuous update starts from; a tenth, of a small vocabulary."""
 _STEPS = 100
@@ -46,13 +48,15 @@ class Stage:
 
     mappings: tuple[I32, ...]
     seconds: float
+    closer: I32 | None = None
+    """The same words told apart by the company of further ones, if there was any: the last mapping then."""
 
     def __len__(self) -> int:
         return len(self.mappings[0])
 
     @property
     def last(self) -> I32:
-        return self.mappings[-1]
+        return self.mappings[-1] if self.closer is None else self.closer
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +114,14 @@ class Inversion:
     expand_to: int | None = param(
         "go on to this many hashes, twice as many at a time", ge=2, le=10**6, default=None
     )
+    company: int | None = param(
+        "how many of the most frequent words count as company; 4,000, or n if that is more",
+        ge=2,
+        le=10**6,
+        default=None,
+    )
     bootstrap: int = param(
-        "how many of the most frequent hashes the attacker knows beforehand, for update heap",
+        "how many of the most frequent hashes the attacker knows beforehand, for updates heap and surest",
         ge=0,
         le=10**6,
         default=0,
@@ -124,32 +134,56 @@ class Inversion:
             raise UsageError(
                 f"expanding from {self.n:,} to {self.expand_to:,} hashes is no expansion", "raise --expand-to"
             )
-        if self.update == HEAP and self.start != NODESTART:
-            raise UsageError("update heap begins with nodestart's pairs", "leave --start out")
-        if self.bootstrap and self.update != HEAP:
+        continuous = self.update in CONTINUOUS
+        if continuous and self.start != NODESTART:
+            raise UsageError(f"update {self.update} begins with nodestart's pairs", "leave --start out")
+        if self.bootstrap and not continuous:
             raise UsageError(
-                "only update heap takes pairs that are known", "pass --update heap, or no --bootstrap"
+                "only updates heap and surest take pairs that are known",
+                "pass --update surest, or no --bootstrap",
             )
-        largest = max(self.n or 0, 0 if self.update == HEAP else self.expand_to or 0)
+        if self.company is not None and (continuous or not self.iterations):
+            raise UsageError(
+                "company beyond the words that are matched is read by an update of its own, which "
+                f"{f'update {self.update}' if continuous else '--iterations 0'} leaves out",
+                "leave --company out",
+            )
+        asked = max(self.n or 0, self.expand_to or 0)
+        if self.company is not None and self.company < asked:
+            raise UsageError(
+                f"{asked:,} words are matched, and the company of only {self.company:,} is to be read",
+                "raise --company, or leave it out",
+            )
+        largest = max(self.n or 0, 0 if continuous else self.expand_to or 0)
         if largest > MOST_PAIRS.get(self.update, largest):
             raise too_many(self.update)
+
+    @property
+    def doubled(self) -> list[int]:
+        """All sizes from n to the one that is expanded to."""
+        first = self.n or DEFAULT_N
+        return _doubled(first, self.expand_to or first)
 
     def sizes(self, target: TokenCounts, reference: TokenCounts) -> list[int]:
         """The vocabulary sizes of all stages, those that were asked for if both logs have as many."""
         least = min(len(target), len(reference))
         whose = "the target has only" if len(target) <= len(reference) else "the reference has only"
         noun = "hashes" if len(target) <= len(reference) else "words"
-        for flag, asked in (("-n", self.n), ("--expand-to", self.expand_to)):
+        for flag, asked in (("-n", self.n), ("--expand-to", self.expand_to), ("--company", self.company)):
             if asked is not None and asked > least:
                 raise UsageError(
                     f"{asked:,} are to be matched, and {whose} {least:,} different {noun}",
                     f"pass {flag} {least} or less",
                 )
         first = self.n if self.n is not None else min(DEFAULT_N, self.expand_to or DEFAULT_N, least)
-        made = [first]
-        while self.expand_to is not None and made[-1] < self.expand_to:
-            made.append(min(2 * made[-1], self.expand_to))
-        return made
+        return _doubled(first, self.expand_to or first)
+
+    def reach(self, target: TokenCounts, reference: TokenCounts) -> int:
+        """How many of the most frequent words have to be counted: those that are matched, and further company."""
+        most = self.sizes(target, reference)[-1]
+        if self.update in CONTINUOUS or not self.iterations:
+            return most
+        return max(most, min(self.company or COMPANY, len(target), len(reference)))
 
     def invert(
         self,
@@ -163,8 +197,8 @@ class Inversion:
 
         `known` has the word's rank for each hash that the attacker knows beforehand, by rank of the hash.
         """
-        sizes = self.sizes(target, reference)
-        both = target.at(sizes[-1]), reference.at(sizes[-1])
+        sizes, reach = self.sizes(target, reference), self.reach(target, reference)
+        both = target.at(reach), reference.at(reach)
         stages = tuple(self.stages(*both, sizes, known=known, progress=progress))
         return Inverted(target.tokens, reference.tokens, stages)
 
@@ -177,10 +211,14 @@ class Inversion:
         known: I32 | None = None,
         progress: Progress | None = None,
     ) -> Iterator[Stage]:
+        """A stage for each size. Statistics of more words than the last size are company, for one more update of it."""
         from queryveil.attack.inversion.matching import RULES, Sides
 
-        said = _Said(progress, 1 + self.iterations + 2 * (len(sizes) - 1))
-        for number, n in enumerate(sizes):
+        last = sizes[-1]
+        every = [*sizes, *_doubled(last, len(hashes))[1:]]
+        said = _Said(progress, 1 + self.iterations + 2 * (len(every) - 1) + (len(every) > len(sizes)))
+        held, since = None, 0.0
+        for number, n in enumerate(every):
             began = time.perf_counter()
             sides = Sides(
                 hashes.top(n),
@@ -200,7 +238,15 @@ class Inversion:
                 update = RULES.get(self.update, Sides.greedy)
                 mappings = (mapping, update(sides, sides.by_company(mapping)))
                 said.next()
-            yield Stage(mappings, time.perf_counter() - began)
+            taken = time.perf_counter() - began
+            if n < last or last == every[-1]:
+                yield Stage(mappings, taken)
+                continue
+            held, since = held or mappings, since + taken
+        if held is not None:
+            began = time.perf_counter()
+            closer = sides.greedy(sides.by_company(mappings[-1]), last)
+            yield Stage(held, since + time.perf_counter() - began, closer)
         said.end()
 
     def _first(self, sides: Sides, known: I32 | None, said: _Said) -> Iterator[I32]:
@@ -210,9 +256,9 @@ class Inversion:
         mapping = start(self.start, sides, self.seed)
         said.next()
         yield mapping
-        if self.update == HEAP:
+        if self.update in CONTINUOUS:
             if self.iterations:
-                yield sides.growing(_pairs(mapping, known, self.bootstrap))
+                yield sides.growing(_pairs(mapping, known, self.bootstrap), self.update)
             return
         seen = {mapping.tobytes()}
         for _ in range(self.iterations):
@@ -223,6 +269,13 @@ class Inversion:
             if mapping.tobytes() in seen:
                 return
             seen.add(mapping.tobytes())
+
+
+def _doubled(first: int, last: int) -> list[int]:
+    made = [first]
+    while made[-1] < last:
+        made.append(min(2 * made[-1], last))
+    return made
 
 
 def _pairs(mapping: I32, known: I32 | None, bootstrap: int) -> I32:

@@ -83,7 +83,7 @@ def near_misses(tokens: Statistics, mapping: I32, truth: I32, first: int = 0) ->
         return 0, 0
     from queryveil.attack.inversion.matching import Sides
 
-    alike = Sides(tokens, tokens)
+    alike = Sides(tokens.top(n), tokens.top(n))  # of further words only company was counted
     rows = alike.by_company(np.arange(n, dtype=np.int32))
     # One more than wanted: nearest to a token is that token.
     nearest = alike.nearest(rows, NEAR + 1, np.unique(true[wrong]).astype(np.int32))

@@ -18,17 +18,20 @@ NOBODY: Final = -1
 """What a hash is mapped to while it is mapped to nothing."""
 
 NODESTART, FREQUENCY, RANDOM = STARTS = ("nodestart", "frequency", "random")
-GREEDY, MINCOST, RANKS, MARRIAGE, HEAP = UPDATES = (
+GREEDY, MINCOST, RANKS, MARRIAGE, HEAP, SUREST = UPDATES = (
     "score-greedy",
     "mincost",
     "rank-greedy",
     "stable-marriage",
     "heap",
+    "surest",
 )
-L1, L2, COSINE = DISTANCES = ("l1", "l2", "cosine")
+CONTINUOUS: Final = (HEAP, SUREST)
+"""Updates that fix pairs one by one, and never look back."""
+L1, L2, COSINE, HELLINGER = DISTANCES = ("l1", "l2", "cosine", "hellinger")
 PLAIN, LOG = FEATURES = ("plain", "log")
 
-MOST_PAIRS: Final = {MINCOST: 10_000, RANKS: 10_000, HEAP: 16_384}
+MOST_PAIRS: Final = {MINCOST: 10_000, RANKS: 10_000, HEAP: 16_384, SUREST: 16_384}
 """The largest vocabulary of rules that look at all pairs at once: at most about a gigabyte."""
 
 

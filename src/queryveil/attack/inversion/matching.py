@@ -12,12 +12,13 @@ import numpy as np
 
 from queryveil.attack.inversion import loops
 from queryveil.attack.inversion.features import features
-from queryveil.attack.inversion.growing_loop import Columns, Growing, grow
+from queryveil.attack.inversion.growing_loop import Columns, Growing, grow, grow_surely
 from queryveil.attack.inversion.kinds import (
     COSINE,
     F32,
     GREEDY,
     HEAP,
+    HELLINGER,
     I32,
     L1,
     L2,
@@ -27,13 +28,15 @@ from queryveil.attack.inversion.kinds import (
     NOBODY,
     PLAIN,
     RANKS,
+    SUREST,
     Flags,
     too_many,
 )
 from queryveil.attack.inversion.loops import Lists, Rows
 from queryveil.attack.inversion.statistics import Matrix, Statistics
 
-DISTANCES = {L1: loops.L1, L2: loops.L2, COSINE: loops.COSINE}
+DISTANCES = {L1: loops.L1, L2: loops.L2, COSINE: loops.COSINE, HELLINGER: loops.L2}
+"""Hellinger's distance is L2 of square roots of shares: many rare neighbours count as much as a frequent one."""
 CANDIDATES = 48
 """Nearest candidates that are kept of each hash. More are looked for where they run out; the result is the same."""
 _BLOCK = 128
@@ -70,15 +73,25 @@ class Sides:
 
     @cached_property
     def hash_rows(self) -> Matrix:
-        return self.hashes.cooc_n if self.beta >= 1 else self.hashes.pruned(self.beta)
+        return self._pruned(self.hashes)
 
     @cached_property
     def token_rows(self) -> Matrix:
-        return self.tokens.cooc_n if self.beta >= 1 else self.tokens.pruned(self.beta)
+        return self._pruned(self.tokens)
 
     @cached_property
     def token_columns(self) -> Matrix:
         return self.token_rows.tocsc()
+
+    def _pruned(self, one: Statistics) -> Matrix:
+        return one.cooc_n if self.beta >= 1 else one.pruned(self.beta)
+
+    @cached_property
+    def _compared(self) -> tuple[Matrix, Matrix, Matrix]:
+        """Rows of hashes, rows of tokens and their columns, as the distance takes them."""
+        if self.distance != HELLINGER:
+            return self.hash_rows, self.token_rows, self.token_columns
+        return _roots(self.hash_rows), _roots(self.token_rows), _roots(self.token_columns)
 
     @cached_property
     def reach(self) -> F32:
@@ -106,8 +119,9 @@ class Sides:
         A pair that shares no mapped neighbour is no candidate: under L1 and cosine it is as far apart as can be.
         """
         kind = DISTANCES[self.distance]
-        own, other = (_norms(one, kind) for one in (self.hash_rows, self.token_rows))
-        return self._rows(kind, mapping, own, other, self.reach)
+        hashes, tokens, columns = self._compared
+        own, other = (_norms(one, kind) for one in (hashes, tokens))
+        return self._rows(kind, mapping, own, other, self.reach, (hashes, columns))
 
     def by_known_part(self, mapping: I32) -> Rows:
         """Distances of a larger vocabulary, of which only the first part is mapped; all pairs are candidates."""
@@ -117,10 +131,19 @@ class Sides:
         gamma = np.asarray(known.sum(axis=1), dtype=np.float32).ravel()
         return self._rows(loops.EXPANDED, whole, np.minimum(gamma, 1), np.zeros(0, np.float32), self.reach)
 
-    def _rows(self, kind: int, mapping: I32 | None, own: F32, other: F32, reach: F32) -> Rows:
-        whole = kind == loops.EXPANDED  # beta is for the plain update
-        rows = self.hashes.cooc_n if whole else self.hash_rows
-        columns = self.tokens.cooc_n.tocsc() if whole and self.beta < 1 else self.token_columns
+    def _rows(
+        self,
+        kind: int,
+        mapping: I32 | None,
+        own: F32,
+        other: F32,
+        reach: F32,
+        compared: tuple[Matrix, Matrix] | None = None,
+    ) -> Rows:
+        if compared is None:  # beta is for the plain update
+            whole = self.tokens.cooc_n.tocsc() if self.beta < 1 else self.token_columns
+            compared = self.hashes.cooc_n, whole
+        rows, columns = compared
         return Rows(
             kind=kind,
             starts=rows.indptr.astype(np.int64),
@@ -158,12 +181,17 @@ class Sides:
         _each(np.arange(len(self), dtype=np.int32), fill, self.told)
         return made
 
-    def greedy(self, rows: Rows) -> I32:
-        """Score-greedy: the closest pair of all, then the closest of what is left, and so on."""
+    def greedy(self, rows: Rows, first: int | None = None) -> I32:
+        """Score-greedy: the closest pair of all, then the closest of what is left, and so on.
+
+        With `first`, only so many of the most frequent hashes and tokens are matched, and all are company.
+        """
         mapping, free = self._nothing()
-        hashes = np.arange(len(self), dtype=np.int32)
-        loops.match_closest(rows, self.nearest(rows, CANDIDATES), hashes, free, mapping)
-        return self._rest(mapping, free)
+        most = len(self) if first is None else first
+        free[most:] = False
+        hashes = np.arange(most, dtype=np.int32)
+        loops.match_closest(rows, self.nearest(rows, CANDIDATES, hashes, free), hashes, free, mapping)
+        return self._rest(mapping, free, most)[:most]
 
     def married(self, rows: Rows) -> I32:
         """Stable marriage."""
@@ -194,12 +222,13 @@ class Sides:
         pairs[np.isfinite(pairs)] = ranks[np.isfinite(pairs)]
         return self.greedy(rows._replace(kind=loops.GIVEN, given=pairs))
 
-    def growing(self, known: I32) -> I32:
-        """Heap-based continuous update: every pair that is fixed changes the distances of others at once.
+    def growing(self, known: I32, rule: str = HEAP) -> I32:
+        """Continuous update: every pair that is fixed changes the distances of others at once.
 
-        `known` are pairs to start from, as rows of hash and token.
+        `known` are pairs to start from, as rows of hash and token. `heap` fixes the closest pair next, `surest` that of
+        the hash whose nearest token is farthest ahead of the second.
         """
-        self._small(HEAP)
+        self._small(rule)
         mapping, free = self._nothing()
         hashes, tokens = (
             Columns(one.indptr.astype(np.int64), one.indices.astype(np.int32), one.data)
@@ -213,8 +242,12 @@ class Sides:
             free=free,
             best=np.ones(len(self), np.float32),
             best_token=np.full(len(self), NOBODY, np.int32),
+            second=np.ones(len(self), np.float32),
+            second_token=np.full(len(self), NOBODY, np.int32),
         )
-        grow(work, np.ascontiguousarray(known, dtype=np.int32).reshape(-1, 2))
+        (grow_surely if rule == SUREST else grow)(
+            work, np.ascontiguousarray(known, dtype=np.int32).reshape(-1, 2)
+        )
         return self._rest(mapping, free)
 
     def _nothing(self) -> tuple[I32, Flags]:
@@ -226,9 +259,9 @@ class Sides:
         free[tokens[good]] = False
         return self._rest(mapping, free)
 
-    def _rest(self, mapping: I32, free: Flags) -> I32:
+    def _rest(self, mapping: I32, free: Flags, most: int | None = None) -> I32:
         """Match what a rule left over, for want of candidates, by features."""
-        left = np.flatnonzero(mapping == NOBODY).astype(np.int32)
+        left = np.flatnonzero(mapping[:most] == NOBODY).astype(np.int32)
         if len(left):
             rows = self.by_features()
             lists = self.nearest(rows, CANDIDATES, left, free)
@@ -247,6 +280,12 @@ RULES: dict[str, Callable[[Sides, Rows], I32]] = {
     MARRIAGE: Sides.married,
 }
 """The updates that may be repeated; `Sides.growing` is not."""
+
+
+def _roots(rows: Matrix) -> Matrix:
+    made = rows.copy()
+    made.data = np.sqrt(made.data)
+    return made
 
 
 def _norms(rows: Matrix, kind: int) -> F32:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from queryveil.mechanisms import gaussian_account, listed_items, listed_sums
 from queryveil.mechanisms.base import Plan, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import steered_words as words
+from queryveil.mechanisms.click_graph.words import GROUPED_FIRST
 from queryveil.mechanisms.gaussian_account import GRID, Account, Share
 from queryveil.mechanisms.gaussian_histogram import counts_of, norm_of_counts
 from queryveil.mechanisms.listed_sums import ListedSums
@@ -102,10 +103,16 @@ def plan(method: ClickGraph, users: int | None) -> Plan:
         parameters=_parameters(method),
         calibration=_calibration(method, account, found),
         guarantee=promise,
-        tables=words.tables(made, non_negative=method.non_negative, listed=found is not None),
+        tables=words.tables(
+            made,
+            non_negative=method.non_negative,
+            listed=found is not None,
+            on_groups=method.on_groups,
+        ),
         draws=draws(account, promise, made, found),
         what=words.what(made),
-        how=words.how(made, non_negative=method.non_negative, listed=found.how(ROUNDS) if found else ""),
+        how=(GROUPED_FIRST if method.on_groups else "")
+        + words.how(made, non_negative=method.non_negative, listed=found.how(ROUNDS) if found else ""),
         warnings=warnings_of(promise, users),
         expected=(
             f"A query with about {least:,} users has an even chance of being published if these users have hardly "

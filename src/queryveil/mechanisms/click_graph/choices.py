@@ -29,6 +29,7 @@ def refuse_pure(delta: float | None) -> None:
 
 def refuse_contradictions(method: ClickGraph) -> None:
     """Refuse parameters that no release can have together."""
+    _refuse_lists_of_groups(method)
     if method.on_steered:
         _refuse_others(method, account.OF_THRESHOLD, "threshold")
         _refuse_steered(method)
@@ -53,6 +54,20 @@ def refuse_contradictions(method: ClickGraph) -> None:
         )
     _refuse_half_bought_clicks(method)
     _refuse_half_bought_reformulations(method)
+
+
+def _refuse_lists_of_groups(method: ClickGraph) -> None:
+    for flag, given in (
+        ("--results", method.results),
+        ("--suggestions", method.suggestions),
+        ("--public", method.public),
+    ):
+        if method.on_groups and given is not None:
+            raise UsageError(
+                f"{flag} lists queries as they are typed, and groups of queries are published",
+                f"leave out {flag}, or --group-queries; clicks of groups can be private: --urls private or --selection "
+                "steered",
+            )
 
 
 def _refuse_others(method: ClickGraph, names: tuple[str, ...], owner: str) -> None:
@@ -134,6 +149,18 @@ def _refuse_half_bought_clicks(method: ClickGraph) -> None:
 
 def _twice(one: str, other: str) -> UsageError:
     return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")
+
+
+def warnings(method: ClickGraph) -> tuple[str, ...]:
+    """What was asked for and has no effect, or needs something more."""
+    found = []
+    if method.max_clicks is not None and not method.clicks_bought:
+        found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
+    if method.max_reformulations is not None and method.epsilon_reformulations is None:
+        found.append("max-reformulations has no effect without --epsilon-reformulations")
+    if method.clicks_bought and method.urls == "public" and method.results is None:
+        found.append("publishing click counts will need --results FILE, the public result lists")
+    return tuple(found)
 
 
 def need_a_click(log: SearchLog, way_out: str) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds, public_lists
 from queryveil.errors import UsageError
+from queryveil.language import groups
 from queryveil.mechanisms import listed_items
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
@@ -108,6 +109,12 @@ class ClickGraph(TakesPublicItems):
         was="count",
         group=COUNTED,
     )
+    group_queries: str = param(
+        "count queries with the same words as one, in any order, singular or plural; the group's words are published",
+        choices=("none", "words"),
+        default="none",
+        group=COUNTED,
+    )
     counts: str = param(
         "publish the noisy count that chose a query (free, biased near the threshold) or a fresh one",
         choices=("reuse", "fresh"),
@@ -189,6 +196,11 @@ class ClickGraph(TakesPublicItems):
     def on_steered(self) -> bool:
         """Whether queries are selected by the steered Gaussian mechanism, and all tables share one account."""
         return self.selection == "steered"
+
+    @property
+    def on_groups(self) -> bool:
+        """Whether queries with the same words count as one."""
+        return self.group_queries == "words"
 
     @property
     def listed_kinds(self) -> tuple[str, ...]:
@@ -280,7 +292,7 @@ class ClickGraph(TakesPublicItems):
             draws=draws,
             what=words.what(clicks, reformulations),
             how=words.how(self, clicks, reformulations),
-            warnings=warnings_of(total, users) + self._warnings(),
+            warnings=warnings_of(total, users) + choices.warnings(self),
             expected=tuple(
                 listed_items.expected(one.public, listed_items.decoys_of(one)) for one in draws if one.public
             ),
@@ -307,16 +319,6 @@ class ClickGraph(TakesPublicItems):
             raise AssertionError("checked when the mechanism was made")
         shown["paper"] = theory.theorem1(self.max_queries, setting.scale, threshold, more=more)
         return shown
-
-    def _warnings(self) -> tuple[str, ...]:
-        found = []
-        if self.max_clicks is not None and not self.clicks_bought:
-            found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
-        if self.max_reformulations is not None and self.epsilon_reformulations is None:
-            found.append("max-reformulations has no effect without --epsilon-reformulations")
-        if self.clicks_bought and self.urls == "public" and self.results is None:
-            found.append("publishing click counts will need --results FILE, the public result lists")
-        return tuple(found)
 
     # -- what is promised --------------------------------------------------------------------------------
 
@@ -399,6 +401,9 @@ class ClickGraph(TakesPublicItems):
             item_kinds.kind("query-pairs").rows(log)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        if self.on_groups:
+            # Row by row, from the text alone, and before anything is bounded: the proof needs no more.
+            log = groups.grouped(log)
         if self.on_steered:
             return steered_tables.protect(self, log, run)
         made = Tables(log, run, once=self.once, non_negative=self.non_negative)

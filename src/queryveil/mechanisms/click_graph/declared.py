@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from queryveil.privacy.declarations import LISTED, OCCURRENCES, TYPED, USERS, PublishedTable, noisy_counts
+from queryveil.mechanisms.click_graph.words import OF_GROUPS
+from queryveil.privacy.declarations import (
+    GROUPED,
+    LISTED,
+    OCCURRENCES,
+    TYPED,
+    USERS,
+    PublishedTable,
+    noisy_counts,
+)
 from queryveil.privacy.draws import LOG, PUBLIC, PUBLISHED, UNCOVERED, Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, NONE, Guarantee
 
@@ -26,16 +35,20 @@ def tables(
     clicked = "users who clicked it" if method.once else "times that it was clicked"
     followed = "users for whom it followed" if method.once else "times that it followed"
     least = 0 if method.non_negative else None
+    own = GROUPED if method.on_groups else TYPED
+    helps = OF_GROUPS if method.on_groups else {}
+    a_query = "A group of queries" if method.on_groups else "A query"
     made = [
         noisy_counts(
             "queries",
             "queries",
-            f"A query that was made often enough, with a noisy number of {who}"
+            f"{a_query} that was made often enough, with a noisy number of {who}"
             f"{'; or one of a public list' if method.public else ''}.",
             ("query",),
             counts=counts,
             least=least,
-            texts=LISTED if method.public else TYPED,
+            texts=LISTED if method.public else own,
+            helps={name: helps[name] for name in ("query",) if name in helps},
         )
     ]
     if clicks:
@@ -47,6 +60,8 @@ def tables(
                 ("query", "url"),
                 counts=counts,
                 order=("query", "count", "url"),
+                texts=own,
+                helps={name: helps[name] for name in ("query",) if name in helps},
                 inside={"query": "queries.query"},
                 least=least,
             )
@@ -63,6 +78,8 @@ def tables(
                 ("query", "next_query"),
                 counts=counts,
                 order=("query", "count", "next_query"),
+                texts=own,
+                helps=helps,
                 inside=both,
                 least=least,
             )

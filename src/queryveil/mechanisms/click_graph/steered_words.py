@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from queryveil.count import item_kinds
 from queryveil.mechanisms import listed_sums
 from queryveil.mechanisms.base import ROW_LOCAL, SESSIONS_APART, USER_IS_ACCOUNT
-from queryveil.mechanisms.click_graph.words import named
+from queryveil.mechanisms.click_graph.words import OF_GROUPS, named
 from queryveil.mechanisms.steered.words import OF_ABSENCE, OF_COUNTS
-from queryveil.privacy.declarations import LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
+from queryveil.privacy.declarations import GROUPED, LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
@@ -69,10 +69,14 @@ MOST_PAIRED = 5_000
 """Of more published queries, only so many are paired: noise is drawn for each two."""
 
 
-def tables(made: Sequence[Part], *, non_negative: bool, listed: bool = False) -> tuple[PublishedTable, ...]:
+def tables(
+    made: Sequence[Part], *, non_negative: bool, listed: bool = False, on_groups: bool = False
+) -> tuple[PublishedTable, ...]:
     """`listed`: with queries of a public list."""
     least = 0 if non_negative else None
-    return tuple(_table(part, least, listed=listed and part.name == "queries") for part in made)
+    return tuple(
+        _table(part, least, listed=listed and part.name == "queries", on_groups=on_groups) for part in made
+    )
 
 
 def order(name: str, key: Sequence[str]) -> tuple[str, ...]:
@@ -80,10 +84,11 @@ def order(name: str, key: Sequence[str]) -> tuple[str, ...]:
     return ("count", *key) if name == "queries" else (key[0], "count", key[1])
 
 
-def _table(part: Part, least: int | None, *, listed: bool) -> PublishedTable:
+def _table(part: Part, least: int | None, *, listed: bool, on_groups: bool) -> PublishedTable:
     key = item_kinds.kind(part.kind).columns
     row, count = _ROWS[part.name]
     inside = {"clicks": key[:1], "reformulations": key}.get(part.name, ())
+    helps = {name: OF_GROUPS[name] for name in key if on_groups and name in OF_GROUPS}
     below = "" if least == 0 else " (which can make it negative)"
     return PublishedTable(
         name=part.name,
@@ -91,11 +96,11 @@ def _table(part: Part, least: int | None, *, listed: bool) -> PublishedTable:
         row=row.removesuffix(".") + "; or one of a public list." if listed else row,
         columns=columns(
             (*key, "count", "deviation"),
-            {"count": f"{count}, with noise{below}", "deviation": _DEVIATION},
+            {"count": f"{count}, with noise{below}", "deviation": _DEVIATION, **helps},
             deviation=WHOLE,
         ),
         counts=USERS,
-        texts=LISTED if listed else TYPED,
+        texts=LISTED if listed else GROUPED if on_groups else TYPED,
         noisy=True,
         unique=key,
         order=order(part.name, key),

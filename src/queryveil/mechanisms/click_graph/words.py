@@ -28,6 +28,17 @@ LABELS = {
 }
 
 
+OF_GROUPS = {
+    "query": "the words of a group of queries, each once, in the singular, by their bytes",
+    "next_query": "the words of the group whose query followed",
+}
+"""What columns hold where queries are grouped."""
+GROUPED_FIRST = (
+    "Queries with the same words counted as one, whatever the order of the words and whether they were singular or "
+    "plural. "
+)
+
+
 def what(clicks: Edges | None, reformulations: Edges | None) -> str:
     """What the release holds."""
     return named(clicks=clicks is not None, reformulations=reformulations is not None)
@@ -44,7 +55,8 @@ def named(*, clicks: bool, reformulations: bool) -> str:
 def how(method: ClickGraph, clicks: Edges | None, reformulations: Edges | None) -> str:
     """What is done, for readers of the release."""
     counted = "of users who made each query" if method.once else "of times that each query was made"
-    told = (
+    told = GROUPED_FIRST if method.on_groups else ""
+    told += (
         f"Each user's first {_some('queries', method.max_queries)} counted. Random noise was added to the number "
         f"{counted}. A query was published if the noisy number was above a threshold, "
         + ("with that number." if method.counts == "reuse" else "with another noisy number.")

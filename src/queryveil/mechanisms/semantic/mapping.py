@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+import ibis
 import pyarrow as pa
 
 from queryveil.mechanisms.semantic.domain import Choice
@@ -93,13 +95,23 @@ class _Drawing:
 
 
 def drawn(
-    log: SearchLog, method: Replacing, noise: Noise, *, keep: str = "none", whole: bool = False
+    log: SearchLog,
+    method: Replacing,
+    noise: Noise,
+    *,
+    keep: str = "none",
+    whole: bool = False,
+    since: datetime | None = None,
 ) -> Iterator[Drawn]:
     """What is drawn for all users of a log, each of them once, in any order.
 
-    `keep` says which words around phrases to keep, `whole` that a query is one phrase or none.
+    `keep` says which words around phrases to keep, `whole` that a query is one phrase or none, `since` that earlier
+    queries count as empty. Their rows stay: who is in the release must not depend on who has new ones.
     """
     choice = None if method.taxonomy is None else method.choice()
     rows, order = events(log)
+    if since is not None:
+        new = ibis.coalesce(rows["time"] >= ibis.literal(since), ibis.literal(False))
+        rows = rows.mutate(query=ibis.ifelse(new, rows["query"], ibis.literal("")))
     columns = dict.fromkeys([*TEXTS, *order])
     return log.engine.map_users(rows, order, list(columns), _Drawing(method, choice, noise, keep, whole))

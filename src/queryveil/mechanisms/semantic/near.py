@@ -101,3 +101,22 @@ def within(domain: Domain, place: int) -> list[npt.NDArray[np.int64]]:
         beside = [links.of_all(last) for links in (domain.parents, domain.children)]
         found.append(np.unique(np.concatenate([last, *beside])))
     return found
+
+
+def in_draws(shares: Shares) -> str:
+    """How often draws are the truth, or one or two steps away, in words."""
+    base = 100
+    while base < 10**6 and shares.steps[0] * base < 1:
+        base *= 10
+    same, one, two = (_of(share, base) for share in shares.steps)
+    return (
+        f"the true one in {same} of {base:,} draws, at most one step away in {one}, and at most two steps away in "
+        f"{two}"
+    )
+
+
+def _of(share: float, base: int) -> str:
+    if share * base < 1:
+        return "fewer than 1"
+    rounded = round(share * base)
+    return f"more than {base - 1:,}" if rounded == base and share < 1 else f"{rounded:,}"

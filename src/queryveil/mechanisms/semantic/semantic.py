@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from datetime import UTC, datetime
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +20,7 @@ import pyarrow as pa
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
-from queryveil.mechanisms.semantic import words
+from queryveil.mechanisms.semantic import earlier, words
 from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
 from queryveil.mechanisms.semantic.draws import CRITERIA, NSQC, SQC1
 from queryveil.mechanisms.semantic.mapping import drawn
@@ -32,6 +34,7 @@ from queryveil.reading.log import SearchLog
 
 _MOST_EPSILON = 1e6
 _MOST_PHRASES = 10**6
+_DOWN = Context(prec=15, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +89,24 @@ class Semantic:
         default="none",
         group=PROMISES,
     )
+    reserve: int | None = param(
+        "phrases of each user that epsilon is for too, and that later releases may publish (with --pad)",
+        ge=1,
+        le=_MOST_PHRASES,
+        default=None,
+        group=PROMISES,
+    )
+    since: str | None = param(
+        "replace only queries from this day or time on, such as 2026-05-01; all users stay (with --pad)",
+        default=None,
+        group=COUNTED,
+    )
+    follows: str | None = param(
+        "private folder of an earlier release, whose numbers for users are kept (with --pad)",
+        path=True,
+        default=None,
+        group=COUNTED,
+    )
     whole_queries: bool = param("treat a query as one phrase, not as words", default=False, group=COUNTED)
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out",
@@ -117,6 +138,23 @@ class Semantic:
                 "drop --whole-queries or --keep-words",
             )
 
+        self._check_later()
+
+    def _check_later(self) -> None:
+        """New queries of known users: what only a padded release can promise."""
+        for name in ("reserve", "since", "follows"):
+            if getattr(self, name) is not None and not self.pad:
+                raise UsageError(
+                    f"--{name} is for releases that add up, and only padded ones do",
+                    "pass --max-phrases N --pad too",
+                )
+        if self.reserve is not None and self.epsilon_per == "query":
+            raise UsageError(
+                "an epsilon per query has nothing to reserve: later releases cost what they cost",
+                "drop --reserve or --epsilon-per query",
+            )
+        _moment(self.since)
+
     # -- before data ---------------------------------------------------------------------------------------------
 
     def choice(self) -> Choice:
@@ -134,6 +172,11 @@ class Semantic:
         return self.max_phrases if self.pad else None
 
     @property
+    def goes_on(self) -> bool:
+        """Whether another release may have the same numbers for users, which readers of this one are told."""
+        return self.reserve is not None or self.follows is not None
+
+    @property
     def per_single_phrase(self) -> bool:
         """Whether epsilon is promised for one phrase, because a user may have any number of them."""
         return self.epsilon_per == "query" and self.max_phrases is None
@@ -142,6 +185,10 @@ class Semantic:
         """The epsilon that is promised: per user, or per phrase where users may have any number of them."""
         if self.epsilon_per == "query" and self.max_phrases is not None:
             return float(Decimal(repr(self.epsilon)) * self.max_phrases)
+        if self.reserve is not None and self.max_phrases is not None:
+            # Rounded down, so that the parts of a reserve never add up to more than the whole.
+            share = Fraction(self.max_phrases, self.max_phrases + self.reserve)
+            return float(_DOWN.divide(Decimal(repr(self.epsilon)) * share.numerator, share.denominator))
         return self.epsilon
 
     def per_phrase(self, phrases: int) -> Fraction:
@@ -229,11 +276,23 @@ class Semantic:
     # -- with data -----------------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
-        """Any log with users and queries will do."""
+        """Any log with users and queries will do; new queries are told by their times."""
+        if self.since is not None:
+            log.need("time", "--since")
+        if self.follows is not None:
+            # Asked before the charge: what cannot be published must not be paid for.
+            earlier.require_all(log, earlier.numbers(Path(self.follows)))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         with run.stage("protect") as say, Rows(log, self.choice().taxonomy, run.noise, self.slots) as rows:
-            for some in drawn(log, self, run.noise, keep=self.keep_words, whole=self.whole_queries):
+            for some in drawn(
+                log,
+                self,
+                run.noise,
+                keep=self.keep_words,
+                whole=self.whole_queries,
+                since=_moment(self.since),
+            ):
                 rows.add(some)
             run.private["phrases"] = rows.tally.table()
             rows.tally.warn(run, "queries" if self.whole_queries else "phrases")
@@ -244,7 +303,10 @@ class Semantic:
                 "concept, or none inside the domain, and are left out (phrases.parquet in the private folder)"
             )
             rows.found(replaced, padded=self.pad, say=say)
-            table, run.private["user-map"] = rows.tables()
+            table, names = rows.tables()
+            if self.follows is not None:
+                table, names = earlier.renumbered(table, names, earlier.numbers(Path(self.follows)))
+            run.private["user-map"] = earlier.going_on(names) if self.goes_on else names
             return {"log": table}
 
     def replaced(self, found: Phrases, choice: Choice, noise: Noise, tally: Tally) -> Phrases:
@@ -274,3 +336,16 @@ class Semantic:
         concepts = choice.uniform(len(slots), noise)
         concepts[phrases.owners * most + phrases.ranks()] = own
         return Phrases(phrases.users, slots // most, slots, concepts)
+
+
+def _moment(since: str | None) -> datetime | None:
+    """From when on queries are replaced, in UTC as all times of a log."""
+    if since is None:
+        return None
+    try:
+        given = datetime.fromisoformat(since)
+        return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
+    except (ValueError, OverflowError):  # the first and the last day may be none in UTC
+        raise UsageError(
+            "--since is not a day or a time", "write it like 2026-05-01 or 2026-05-01T12:00:00"
+        ) from None

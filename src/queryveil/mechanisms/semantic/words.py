@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from queryveil.mechanisms.semantic.near import NOISE, Shares
+from queryveil.mechanisms.semantic.near import NOISE, in_draws
 from queryveil.privacy import statements
 from queryveil.privacy.declarations import LABELS, OCCURRENCES, USER, PublishedTable, columns
 from queryveil.privacy.guarantee import rounded_up
@@ -113,6 +113,11 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
         (method.max_phrases is not None, method.epsilon_per),
         f"Only each user's first {method.max_phrases or 0:,} phrases count. Each has the same share of epsilon.",
     )
+    if method.reserve is not None:
+        spent += (
+            f" An epsilon of {method.epsilon:g} is for these and for {method.reserve:,} phrases more, which later "
+            "releases may publish. This release spends its own part of it."
+        )
     padded = (
         f" Every user has exactly {method.max_phrases:,} queries of one phrase. Missing ones were drawn uniformly."
         if method.pad
@@ -134,6 +139,10 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
             "Phrases without a concept, and queries without a phrase, were left out.",
         )
     )
+    if method.since is not None:
+        left_out += f" Queries before {method.since} were left out too; their users were not."
+    if method.follows is not None:
+        left_out += " Users who are in an earlier release have the numbers that they have there."
     return (
         f"{cut} It was replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} "
         f"{left_out}{padded}{kept} Users are in the order of "
@@ -173,6 +182,20 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
                     if method.max_phrases is not None
                     else "; with 100 phrases at epsilon 1 this is 100, which promises nothing about the user as a whole"
                 ),
+            )
+        )
+    if method.goes_on:
+        came = (
+            "; who has a number that is not in the earlier release came to the log after it, and that is not hidden"
+            if method.follows is not None
+            else ""
+        )
+        found.append(
+            say(
+                "releases-go-on",
+                "users may have the same numbers in an earlier or a later release, so that the rows of all of them can "
+                "be put together: what they say about a person together is bounded by the sum of their epsilons, which "
+                f"a ledger keeps{came}",
             )
         )
     if not method.pad:
@@ -223,7 +246,13 @@ def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -
     }
 
 
-def of_equal_rows(epsilon: float, what: str) -> tuple[Statement, ...]:
+_LINKS_ON = (
+    "A random number links the rows of a user, and may be the same in an earlier or a later release. Only the "
+    "publisher's private folder says which user it stands for."
+)
+
+
+def of_equal_rows(epsilon: float, what: str, links: str = _LINKS) -> tuple[Statement, ...]:
     """Where every user has the same number of rows, and nothing of anybody is published as it is."""
     bound = f"epsilon {rounded_up(epsilon, 6)}"
     return statements.assessment(
@@ -234,7 +263,7 @@ def of_equal_rows(epsilon: float, what: str) -> tuple[Statement, ...]:
         ),
         linkability=(
             YES,
-            f"Within the release. {_LINKS} With another data set it is limited: what the rows say about a person, "
+            f"Within the release. {links} With another data set it is limited: what the rows say about a person, "
             f"whatever else is known, is bounded by {bound}.",
         ),
         inference=(LIMITED, f"What the rows say about a person is bounded by {bound}."),
@@ -247,7 +276,7 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
     """The three answers name what is disclosed with certainty."""
     near = "near what one single person searched for"
     if method.pad:
-        return of_equal_rows(method.total(), near)
+        return of_equal_rows(method.total(), near, _LINKS_ON if method.goes_on else _LINKS)
     kept = "The words that were kept are published as typed. " if method.keep_words != "none" else ""
     counts = (
         "The number of queries is published unchanged."
@@ -314,9 +343,9 @@ _SOME_PHRASES = 10
 
 def expected(method: Semantic, choice: Choice) -> tuple[str, ...]:
     """How near draws are to the truth, in words."""
-    first = f"A drawn concept is {_in_draws(choice.shares(method.per_phrase(1)))}"
+    first = f"A drawn concept is {in_draws(choice.shares(method.per_phrase(1)))}"
     if not method.fixed:
-        more = _in_draws(choice.shares(method.per_phrase(_SOME_PHRASES)))
+        more = in_draws(choice.shares(method.per_phrase(_SOME_PHRASES)))
         first += f", if the user has one phrase. With {_SOME_PHRASES} phrases it is {more}"
     looked = sum(len(one.places) for one in choice.near)
     many = sum(len(one.sampler.domain) for one in choice.near)
@@ -326,24 +355,6 @@ def expected(method: Semantic, choice: Choice) -> tuple[str, ...]:
         f"{first}. A step goes from a concept to one that it is a kind of, or back. This is the mean over {over}, as "
         f"if each were searched for equally often.{padding}",
     )
-
-
-def _in_draws(shares: Shares) -> str:
-    base = 100
-    while base < 10**6 and shares.steps[0] * base < 1:
-        base *= 10
-    same, one, two = (_of(share, base) for share in shares.steps)
-    return (
-        f"the true one in {same} of {base:,} draws, at most one step away in {one}, and at most two steps away in "
-        f"{two}"
-    )
-
-
-def _of(share: float, base: int) -> str:
-    if share * base < 1:
-        return "fewer than 1"
-    rounded = round(share * base)
-    return f"more than {base - 1:,}" if rounded == base and share < 1 else f"{rounded:,}"
 
 
 def _mostly_noise(method: Semantic, choice: Choice) -> list[str]:
@@ -378,6 +389,16 @@ def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:
         found.append(
             "epsilon is spread over all phrases of a user: with 100 phrases at epsilon 1 each draw is nearly uniform; "
             "--max-phrases spends it on the first ones only"
+        )
+    if method.reserve is not None:
+        found.append(
+            f"only a ledger keeps what is reserved: open one with --epsilon {method.epsilon:g}, and charge this "
+            f"release (epsilon {method.total():g}) and those of the {method.reserve:,} phrases to come to it"
+        )
+    if method.follows is not None:
+        found.append(
+            "readers can put this release and the earlier one together: charge both to the same source of one ledger, "
+            "or nothing keeps the sum"
         )
     if method.total() > 20:
         found.append(f"epsilon {method.total():g} per user is too large to promise anything in practice")

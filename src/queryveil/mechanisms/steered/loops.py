@@ -1,16 +1,18 @@
 """The loops of Gaussian selection over all histories, compiled: sums of weights, new scores, and clipped counts.
 
-Everything is in whole numbers of 64 bits. The sums do not depend on the order of users.
+Everything is in whole numbers of 64 bits. The sums do not depend on the order of users, and so not on how many
+threads make them: each sums up some of the users, and then these sums are added up.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.compiled import compiled, inner
+from queryveil.compiled import compiled, inner, shares, side_by_side, unlocked
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
@@ -28,13 +30,30 @@ def _root(square: np.int64) -> int:
     return int(found)
 
 
-@compiled
 def weighted_sums(starts: Whole, items: Numbers, scores: Whole, grid: int, sums: Whole) -> None:
     """Add to each item the weights of its users: score * grid // s, where s is more than the norm of a user's scores.
 
     So the weights of one user have a norm below the grid, whatever the scores are.
     """
-    for user in range(len(starts) - 1):
+    _added_up(_weighted_sums, starts, (items, scores, grid), sums)
+
+
+def _added_up(loop: Callable[..., None], starts: Whole, given: tuple[object, ...], sums: Whole) -> None:
+    """Add to `sums` what a loop finds for all users, some of whom each thread takes."""
+    rows = shares(int(starts[-1] - starts[0]))
+    cuts = [int(np.searchsorted(starts, starts[0] + begin)) for begin, _ in rows[1:]]
+    parts = zip([0, *cuts], [*cuts, len(starts) - 1], strict=True)
+    each = [sums, *(np.zeros_like(sums) for _ in cuts)]
+    side_by_side(loop, [(starts, *given, *part, own) for part, own in zip(parts, each, strict=True)])
+    for more in each[1:]:
+        sums += more
+
+
+@unlocked
+def _weighted_sums(
+    starts: Whole, items: Numbers, scores: Whole, grid: int, begin: int, end: int, sums: Whole
+) -> None:
+    for user in range(begin, end):
         square = np.int64(0)
         for at in range(starts[user], starts[user + 1]):
             score = scores[items[at]]
@@ -93,24 +112,37 @@ def steer(
         scores[item] = score
 
 
-@compiled
 def clipped_sums(starts: Whole, places: Numbers, parts: Whole, most: int, rows: int, sums: Whole) -> None:
     """Add to each published item the part that each of its users may count, scaled down to a norm of `most`.
 
     `places` are those of published items, -1 for all others. Of a user only the first `rows` published items count.
     """
-    for user in range(len(starts) - 1):
+    _added_up(_clipped_sums, starts, (places, parts, most, rows), sums)
+
+
+@unlocked
+def _clipped_sums(
+    starts: Whole,
+    places: Numbers,
+    parts: Whole,
+    most: int,
+    rows: int,
+    begin: int,
+    end: int,
+    sums: Whole,
+) -> None:
+    for user in range(begin, end):
         square, left = np.int64(0), rows
-        end = starts[user]
-        while end < starts[user + 1] and left > 0:
-            if places[end] >= 0:
-                square += parts[places[end]] * parts[places[end]]
+        last = starts[user]
+        while last < starts[user + 1] and left > 0:
+            if places[last] >= 0:
+                square += parts[places[last]] * parts[places[last]]
                 left -= 1
-            end += 1
+            last += 1
         if square == 0:
             continue
         norm = _root(square) + 1 if square > most * most else 0
-        for at in range(starts[user], end):
+        for at in range(starts[user], last):
             if places[at] >= 0:
                 part = parts[places[at]]
                 sums[places[at]] += part * most // norm if norm else part

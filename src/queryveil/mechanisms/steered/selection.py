@@ -6,6 +6,7 @@ The conditions that docs/proofs/steered.md asks for are marked [C1] to [C9] wher
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,28 +68,33 @@ def select(histories: Histories, setting: Setting, noise: Noise, *, length_prior
         priors = steering.priors(histories.lengths())
     scores = steering.first_scores(priors)
     totals, first = np.zeros(number, np.int64), np.zeros(number, np.int64)
-    tables = steering.rounds(setting)
     # An item of the list needs less to pass, so it is steered by its own threshold; which items these are is public.
     of_list = (
         [] if setting.listed is None else steering.rounds(dataclasses.replace(setting, tau=setting.listed))
     )
-    for done, weight in enumerate(setting.a):
-        sums = np.zeros(number, np.int64)
-        loops.weighted_sums(starts, items, scores, GRID, sums)
-        here = np.flatnonzero(alive)
-        # [C5] Fresh noise for every item that is left, whatever its score and its sum.
-        noisy = sums[here] + noise.rounded_normal(setting.scale, here.size)
-        totals[here] += weight * noisy
-        if done == 0:
-            first[here] = noisy
-        if done < len(tables):
-            mine = None if histories.listed is None else np.flatnonzero(alive & histories.listed)
-            # [C3] A score follows from the item's own noisy sums, its text, and public tables.
-            _steer(tables[done], totals, priors, alive, scores)
-            if mine is not None:
-                _steer(of_list[done], totals, priors, alive, scores, mine)
-            left = loops.pruned(starts, items, alive)
-            items = items[:left]
+    # One thread draws, and works out tables, while others add up: neither asks what the other finds.
+    with ThreadPoolExecutor(1) as beside:
+        made: Future[tuple[steering.Round, ...]] | None = None
+        for done, weight in enumerate(setting.a):
+            here = np.flatnonzero(alive)
+            # [C5] Fresh noise for every item that is left, whatever its score and its sum.
+            drawn = beside.submit(noise.rounded_normal, setting.scale, here.size)
+            made = made or beside.submit(steering.rounds, setting)
+            sums = np.zeros(number, np.int64)
+            loops.weighted_sums(starts, items, scores, GRID, sums)
+            noisy = sums[here] + drawn.result()
+            totals[here] += weight * noisy
+            if done == 0:
+                first[here] = noisy
+            tables = made.result()
+            if done < len(tables):
+                mine = None if histories.listed is None else np.flatnonzero(alive & histories.listed)
+                # [C3] A score follows from the item's own noisy sums, its text, and public tables.
+                _steer(tables[done], totals, priors, alive, scores)
+                if mine is not None:
+                    _steer(of_list[done], totals, priors, alive, scores, mine)
+                left = loops.pruned(starts, items, alive)
+                items = items[:left]
     published = np.flatnonzero(alive & passing(totals, setting.tau, histories.listed, setting.listed))
     kept = dataclasses.replace(histories, starts=starts, items=items)
     return Selected(published, first[published], kept)

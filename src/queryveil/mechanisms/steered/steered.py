@@ -31,7 +31,7 @@ from queryveil.reading.log import SearchLog
 
 @dataclass(frozen=True, kw_only=True)
 class Steered(TakesPublicItems):
-    """Items that enough users share, several times as many."""
+    """Items that enough users share. Usually finds the most."""
 
     name: ClassVar[str] = "steered"
     needs_users: ClassVar[bool] = False

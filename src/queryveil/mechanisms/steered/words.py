@@ -34,8 +34,8 @@ OF_ABSENCE = say(
     "an item that is missing may have many users: users with many items give little weight to each",
 )
 HOW_COUNTS = (
-    " Then all users of each published item were counted, whether or not it was among what they contributed so far. A "
-    "user with many published items counted for less than one in each, and random noise was added to every count."
+    " Then all users of each published item were counted, whether or not they had contributed it before. A user with "
+    "many published items counted for less than one in each, and random noise was added to every count."
 )
 HOW_PRIOR = " Long texts began with less weight than short ones, whatever is in the log."
 _COUNT = "estimated number of users who have the item, with noise (which can make it negative)"

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import few_or_many, listed_items, noisy_histogram
+from queryveil.mechanisms import few_or_many, gaussian_histogram, listed_items, noisy_histogram
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
@@ -35,6 +35,7 @@ from queryveil.mechanisms.zealous.theory import share_down
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.draws import LOG, TRUNCATED_LAPLACE, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
+from queryveil.privacy.noise import MAX_LIMIT
 from queryveil.reading.log import SearchLog
 
 
@@ -79,10 +80,7 @@ class TruncatedGeometric(TakesPublicItems):
     def plan(self, *, users: int | None = None) -> Plan:
         """Noise, threshold and guarantee. No number of users decides anything, and none is told."""
         shares = self._shares()
-        settings = {
-            kind: theory.calibrated(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
-            for kind, (epsilon, delta) in shares.items()
-        }
+        settings = {kind: self._setting(*share) for kind, share in shares.items()}
         promises = {kind: self._promise(kind, setting) for kind, setting in settings.items()}
         total = functools.reduce(operator.add, promises.values())
         # The shares add up to what was asked for; their rounded floats may not.
@@ -118,6 +116,9 @@ class TruncatedGeometric(TakesPublicItems):
             kind: (share_down(self.epsilon, share, shares), share_down(self.delta, share, shares))
             for kind, share in zip(self.items, shares, strict=True)
         }
+
+    def _setting(self, epsilon: float, delta: float) -> theory.Setting:
+        return theory.calibrated(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
 
     def _promise(self, kind: str, setting: theory.Setting) -> Guarantee:
         single = len(self.items) == 1
@@ -164,9 +165,19 @@ class TruncatedGeometric(TakesPublicItems):
 
     def check(self, log: SearchLog) -> None:
         for name in self.items:
-            item_kinds.kind(name).rows(log)
+            item_kinds.kind(name).check(log)
         if self.keep == "first":
             log.need("time", "keeping each user's first items")
+        if self.public is None:
+            gaussian_histogram.refuse_too_few(self.epsilon, log.users, self._needed)
+
+    def _needed(self, epsilon: float) -> int:
+        """Users for an even chance, at this epsilon; more than there are where no noise could be calibrated."""
+        shares = dataclasses.replace(self, epsilon=epsilon)._shares()
+        try:
+            return max(self._setting(*share).even_chance for share in shares.values())
+        except UsageError:
+            return MAX_LIMIT
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         return {

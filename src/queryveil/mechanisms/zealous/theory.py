@@ -20,6 +20,8 @@ from queryveil.privacy.noise import MAX_SCALE
 _MAX_THRESHOLD = 2**53
 _ACCURACY = 0.01
 """The chance of being output that Corollary 1's example asks for a very frequent item."""
+_FREQUENT = 50
+"""Users of a very frequent item in that example."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +209,10 @@ def paper(
 
 
 def impossibility(users: int, m: int, frequent: int, epsilon: float) -> dict[str, Any]:
-    """Corollary 1: the number of possible items beyond which no pure guarantee is better than publishing nothing."""
+    """Corollary 1: the number of possible items beyond which no pure guarantee is better than publishing nothing.
+
+    `frequent` is the paper's tau* + xi: from so many users on an item has to be output with a chance of `accuracy`.
+    """
     exponent = epsilon * frequent
     bound = math.inf
     if exponent < 650:
@@ -220,9 +225,9 @@ def impossibility(users: int, m: int, frequent: int, epsilon: float) -> dict[str
     }
 
 
-def pure_is_impossible(m: int, frequent: int, epsilon: float) -> UsageError:
-    """The refusal of delta 0, with Corollary 1's figure for a million users."""
-    known = impossibility(10**6, m, frequent, epsilon)
+def pure_is_impossible(m: int, epsilon: float) -> UsageError:
+    """The refusal of delta 0, with Corollary 1's figure for a million users and items of 50 users."""
+    known = impossibility(10**6, m, _FREQUENT, epsilon)
     return UsageError(
         "delta 0 asks for pure differential privacy, under which no useful histogram of searches exists: "
         f"once there are more than {known['domain_bound']:.3g} possible items, a method that outputs an item "

@@ -86,9 +86,7 @@ class Zealous(TakesPublicItems):
     )
     public: str | None = param(**shared.PUBLIC)
     public_z: float | None = param(**shared.PUBLIC_Z)
-    then_clicks: bool = param(
-        "publish click counts of the published queries too", default=False, group=COUNTED
-    )
+    then_clicks: bool = param("publish click counts of published queries too", default=False, group=COUNTED)
     results: str | None = param(
         "file of public result lists (query, url) for --then-clicks", path=True, default=None, group=COUNTED
     )
@@ -109,7 +107,7 @@ class Zealous(TakesPublicItems):
     def __post_init__(self) -> None:
         shared.split_kinds(self)
         if self.delta == 0 and self.epsilon is not None:
-            raise theory.pure_is_impossible(self.max_items, self.tau or 50, float(self.epsilon))
+            raise theory.pure_is_impossible(self.max_items, float(self.epsilon))
         validate(self)
         given = (self.noise_scale is not None, self.second_threshold is not None)
         asked = (self.epsilon is not None, self.delta is not None)
@@ -341,10 +339,39 @@ class Zealous(TakesPublicItems):
             number = listed_items.decoys(public, setting.scale)
             shown |= listed_items.calibrated(public, number, self.public_z)
         if users is not None:
+            # Corollary 1's tau* + xi is the second threshold: what ZEALOUS publishes with an even chance.
+            # An item has one user at least.
             shown["pure_dp"] = theory.impossibility(
-                users, self.max_items, setting.tau, setting.epsilon_approximate
+                users, self.max_items, max(setting.top, 1), setting.epsilon_approximate
             )
         return shown | {"paper": paper}
+
+    def plan_before(self, plan: Plan) -> Plan | None:
+        """The plan before 0.3.0 was out, when `pure_dp` was stated for the first threshold; None if it is the same.
+
+        Releases that state it so are right in everything that they promise: the figure is no part of a guarantee.
+        """
+        before = self._before(plan.calibration)
+        return None if before == plan.calibration else dataclasses.replace(plan, calibration=before)
+
+    def _before(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            name: self._before(one) if isinstance(one, Mapping) and name != "pure_dp" else one
+            for name, one in figures.items()
+        }
+        if "pure_dp" in made:
+            setting = theory.Setting(
+                m=self.max_items,
+                scale=made["noise_scale"],
+                tau=made["threshold"],
+                top=made["second_threshold"],
+                replace=self.neighbours == "replace",
+            )
+            users = made["pure_dp"]["users"]
+            made["pure_dp"] = theory.impossibility(
+                users, self.max_items, setting.tau, setting.epsilon_approximate
+            )
+        return made
 
     # -- with data ---------------------------------------------------------------------------------------
 

@@ -21,6 +21,9 @@ T = TypeVar("T")
 SPELLINGS = ("a", "A", "\u00e1", "a\u0301", "\uff41", "a ", " a", "a-", "a\u200d", "ss", "\u00df", "1", "01")
 """Texts of different bytes, of which collations take some for the same: by case, accent, width, blank, mark, number."""
 
+BLANK = r"^[\s\x0B\x1C-\x1F\x{85}\p{Z}]*$"
+"""What Unicode calls white space, for engines whose own letter for it knows only a part: RE2 and Java."""
+
 UserMap = Callable[[Iterator[pa.RecordBatch]], Iterator[T]]
 """From batches in which the rows of each user stand together, in order, to any number of values."""
 
@@ -117,6 +120,10 @@ class Engine:
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return ~text.re_search(r"[^\x00-\x7F]")
+
+    def is_blank(self, text: ir.StringValue) -> ir.BooleanValue:
+        """Whether nothing or only white space stands there."""
+        return ~text.re_search(r"\S")
 
     def sha256(self, text: ir.StringValue) -> ir.StringValue:
         """Hexadecimal SHA-256: the portable order key is a prefix of it."""

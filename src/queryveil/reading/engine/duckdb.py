@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
 from queryveil.files.memory import within
-from queryveil.reading.engine.base import Engine, loose_default, temporary_name
+from queryveil.reading.engine.base import BLANK, Engine, loose_default, temporary_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -196,6 +196,9 @@ class DuckDB(Engine):
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return _strlen(text) == text.length()
+
+    def is_blank(self, text: ir.StringValue) -> ir.BooleanValue:
+        return text.re_search(BLANK)
 
     def sha256(self, text: ir.StringValue) -> ir.StringValue:
         return _sha256(text)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
 from queryveil.files import workspace
-from queryveil.reading.engine.base import Engine, T, UserMap, temporary_name
+from queryveil.reading.engine.base import BLANK, Engine, T, UserMap, temporary_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -141,6 +141,9 @@ class Spark(Engine):
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return _octet_length(text) == text.length()
+
+    def is_blank(self, text: ir.StringValue) -> ir.BooleanValue:
+        return text.re_search(BLANK)
 
     def sha256(self, text: ir.StringValue) -> ir.StringValue:
         return _sha2(text, 256)

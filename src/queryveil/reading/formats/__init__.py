@@ -13,15 +13,25 @@ from pathlib import Path
 from queryveil.errors import InputError, OutputError, UsageError, instead
 from queryveil.reading.columns import as_number
 from queryveil.reading.formats.access_log import AccessLog
+from queryveil.reading.formats.algolia import Algolia
 from queryveil.reading.formats.aol import Aol
 from queryveil.reading.formats.csv import Csv
 from queryveil.reading.formats.delimited import separator
+from queryveil.reading.formats.duckdb_file import DuckdbFile
+from queryveil.reading.formats.excel import Excel
 from queryveil.reading.formats.feather import Feather
+from queryveil.reading.formats.google_analytics import GoogleAnalytics
 from queryveil.reading.formats.jsonl import Jsonl
+from queryveil.reading.formats.matomo import Matomo
 from queryveil.reading.formats.orc import Orc
 from queryveil.reading.formats.parquet import Parquet
+from queryveil.reading.formats.slow_log import SlowLog
+from queryveil.reading.formats.sogou import Sogou
+from queryveil.reading.formats.solr import Solr
+from queryveil.reading.formats.sqlite import Sqlite
 from queryveil.reading.formats.tsv import Tsv
 from queryveil.reading.formats.ubi import Ubi
+from queryveil.reading.formats.yandex import Yandex
 from queryveil.reading.model import (
     COLUMNS,
     NO_VALUE,
@@ -55,6 +65,8 @@ __all__ = [
     "Reader",
     "Rejection",
     "Staged",
+    "require_meaning",
+    "require_rows",
     "require_unchanged",
     "stage",
 ]
@@ -64,9 +76,19 @@ _ALL: tuple[Reader, ...] = (
     Parquet(),
     Feather(),
     Orc(),
+    Sqlite(),
+    DuckdbFile(),
+    Excel(),
     Aol(),
     Ubi(),
+    Algolia(),
+    Matomo(),
+    GoogleAnalytics(),
+    SlowLog(),
+    Solr(),
     AccessLog(),
+    Sogou(),
+    Yandex(),
     Jsonl(),
     Csv(),
     Tsv(),
@@ -80,6 +102,8 @@ _WAYS_OUT = {
     "no user": "check --columns",
     "no such field": "check --columns",
     "bad rank": "check --columns",
+    "not a search": "check --format",
+    "no result page": "check that no line is missing",
     "no match": "check the pattern in --columns",
     "not JSON": "check --format",
     "not UTF-8": "say how the text is encoded, for example --encoding gb18030 or latin-1",
@@ -102,34 +126,34 @@ def stage(
         raise OutputError(
             f"cannot create the folder {str(into)!r}: {error.strerror}", "choose another folder"
         ) from None
-    source, reader = _open(expand(standard_input(into) if log == "-" else log), options)
-    _require_meaning(options, reader)
+    named = [log] if isinstance(log, str | Path) else log
+    source, reader = _open(expand([standard_input(into) if one == "-" else one for one in named]), options)
+    require_meaning(options, reader)
     try:
         staged = reader.stage(source, options, into, progress)
     except InputError:
         require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
         raise
     require_unchanged(source.pins)
-    _require_rows(staged, options.max_rejected, source)
+    require_rows(staged, options.max_rejected, source)
     in_place = staged.files == tuple(file.path for file in source.files)
     return replace(staged, format=reader.name, pins=source.pins if in_place else ())
 
 
-def _require_meaning(options: ReadOptions, reader: Reader) -> None:
+def require_meaning(options: ReadOptions, reader: Reader, called: str | None = None) -> None:
     """Refuse options that this format has no use for: they would be passed over without a word."""
+    named = called or reader.name
     if options.delimiter is not None and reader.name not in {"tsv", "csv"}:
-        raise UsageError(f"a delimiter has no meaning in {reader.name}", "leave out --delimiter")
+        raise UsageError(f"a delimiter has no meaning in {named}", "leave out --delimiter")
     if options.encoding is not None and getattr(reader, "binary", False):
-        raise UsageError(f"an encoding has no meaning in {reader.name}", "leave out --encoding")
+        raise UsageError(f"an encoding has no meaning in {named}", "leave out --encoding")
     if options.patterns and reader.name not in {"tsv", "csv"}:
-        raise UsageError(
-            f"patterns of columns have no meaning in {reader.name}", "leave out :/.../ in --columns"
-        )
+        raise UsageError(f"patterns of columns have no meaning in {named}", "leave out :/.../ in --columns")
     taken = getattr(reader, "takes", ())
     for name in sorted({name for other in READERS.values() for name in getattr(other, "takes", ())}):
         if getattr(options, name) is not None and name not in taken:
             flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} has no meaning in {reader.name}", f"leave out {flag}, or say --format")
+            raise UsageError(f"{flag} has no meaning in {named}", f"leave out {flag}, or say --format")
 
 
 def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
@@ -193,7 +217,7 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
                 return reader
     if b"\0" in head.data:
         raise InputError(
-            f"{label!r} is binary, and not Parquet",
+            f"{label!r} is binary, and of no kind that is known",
             "give text or Parquet; text in UTF-16 without a byte order mark needs --encoding utf-16-le",
         )
     raise InputError(
@@ -202,7 +226,7 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
     )
 
 
-def _require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
+def require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     """Stop if too much was rejected, or if nothing is left."""
     total = staged.rows + staged.rejected
     if not total:
@@ -210,11 +234,12 @@ def _require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     if staged.rejected <= max_rejected * total and staged.rows:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in staged.reasons.items())
-    at, reason = staged.examples[0], next(iter(staged.reasons))
+    reason = next(iter(staged.reasons))
+    # Tables that stay in their engine have no numbers of rows.
+    first = f"; first: {staged.examples[0].file!r} line {staged.examples[0].line}" if staged.examples else ""
     why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
     raise InputError(
-        f"{staged.rejected:,} of {total:,} rows were rejected, {why} "
-        f"({reasons}; first: {at.file!r} line {at.line})",
+        f"{staged.rejected:,} of {total:,} rows were rejected, {why} ({reasons}{first})",
         (staged.ways_out.get(reason) or _WAYS_OUT.get(reason, "look at that line"))
         + (", or raise --max-rejected" if staged.rows else ""),
     )

@@ -1,10 +1,11 @@
-"""Tables with types of their own (Feather, ORC): columns are copied to Parquet, batch by batch, and read there."""
+"""Tables with types of their own (Feather, ORC, databases, workbooks): copied to Parquet, and read there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +28,26 @@ def stage_as_parquet(
     progress: Progress | None,
     open_file: Callable[[Path], Opened],
     kind: str,
+    errors: tuple[type[Exception], ...] = (),
 ) -> Staged:
-    """Copy the columns that are needed, and let the reader of Parquet judge them: the same rules for the same types."""
+    """Copy the columns that are needed, and let the reader of Parquet judge them: the same rules for the same types.
+
+    `errors` are those of the library that reads the file; what they say is not repeated.
+    """
     copies: list[SourceFile] = []
     names: dict[str, str] = {}
     ignored: tuple[str, ...] = ()
     for number, file in enumerate(source.files):
         if file.compression is not None:
             raise InputError(f"{file.label!r} is {kind} inside {file.compression}", "decompress it first")
-        with _readable(file, kind):
+        with _readable(file, kind, errors):
             schema, batches = open_file(file.path)
         if not names:
             names = columns_of(schema.names, options, repr(file.label))
             ignored = tuple(name for name in schema.names if name not in names.values())
         copy = into / f"copied-{number}.parquet"
         wanted = [name for name in schema.names if name in names.values()]
-        _write(
-            copy, pa.schema([schema.field(name) for name in wanted]), _guarded(batches(wanted), file, kind)
-        )
+        _write(copy, _guarded(batches(wanted), file, kind, errors), [schema.field(name) for name in wanted])
         copies.append(replace(file, path=copy))
     copied = replace(source, files=tuple(copies))
     staged = Parquet().stage(copied, replace(options, columns=names), into, progress)
@@ -52,29 +55,35 @@ def stage_as_parquet(
 
 
 @contextmanager
-def _readable(file: SourceFile, kind: str) -> Iterator[None]:
+def _readable(file: SourceFile, kind: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
     """Say of a file that cannot be read which one it is, and nothing of what it holds."""
     try:
         yield
-    except (pa.ArrowException, OSError, KeyError):
+    except (pa.ArrowException, OSError, KeyError, *errors):
         raise InputError(
-            f"{file.label!r} is damaged, cut short or not {kind}", "copy it again from where it came"
+            f"{file.label!r} is damaged, cut short or not {kind}",
+            "copy it again from where it came, while nothing writes to it",
         ) from None
 
 
-def _guarded(batches: Iterator[pa.RecordBatch], file: SourceFile, kind: str) -> Iterator[pa.RecordBatch]:
+def _guarded(
+    batches: Iterator[pa.RecordBatch], file: SourceFile, kind: str, errors: tuple[type[Exception], ...]
+) -> Iterator[pa.RecordBatch]:
     while True:
-        with _readable(file, kind):
+        with _readable(file, kind, errors):
             batch = next(batches, None)
         if batch is None:
             return
         yield batch
 
 
-def _write(copy: Path, schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
+def _write(copy: Path, batches: Iterator[pa.RecordBatch], fields: list[Any]) -> None:
+    """All batches, in the types that they have; of a file without rows, those that it declares."""
+    first = next(batches, None)
+    schema = pa.schema(fields) if first is None else first.schema
     try:
         with pq.ParquetWriter(copy, schema) as writer:
-            for batch in batches:
+            for batch in [] if first is None else chain([first], batches):
                 writer.write_batch(batch)
     except OSError as error:
         raise not_writable(copy.parent, error) from None

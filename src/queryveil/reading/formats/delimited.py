@@ -25,6 +25,7 @@ from queryveil.reading.columns import (
     find,
     is_header,
     require_once,
+    seen,
     usual,
 )
 from queryveil.reading.lines import read_lines
@@ -119,7 +120,7 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     if options.columns is not None:
         columns = _numbers(options.columns, fields if has_header else [], source, delimiter, split)
     elif not has_header:
-        way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
+        way_out = _cut_elsewhere(source, delimiter, to_name=True) if len(fields) == 1 else ""
         raise InputError(f"{where} has no header that says which column holds what", way_out or WAY_OUT)
     else:
         columns = _by_alias(fields, source, delimiter)
@@ -187,7 +188,7 @@ def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str
         if standard not in found:
             way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
             raise InputError(
-                f"{where} has no column for the {standard} {_among(fields)}{_seen(fields)}",
+                f"{where} has no column for the {standard} {_among(fields)}{seen(fields)}",
                 way_out or f"say which it is with --columns; usual names are {', '.join(ALIASES[standard])}",
             )
     for name in found.values():
@@ -210,7 +211,7 @@ def _numbers(
             require_once(str(at), fields, where, "give the columns as numbers from 1, and say --header")
         if number is None:
             raise InputError(
-                f"{where} has no column {at!r} {_among(fields)}{_seen(fields)}",
+                f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
                 elsewhere
                 or nearest(at, usual(fields))
                 or "correct --columns; in a file without a header, give numbers from 1",
@@ -228,24 +229,18 @@ def _among(fields: Sequence[str]) -> str:
     return f"among the {len(fields)} fields of its first line" if len(fields) != 1 else "in its first line"
 
 
-def _seen(fields: Sequence[str]) -> str:
-    """What may be told of a first line that should be a header: only names that we know ourselves."""
-    names = usual(fields)
-    shown = f"; it has {', '.join(names)}" if len(names) > 1 else ""
-    hidden = len(fields) > (len(names) if shown else 0)
-    return shown + (" (what it says is not shown: it may be somebody's row)" if hidden else "")
-
-
-def _cut_elsewhere(source: Source, delimiter: str) -> str:
+def _cut_elsewhere(source: Source, delimiter: str, *, to_name: bool = False) -> str:
     """A way out where lines have one field: the character that seems to separate them, if there is one."""
     lines = source.head.lines[:_LOOKED_AT]
     others = [one for one in _DELIMITERS if one != delimiter]
     likely = max(others, key=lambda one: sum(one in line for line in lines))
     if not lines or 2 * sum(likely in line for line in lines) <= len(lines):
         return ""
-    return (
+    way_out = (
         f"{_DELIMITERS[likely]} seem to separate the columns: try --delimiter '{_TYPED.get(likely, likely)}'"
     )
+    named = not to_name or is_header([one.strip(' "') for one in lines[0].split(likely)])
+    return way_out if named else f"{way_out}, and {WAY_OUT}"
 
 
 def _require_same_header(source: Source, header: str, named: Sequence[str], split: Split) -> None:

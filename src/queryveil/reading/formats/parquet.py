@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading.columns import as_number, by_alias, find, listed
+from queryveil.reading.columns import as_number, by_alias, find, listed, look_like_names, usual
 from queryveil.reading.formats.footers import damaged, disagrees, read_schema, require_one_each, rows_stated
 from queryveil.reading.model import LONGEST_TEXT, Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import (
@@ -27,7 +27,7 @@ from queryveil.reading.staging import (
 from queryveil.reading.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
-_MOST_RANK = 999_999_999
+MOST_RANK = 999_999_999
 _MUCH_TEXT = 2**30
 _MOST_PER_ROW = 16 * 1024
 """Beyond so much text, this is the most that a row may have on average."""
@@ -104,19 +104,25 @@ def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[
                     f"{file.label!r} has no column {name!r}",
                     "all files must have the same columns: read them one at a time",
                 )
-            kind, exact = _kind(schema.field(name).type)
+            kind, exact = require_kind(standard, name, schema.field(name).type, file.label)
             if types.setdefault(standard, exact) != exact:
                 raise InputError(
                     f"column {name!r} is {exact} in {file.label!r} but {types[standard]} in {label!r}",
                     "read them one at a time, or give both the same type",
                 )
-            if kind not in _DIRECT[standard] | _CONVERTIBLE[standard]:
-                raise InputError(
-                    f"column {name!r} in {file.label!r} is {exact}, which cannot be a {standard}",
-                    "name another column with --columns, or convert it",
-                )
             kinds[standard] = kind
     return names, kinds
+
+
+def require_kind(standard: str, name: str, type_: Any, label: str) -> tuple[str, str]:
+    """What kind a column has, and its exact type; refused if no such column can be read."""
+    kind, exact = kind_of(type_)
+    if kind not in _DIRECT[standard] | _CONVERTIBLE[standard]:
+        raise InputError(
+            f"column {name!r} in {label!r} is {exact}, which cannot be a {standard}",
+            "name another column with --columns, or convert it",
+        )
+    return kind, exact
 
 
 def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
@@ -127,12 +133,13 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
     for standard, at in options.columns.items():
         name = find(str(at), available)
         if name is None and as_number(at) is not None:
-            raise UsageError("Parquet columns have names", "give names, as in --columns user=user_id")
+            raise UsageError(f"the columns of {where} have names", "give names, as in --columns user=user_id")
         if name is None:
             require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
-                f"{where} has no column {str(at)!r}; it has {listed(available)}",
-                nearest(at, available) or "correct --columns",
+                f"{where} has no column {str(at)!r}{_shown(available)}",
+                nearest(at, available if look_like_names(available) else usual(available))
+                or "correct --columns",
             )
         names[standard] = name
     return names
@@ -143,13 +150,19 @@ def _by_alias(available: list[str], where: str) -> dict[str, str]:
     for standard in ("user", "query"):
         if standard not in found:
             raise InputError(
-                f"{where} has no column for the {standard}; it has {listed(available)}",
+                f"{where} has no column for the {standard}{_shown(available)}",
                 "say which it is, for example --columns user=...,query=...,time=...",
             )
     return found
 
 
-def _kind(type_: Any) -> tuple[str, str]:
+def _shown(available: list[str]) -> str:
+    if look_like_names(available):
+        return f"; it has {listed(available)}"
+    return f" among its {len(available)} columns (their names are not shown: they may be somebody's row)"
+
+
+def kind_of(type_: Any) -> tuple[str, str]:
     """What the column is for us, and its type as other files must have it (however strings are encoded)."""
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
@@ -197,11 +210,13 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
 
     Every text is looked at, so a page that cannot be read shows here and not in the middle of counting.
     """
-    lengths = [f'coalesce(strlen("{name}"), 0)' for name in texts] or ["0"]
-    found, longest, total = connection.execute(
-        f"SELECT count(*), coalesce(max(greatest({', '.join(lengths)})), 0), coalesce(sum({' + '.join(lengths)}), 0) "  # noqa: S608
-        f"FROM {relation}"
+    # Column by column: what repeats in a column is then measured once, by its dictionary.
+    lengths = [f'{what}(strlen("{name}"))' for what in ("max", "sum") for name in texts]
+    found, *measured = connection.execute(
+        f"SELECT {', '.join(['count(*)', *lengths])} FROM {relation}"  # noqa: S608 (our own names)
     ).fetchone()
+    longest = max((one or 0 for one in measured[: len(texts)]), default=0)
+    total = sum(one or 0 for one in measured[len(texts) :])
     if found != rows:
         raise disagrees(source.files[0].label)
     if total > _MUCH_TEXT and total > _MOST_PER_ROW * rows:
@@ -228,25 +243,25 @@ def _direct(
     user = 'CAST("user" AS VARCHAR)'
     # Users repeat: judged once each, from the column's own dictionary, they cost next to nothing. Least and
     # greatest values come from the files' statistics. So a sound log is not read before it is counted.
-    total, userless = connection.execute(
-        f"SELECT sum(n), sum(n) FILTER ({no_user_sql(user)}) "  # noqa: S608 (our own names)
+    total, userless, users = connection.execute(
+        f"SELECT sum(n), sum(n) FILTER ({no_user_sql(user)}), count(*) "  # noqa: S608 (our own names)
         f"FROM (SELECT user, count(*) AS n FROM {relation} GROUP BY user)"
     ).fetchone()
-    checks = ["true"]
+    checks = ["count(*) >= 0"]
     if "time" in names:
         ends = f"""{impossible_sql('min("time")')} OR {impossible_sql('max("time")')}"""
         checks.append(f'(count(*) = 0 OR NOT ({ends})) AND count("time") = count(*)')
     if "rank" in names:
-        checks.append(f'coalesce(min("rank") >= 0 AND max("rank") <= {_MOST_RANK}, true)')
+        checks.append(f'coalesce(min("rank") >= 0 AND max("rank") <= {MOST_RANK}, true)')
     (sound,) = connection.execute(f"SELECT {' AND '.join(checks)} FROM {relation}").fetchone()  # noqa: S608
     stager.rows = int(total or 0)
     if sound and not userless and not long:
-        return stager.finish_direct(Parquet.name, source, names)
+        return replace(stager.finish_direct(Parquet.name, source, names), users=int(users))
     reasons = [f"WHEN {no_user_sql(user)} THEN 'no user'"]
     if "time" in names:
         reasons.append(f"""WHEN {impossible_sql('"time"')} THEN 'bad time'""")
     if "rank" in names:
-        reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {_MOST_RANK} THEN 'bad rank'""")
+        reasons.append(f"""WHEN "rank" NOT BETWEEN 0 AND {MOST_RANK} THEN 'bad rank'""")
     judged = f"(SELECT *, coalesce(problem, CASE {' '.join(reasons)} END) AS reason FROM {relation})"  # noqa: S608
     bad = connection.execute(
         f"SELECT file, line, lines, reason, {_text(names)} AS text FROM {judged} WHERE reason IS NOT NULL"  # noqa: S608

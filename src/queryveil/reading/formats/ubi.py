@@ -3,8 +3,10 @@
 A search is a row. A click is a row too: it takes time and query of the search that it belongs to, so that both are one
 query event. Everything else (impressions, carts, filters) is counted and passed over.
 
-A click belongs to a search of the same query_id if both have the same user, or the same client: then it is a row of
-the user who searched. So whoever is taken out of the log takes the own clicks along, and no other row changes.
+A click belongs to a search of the same query_id if both have the same user; or else the same client, and no two
+different users are named: then it is a row of the user who searched. So whoever is taken out of the log takes the own
+clicks along, and no other row changes. A click that names nobody is known by its query_id alone. If several users
+have that one, it is nobody's.
 """
 
 from __future__ import annotations
@@ -45,6 +47,9 @@ _PLACES = {
 _AT = {name: f"v[{number}]" for number, name in enumerate(_PLACES, start=1)}
 _OBJECT = f"coalesce({_AT['object']}, {_AT['internal']})"
 _MUST_BE_SIMPLE = ("user_id", "client_id", "query_id", "query", "time", "session", "object")
+_SUSPECT_LINE = r"(?m)^[\[{tf]"
+_PLAIN_BULK = r'\{"(?:index|create)" *: *\{(?: *"_(?:index|id)" *: *"[\w .:-]*" *,?)* *\} *\}'
+"""What bulk lines look like as a rule."""
 _PASSED = {"other": "other events", "impression": "impressions", "bulk": "lines of the bulk format"}
 _MAPPING = {
     "user": "user_id, or else client_id",
@@ -75,20 +80,34 @@ class Ubi:
                 f"{source.files[0].label!r} is OpenSearch UBI, whose columns are known",
                 "leave out --columns; --format jsonl reads every line as one row, events as searches too",
             )
-        passed: Counter[str] = Counter()
-        orphans = 0
-        with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-            searches, clicks = _parse(connection, source, options, progress, stager, passed)
-            for batch in _joined(connection, clicks) if searches + clicks else ():
-                orphans += pc.sum(batch.column("orphan")).as_py() or 0
-                stager.add(pa.Table.from_batches([batch]))
-            return replace(
-                stager.finish(self.name),
-                mapping=_MAPPING,
-                searches=searches,
-                orphan_clicks=orphans,
-                passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
-            )
+        documents = read_documents(source, progress)
+        return stage_documents(documents, source, options, into, format=self.name, mapping=_MAPPING)
+
+
+def stage_documents(
+    documents: Iterator[pa.RecordBatch],
+    source: Source,
+    options: ReadOptions,
+    into: Path,
+    *,
+    format: str,
+    mapping: Mapping[str, str],
+) -> Staged:
+    """Searches and clicks of documents in UBI's schema, wherever they come from."""
+    passed: Counter[str] = Counter()
+    orphans = 0
+    with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
+        searches, clicks = _parse(connection, documents, options, stager, passed)
+        for batch in _joined(connection, clicks) if searches + clicks else ():
+            orphans += pc.sum(batch.column("orphan")).as_py() or 0
+            stager.add(pa.Table.from_batches([batch]))
+        return replace(
+            stager.finish(format),
+            mapping=mapping,
+            searches=searches,
+            orphan_clicks=orphans,
+            passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
+        )
 
 
 def _inner(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,33 +134,38 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
 
 def _parse(
     connection: Any,
-    source: Source,
+    documents: Iterator[pa.RecordBatch],
     options: ReadOptions,
-    progress: Progress | None,
     stager: Stager,
     passed: Counter[str],
 ) -> tuple[int, int]:
     """Judge every document by itself, and keep searches and clicks in two tables; how many there are of each."""
     sql = _judge_sql(options)
     seen = searches = clicks = 0
-    for chunk in chunks(read_documents(source, progress)):
+    for chunk in chunks(documents):
         numbered = chunk.append_column("seq", pa.array(range(seen, seen + chunk.num_rows), pa.int64()))
         seen += chunk.num_rows
         connection.register("chunk", numbered)
         connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(options)}")
-        connection.unregister("chunk")
         counts = connection.execute("SELECT kind, count(*) FROM parsed GROUP BY kind").fetchall()
         passed.update({kind: count for kind, count in counts if kind in _PASSED})
-        rest = connection.execute(sql).to_arrow_table()
-        if pc.any(pc.is_valid(rest.column("reason"))).as_py():
-            stager.reject(rest.filter(pc.is_valid(rest.column("reason"))))
-        good = rest.filter(pc.is_null(rest.column("reason")))
-        connection.register("good", good)
-        connection.execute("CREATE TABLE IF NOT EXISTS documents AS SELECT * FROM good LIMIT 0")
-        connection.execute("INSERT INTO documents SELECT * FROM good")
-        connection.unregister("good")
-        is_click = pc.sum(pc.equal(good.column("kind"), "click")).as_py() or 0
-        searches, clicks = searches + good.num_rows - is_click, clicks + is_click
+        plain = chunk.num_rows - sum(count for _, count in counts)
+        if plain:
+            passed["bulk"] += plain
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE judged AS {sql}")
+        rejected = connection.execute(
+            "SELECT * FROM judged WHERE reason IS NOT NULL ORDER BY seq"
+        ).to_arrow_table()
+        if rejected.num_rows:
+            stager.reject(rejected)
+        connection.execute("CREATE TABLE IF NOT EXISTS documents AS SELECT * FROM judged LIMIT 0")
+        connection.execute("INSERT INTO documents SELECT * FROM judged WHERE reason IS NULL")
+        connection.unregister("chunk")
+        good = connection.execute(
+            "SELECT kind, count(*) FROM judged WHERE reason IS NULL GROUP BY kind"
+        ).fetchall()
+        searches += sum(count for kind, count in good if kind != "click")
+        clicks += sum(count for kind, count in good if kind == "click")
     return searches, clicks
 
 
@@ -149,9 +173,13 @@ def _parse_sql(options: ReadOptions) -> str:
     """SQL that takes each document of `chunk` apart, and says what kind it is."""
     actions = ", ".join(map(literal, options.click_actions or _CLICKS))
     places = ", ".join(map(literal, _PLACES.values()))
+    begins = " OR ".join(f"starts_with(text, {literal(f'{{{chr(34)}{one}{chr(34)}')})" for one in _BULK)
+    bulk = f"problem IS NULL AND ({begins}) AND regexp_full_match(text, {literal(_PLAIN_BULK)})"
     kind = (
         f"CASE WHEN {_AT['action']} IN ({actions}) THEN 'click' WHEN {_AT['action']} = 'impression' THEN 'impression' "
-        f"WHEN {_AT['action']} IS NOT NULL THEN 'other' WHEN json_exists(d, '/user_query') THEN 'query' "
+        # Asked for once more only where it is null: then it may be there, as a null.
+        f"WHEN {_AT['action']} IS NOT NULL THEN 'other' WHEN {_AT['query']} IS NOT NULL THEN 'query' "
+        "WHEN json_exists(d, '/user_query') THEN 'query' "
         f"WHEN regexp_matches(d, '^\\s*\\{{\\s*\"({'|'.join(_BULK)})\"\\s*:\\s*\\{{') THEN 'bulk' END"
     )
     return (
@@ -163,17 +191,22 @@ def _parse_sql(options: ReadOptions) -> str:
         # Functions on JSON raise on text that is none, so they never see any.
         "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(body) AND regexp_matches(body, '^\\s*\\{') "
         "THEN body END AS j FROM (SELECT *, CASE WHEN text LIKE '{%' THEN text "
-        "ELSE regexp_replace(text, '^[^\\t{\\[\"]*\\t\\{', '{') END AS body FROM chunk))))"
+        "ELSE regexp_replace(text, '^[^\\t{\\[\"]*\\t\\{', '{') END AS body FROM chunk "
+        # Half of a file in the bulk format: told by their shape, they need not be taken apart.
+        f"WHERE NOT ({bulk})))))"
     )
 
 
 def _judge_sql(options: ReadOptions) -> str:
     """SQL that judges each document of `parsed` that is a search, a click, or nothing that is known."""
     suspect = literal(r"^[\[{]|^(true|false)$")
-    wrong_type = " OR ".join(
+    values = ", ".join(_AT[name] for name in _MUST_BE_SIMPLE)
+    typed = " OR ".join(
         f"regexp_matches({_AT[name]}, {suspect}) AND json_type(d, {literal(_PLACES[name])}) <> 'VARCHAR'"
         for name in _MUST_BE_SIMPLE
     )
+    # One look at all of them first: next to no document has such a value.
+    wrong_type = f"regexp_matches(concat_ws(chr(10), {values}), {literal(_SUSPECT_LINE)}) AND ({typed})"
     nobody = f"({no_user_sql(_AT['user_id'])} AND {no_user_sql(_AT['client_id'])})"
     relation = (
         "(SELECT file, line, lines, text, seq, v, kind, CASE "  # noqa: S608 (literals are quoted)
@@ -184,7 +217,7 @@ def _judge_sql(options: ReadOptions) -> str:
         f"CASE WHEN NOT {no_user_sql(_AT['client_id'])} THEN {_AT['client_id']} END AS client, "
         f"kind = 'click' AND {nobody} AND {_AT['query_id']} IS NOT NULL AS nobody, "
         f"CASE WHEN kind = 'click' AND {nobody} THEN text END AS spare "
-        "FROM parsed WHERE kind IS NULL OR kind IN ('click', 'query') ORDER BY seq)"
+        "FROM parsed WHERE kind IS NULL OR kind IN ('click', 'query'))"
     )
     user = f"CASE WHEN {no_user_sql(_AT['user_id'])} THEN {_AT['client_id']} ELSE {_AT['user_id']} END"
     session = f"coalesce({_AT['session']}, {_AT['page_session']})"
@@ -231,16 +264,22 @@ def _clicks_sql(by_user: bool, by_id: bool) -> str:
         same = [f'c."{key}" = {name}."{key}"'] if key else ["c.nobody"]
         keys = ", ".join(["query_id", "time", *([f'"{key}"'] if key else [])])
         # Several searches of one time would be several candidates: the first in the file stands for them.
-        one_each = f"SELECT * FROM queries QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY seq) = 1"  # noqa: S608
+        known = (
+            "queries" if key else "(SELECT * FROM queries WHERE query_id IN (SELECT query_id FROM queries "
+        )
+        known += "" if key else 'GROUP BY query_id HAVING count(DISTINCT "user") = 1))'
+        one_each = f"SELECT * FROM {known} QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY seq) = 1"  # noqa: S608
         on = " AND ".join([f"c.query_id = {name}.query_id", *same, f"c.time >= {name}.time"])
         return f"ASOF LEFT JOIN ({one_each}) {name} ON {on}"
 
     def of(column: str) -> str:
         whens = [f'WHEN c.nobody THEN by_id."{column}"'] if by_id else []
         if by_user:
-            # By user and by client it is the same search as a rule; otherwise the later one.
-            later = "by_user.seq IS NOT NULL AND (by_client.seq IS NULL OR by_user.time >= by_client.time)"
-            whens.append(f'WHEN {later} THEN by_user."{column}"')
+            # By user and by client it is the same search as a rule; otherwise one's own, and never that of another
+            # user who is named as the click's own is.
+            whens.append(f'WHEN by_user.seq IS NOT NULL THEN by_user."{column}"')
+            unnamed = 'c."user" = c.client OR by_client."user" = by_client.client'
+            whens.append(f"WHEN NOT ({unnamed}) THEN NULL")
         return f'CASE {" ".join([*whens, "WHEN true THEN"])} by_client."{column}" END'
 
     taken = ", ".join(f"{of(name)} AS found_{name}" for name in ("seq", "user", "time", "query", "session"))

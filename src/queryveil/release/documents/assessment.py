@@ -87,7 +87,7 @@ def _by_guarantee(guarantee: Guarantee) -> list[Statement]:
     elif guarantee.delta:
         verdict, alone = (
             NO,
-            "But no is not never. If only one user has something in the log, it appears with a probability of at "
+            "But this is not certain. If only one user has something in the log, it appears with a probability of at "
             f"most {delta}{words.which_delta(guarantee)}. Over many users these chances add up.",
         )
     return [
@@ -119,8 +119,9 @@ def impact(manifest: Mapping[str, Any]) -> list[Paragraph]:
     return [
         Paragraph(
             "Description of the processing",
-            f"[Controller] holds a search log, derived the following from it, and discloses it to [recipients] for "
-            f"[purpose]: {_inside(manifest['what'])} ({tables}). {manifest['how']} {words.NORMAL_FORM} It was made on "
+            "[Controller] holds a search log, has derived a data set from it, and discloses the data set to "
+            f"[recipients] for [purpose]. The data set is: {_inside(manifest['what'])} ({tables}). "
+            f"{manifest['how']} {words.NORMAL_FORM} It was made on "
             f"{manifest['created']} with {software['name']} {software['version']}, method {manifest['method']}. The "
             "log itself is not disclosed. Nor is what was measured on it.",
         ),
@@ -173,7 +174,7 @@ def _risks(manifest: Mapping[str, Any]) -> str:
         "Search queries can reveal health, beliefs, sexual life, debts, crimes and whereabouts. They often name the "
         "person who searched, or someone close. The risk is that a reader recognises a person in the release, joins it "
         "with other data about that person, or concludes from it what the person searched for. "
-        "A reader of this release can learn the following. " + " ".join(words.learnt(manifest))
+        "This is what a reader of this release can learn. " + " ".join(words.learnt(manifest))
     )
 
 

@@ -29,8 +29,8 @@ _LIMITS = {
 """What no release of a kind promises."""
 
 NORMAL_FORM = (
-    "First, queries were brought to normal form: Unicode NFKC, no capital letters (case folding), single spaces, no "
-    "quotes around them."
+    "Before all this, queries were brought to normal form: Unicode NFKC, no capital letters (case folding), single "
+    "spaces, no quotes around them."
 )
 
 _ONE = {"words and prefixes": "word or prefix"}
@@ -97,7 +97,7 @@ def _compared(guarantee: Guarantee) -> str:
             f"The guarantee protects one {guarantee.unit} at a time. It compares the log with the same log in which "
             f"one {guarantee.unit} of one user is different."
         )
-    change = "replaced by another history" if guarantee.replaces else "added to or taken out of the log"
+    change = "replaced by another history" if guarantee.replaces else "added or taken out"
     if guarantee.disclosed:
         return (
             "The guarantee protects what one user searched for, but not the form of these searches. It compares the "

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from queryveil.errors import BudgetError
+from queryveil.errors import BudgetError, UsageError
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, PROBABILISTIC, PURE, Guarantee, rounded_up
-from queryveil.release.ledger.rules import (
-    Amount,
-    BySums,
-    Cost,
-    Pair,
-    Pooled,
-    Sums,
-    rounded_down,
-    rule_of,
-    words,
-)
+from queryveil.privacy.losses import Loss
+from queryveil.release.ledger.amounts import Amount, Cost, Pair, Sums, rounded_down, words
+from queryveil.release.ledger.rules import BySums, Pooled, Repeated, rule_of
+from queryveil.release.series import calendar
+
+PERIODS = ("user-day", "user-week", "user-month")
+"""Units of privacy that are smaller than a user: what a user did in one period of a public calendar."""
+_CURVE = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +37,26 @@ class Event:
     """Of a Gaussian release, against the neighbours of the ledger; None in a ledger that did not keep it yet."""
     p: float | None = None
     composable: bool
+    neighbours: str | None = None
+    """Which logs the release compares; the cost is against those of the ledger."""
+    who: str | None = None
+    """Who charged it; like all that follows, None in a ledger that did not keep it yet."""
+    recipe: str | None = None
+    period: str | None = None
+    """The part of a series that it is for."""
+    losses: tuple[Loss, ...] | None = None
+    """What its draws lose, where that says more than epsilon and delta do."""
 
     @property
     def cost(self) -> Cost | None:
         """What it took from the budget, under the ledger's neighbour relation; None if no budget limits it."""
         if self.epsilon is None or self.delta is None:
             return None
-        return Cost(epsilon=self.epsilon, delta=self.delta, mu=self.mu, p=self.p)
+        return Cost(epsilon=self.epsilon, delta=self.delta, mu=self.mu, p=self.p, losses=self.losses)
 
     def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self) | {"time": timestamp(self.time)}
+        losses = None if self.losses is None else [one.as_dict() for one in self.losses]
+        return dataclasses.asdict(self) | {"time": timestamp(self.time), "losses": losses}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,18 +71,63 @@ class Account:
     """Releases that no budget limits are refused: k-anonymity, no guarantee, or one given the shape."""
     gaussian_share: float | None = None
     """The share of the budget that is kept for Gaussian releases; 0: they add up like others; None: one pool."""
+    repeated: bool = False
+    """Every release is like the first one or gives away less, so that more of them fit."""
+    unit: str = "user"
+    """Whom the budget is for: a user, or a user in each period (`PERIODS`)."""
+    head: str | None = None
+    """The digest of the last row; it stands for all rows before it."""
     sealed: bool = True
     """Rows have digests, so that a changed one is noticed; an older ledger gets them with its next charge."""
 
     @cached_property
     def rule(self) -> BySums:
         """How releases of this source add up."""
-        return rule_of(self.budget, self.gaussian_share)
+        return rule_of(self.budget, self.gaussian_share, repeated=self.repeated)
+
+    def of(self, period: str | None) -> Account:
+        """What counts for a release of that period: everything, or what was charged for the same period."""
+        if self.unit == "user":
+            return self
+        if period is None:
+            raise UsageError(
+                f"the budget of '{self.source}' is for each {self.unit}, and this release is of no period",
+                "publish a series with --unit user-period, or charge a source that counts per user",
+            )
+        kind, _ = calendar.named(period)
+        if self.unit != f"user-{kind}":
+            raise UsageError(
+                f"the budget of '{self.source}' is for each {self.unit}, and this release is of a {kind}",
+                f"publish by {self.unit.removeprefix('user-')}, or charge a source that counts per user",
+            )
+        return self._of(period)
+
+    def _of(self, period: str | None) -> Account:
+        same = tuple(one for one in self.events if one.period == period)
+        return dataclasses.replace(self, events=same, unit="user")
 
     @cached_property
-    def sums(self) -> Sums:
-        """What was charged, added up without rounding."""
+    def periods(self) -> dict[str, Account]:
+        """The account of each period, for a budget that is for each of them."""
+        names = [] if self.unit == "user" else [one.period for one in self.events]
+        return {str(name): self._of(name) for name in dict.fromkeys(names)}
+
+    @cached_property
+    def fullest(self) -> Account:
+        """What the budget limits: everything, or the period for which most was charged."""
+        if not self.periods:
+            return self
+        return max(self.periods.values(), key=lambda one: (one.spent.epsilon, one.spent.delta))
+
+    @cached_property
+    def every_sum(self) -> Sums:
+        """What was charged for all periods, added up without rounding: what one person may have lost."""
         return Sums.of(event.cost for event in self.events if event.cost is not None)
+
+    @property
+    def sums(self) -> Sums:
+        """What was charged and the budget limits, added up without rounding."""
+        return self.fullest.every_sum
 
     @property
     def spent(self) -> Amount:
@@ -85,6 +138,30 @@ class Account:
     def by_sums(self) -> Amount:
         """The same by plain sums: every epsilon and every delta added up."""
         return self.sums.plain
+
+    @property
+    def together(self) -> Amount:
+        """For one person, over everything private: the smallest total that is proven, if parameters were planned.
+
+        At the budget's delta, or at the sum of deltas where that is more: by sums, by the rule of the source, or by
+        privacy loss distributions, whichever is smallest.
+        """
+        sums = self.every_sum
+        if len(sums.costs) < 2:
+            return self.spent
+        delta = max(self.budget.delta, float(sums.every_delta) if self.periods else 0.0)
+        found = sums.together(delta)
+        if not self.periods and self.spent.delta <= delta:
+            found = min(found, self.spent.epsilon)
+        if not math.isfinite(found):
+            return sums.plain
+        return Amount(epsilon=found, delta=delta if sums.every_delta or found < sums.plain.epsilon else 0.0)
+
+    def curve(self) -> list[Amount]:
+        """For one person, over everything private: epsilon at several deltas, if parameters were planned."""
+        deltas = sorted({*_CURVE, *([self.budget.delta] if self.budget.delta else [])})
+        found = [Amount(epsilon=self.every_sum.together(delta), delta=delta) for delta in deltas]
+        return [one for one in found if math.isfinite(one.epsilon)]
 
     @property
     def left(self) -> Amount:
@@ -120,6 +197,11 @@ class Account:
         kinds = {event.kind for event in self.events if event.composable}
         if GAUSSIAN in kinds:
             return GAUSSIAN if kinds == {GAUSSIAN} else APPROXIMATE
+        # A product of privacy losses is approximate, and no one rare set of outputs serves the changes of all periods.
+        if self.repeated and len(self.sums.costs) > 1:
+            return APPROXIMATE
+        if self.unit != "user" and PROBABILISTIC in kinds:
+            return APPROXIMATE
         return next((kind for kind in (APPROXIMATE, PROBABILISTIC, PURE) if kind in kinds), None)
 
     @property
@@ -143,6 +225,8 @@ class Account:
             "gaussian_share": self.gaussian_share,
             "spent": dataclasses.asdict(self.spent),
             "by_sums": dataclasses.asdict(self.by_sums),
+            "together": dataclasses.asdict(self.together),
+            "unit": self.unit,
             "left": dataclasses.asdict(self.left),
             "mu": self.mu,
             "p": self.p,
@@ -151,6 +235,7 @@ class Account:
             "not_composable": self.not_composable,
             "only_composable": self.only_composable,
             "sealed": self.sealed,
+            "head": self.head,
             "events": [event.as_dict() for event in self.events],
         }
 
@@ -162,6 +247,13 @@ class Account:
         after = self.sums.and_then(cost)
         if self.rule.fits(after):
             return
+        if isinstance(self.rule, Repeated) and not self.rule.like_the_first(after):
+            first = next(event for event in self.events if event.composable)
+            raise BudgetError(
+                f"'{self.source}' was opened for releases like its first one (#{first.id}), and this one may give away "
+                f"more: {cost} where the first has {first.cost}",
+                "publish with the parameters of the first, or open another source for new data",
+            )
         # What the first Gaussian release would have fixed is part of what is left for it.
         before = dataclasses.replace(self.sums, p_share=after.p_share)
         need = self.rule.need(before, after)
@@ -173,6 +265,9 @@ class Account:
             f"the release needs {self._needed(need, cost, after)}, the ledger has {self._there(left, after)} left "
             f"for '{self.source}' (short by {by})",
             self._way_out(before, short[0], cost, guarantee),
+            requested={name: float(value) for name, value in zip(Pair._fields, need, strict=True)},
+            remaining={name: float(value) for name, value in zip(Pair._fields, left, strict=True)},
+            short_by={name: float(missing[name]) for name in short},
         )
 
     def _trades(self, sums: Sums) -> bool:
@@ -181,6 +276,8 @@ class Account:
 
     def _needed(self, need: Pair, cost: Cost, after: Sums) -> str:
         shift = "" if cost.shift is None else f" (mu {rounded_up(cost.mu)}, p {rounded_up(cost.p)})"
+        if isinstance(self.rule, Repeated):
+            return f"{_said(need)} to be made once more"
         if not self._trades(after):
             return f"{_said(need) if shift else need.amount}{shift}"
         if need.delta:
@@ -189,11 +286,16 @@ class Account:
 
     def _there(self, left: Pair, after: Sums) -> str:
         if not self._trades(after):
-            return _said(left) if after.gaussian else str(left.amount)
+            return _said(left) if after.gaussian or isinstance(self.rule, Repeated) else str(left.amount)
         return f"epsilon {words(left.epsilon)} or delta {words(left.delta)}"
 
     def _way_out(self, before: Sums, short: str, cost: Cost, guarantee: Guarantee) -> str:
         new = "or open a new ledger for new data"
+        if isinstance(self.rule, Repeated) and before.costs:
+            times = self.rule.times(before.costs[0])
+            return (
+                f"the budget was enough for {times:,} releases like the first; publish no more of them, {new}"
+            )
         if cost.shift is None or guarantee.mu is None or self.rule.code == BySums.code:
             return f"lower {short}, {new}"
         mu, p = cost.shift

@@ -6,17 +6,22 @@ holds names and numbers only, no query and nothing else of a log.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
+import getpass
 import math
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import BudgetError, CannotCompose, UsageError, nearest
-from queryveil.privacy.guarantee import ADD_REMOVE, GAUSSIAN, PROBABILISTIC, PURE, REPLACE, Guarantee
-from queryveil.release.ledger import seals
-from queryveil.release.ledger.accounts import Account, Event, timestamp
-from queryveil.release.ledger.rules import Amount, Cost
-from queryveil.release.ledger.store import Store, tables
+from queryveil.errors import BudgetError, UsageError, nearest
+from queryveil.privacy.draws import Draw
+from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, Guarantee
+from queryveil.release.ledger import pricing, seals, verifying
+from queryveil.release.ledger.accounts import PERIODS, Account, Event, timestamp
+from queryveil.release.ledger.amounts import Amount
+from queryveil.release.ledger.pricing import number
+from queryveil.release.ledger.schema import LATER, tables
+from queryveil.release.ledger.store import Store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,11 +30,17 @@ __all__ = ["Account", "Amount", "Event", "Ledger"]
 
 _NEIGHBOURS = (REPLACE, ADD_REMOVE)
 _LONGEST_NAME = 200
-_NUMBERS = ("epsilon", "delta", "mu", "p")
+_EMPTY = dict.fromkeys(("epsilon", "delta", *LATER))
+WHO = "QUERYVEIL_WHO"
+"""The environment variable that says who charges, where the name of the account does not: of a service, say."""
 ONLY_COMPOSABLE = "only-composable"
 """The terms of a source that refuses releases which no budget limits."""
 _GAUSSIAN_SHARE = "gaussian="
 """The terms of a source that keeps a share of its budget for Gaussian releases begin so."""
+_REPEATED = "repeated"
+"""The terms of a source whose releases are all like the first one."""
+_UNIT = "unit="
+"""The terms of a source whose budget is for a user in one period, and not for a user, begin so."""
 
 # -- the ledger ----------------------------------------------------------------------------------------------
 
@@ -50,21 +61,27 @@ class Ledger:
         neighbours: str = REPLACE,
         only_composable: bool = False,
         gaussian: float | None = None,
+        repeated: bool = False,
+        unit: str = "user",
     ) -> None:
         """Give a source log its budget, once and for all; the file is made if it is missing.
 
         With `only_composable` every release that no budget limits is refused for this source. `gaussian` is the share
         of the budget that is kept for Gaussian releases, 0 to count them like others; without it, all share one pool.
+        With `repeated` every release must be like the first one or give away less; more of them then fit. A `unit` of
+        user-day, user-week or user-month gives each user that budget in every such period.
         """
         _check_name("the name of a source log", source)
-        budget = Amount(epsilon=_number("epsilon", epsilon), delta=_number("delta", delta))
+        budget = Amount(epsilon=number("epsilon", epsilon), delta=number("delta", delta))
         if not budget.epsilon > 0:
             raise UsageError(f"epsilon must be above 0; got {epsilon}", "pass a budget such as --epsilon 2")
         if not 0 <= budget.delta < 1:
             raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
-        terms = _terms(budget, only_composable=only_composable, gaussian=gaussian)
+        terms = _terms(
+            budget, only_composable=only_composable, gaussian=gaussian, repeated=repeated, unit=unit
+        )
         row = {"source": source, "neighbours": neighbours, "opened": timestamp(_now())}
         row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
 
@@ -80,15 +97,31 @@ class Ledger:
 
         self._store.fill(write)
 
-    def charge(self, source: str, method: str, guarantee: Guarantee) -> int:
+    def charge(
+        self,
+        source: str,
+        method: str,
+        guarantee: Guarantee,
+        *,
+        draws: Sequence[Draw] = (),
+        period: str | None = None,
+        recipe: str | None = None,
+        who: str | None = None,
+    ) -> int:
         """Append the event of one release, or refuse; call this before any noise is drawn.
 
-        When it returns, the event is on disk. It stays there whatever becomes of the release.
+        When it returns, the event is on disk. It stays there whatever becomes of the release. `draws` are those that
+        its plan declares; `period` is the part of a series that it is for, `recipe` the name of what it was made
+        from, and `who` defaults to the account that runs this.
         """
         _check_name("the name of a method", method)
+        who = who or _account_name()
+        for what, given in (("the name of who charges", who), ("the name of a recipe", recipe)):
+            if given is not None:
+                _check_name(what, given)
         with self._store.transaction(write=True) as connection:
-            account = self._account(connection, source, lock=True)
-            kind, cost = _price(guarantee, account.neighbours)
+            account = self._account(connection, source).of(_checked_period(period))
+            kind, cost = pricing.price(guarantee, account.neighbours, draws)
             if cost is not None:
                 account.refuse_unless_affordable(cost, guarantee)
             elif account.only_composable:
@@ -97,18 +130,23 @@ class Ledger:
                     "that add up only",
                     "choose a method whose guarantee adds up, such as zealous, or open another source for new data",
                 )
-            row = {"source": source, "method": method, "headline": guarantee.headline, "kind": kind}
+            row: dict[str, Any] = {
+                "source": source,
+                "method": method,
+                "headline": guarantee.headline,
+                "kind": kind,
+            }
             if cost is not None:
                 row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
                 row |= {name: repr(value) for name, value in zip(("mu", "p"), cost.shift or (), strict=False)}
-            row["time"] = timestamp(_now())
+                row |= {"losses": pricing.written(cost.losses)}
+            row |= {"time": timestamp(_now()), "who": who, "recipe": recipe, "period": period}
+            row |= {"neighbours": guarantee.neighbours}
             chain = self._chains(connection)[source]
-            added = connection.execute(tables().events.insert().values(row))
-            key = added.inserted_primary_key
-            number = int(key[0]) if key else 0
-            digest = seals.of_event(chain[-1], dict.fromkeys(_NUMBERS) | {"id": number} | row)
-            seals.add(connection, source, len(chain), digest)
-        return number
+            row["id"] = self._store.next_number(connection)
+            connection.execute(tables().events.insert().values(row))
+            seals.add(connection, source, len(chain), seals.of_event(chain[-1], _EMPTY | row))
+        return int(row["id"])
 
     def show(self, source: str | None = None) -> list[Account]:
         """All accounts by name, or the one of a source."""
@@ -122,28 +160,32 @@ class Ledger:
         """The account of one source."""
         return self.show(source)[0]
 
+    def verify(self) -> verifying.Findings:
+        """Every row against its seal: what was found, and where a chain breaks."""
+        return verifying.findings(self._store)
+
     # -- rows ------------------------------------------------------------------------------------------------
 
-    def _budget_rows(self, connection: Connection, source: str | None, *, lock: bool = False) -> list[Any]:
+    def _budget_rows(self, connection: Connection, source: str | None) -> list[Any]:
         budgets = tables().budgets
         query = budgets.select().order_by(budgets.c.source)
         if source is not None:
             query = query.where(budgets.c.source == source)
-        # Two charges to one source take turns: here on a server, by BEGIN IMMEDIATE on SQLite.
-        return list(connection.execute(query.with_for_update() if lock else query))
+        return list(connection.execute(query))
 
-    def _account(self, connection: Connection, source: str, *, lock: bool = False) -> Account:
+    def _account(self, connection: Connection, source: str) -> Account:
         _check_name("the name of a source log", source)
         sealed = self._store.sealed(connection)
         if sealed:
             # Of all sources: one that lost its budget must not look like one that never had any.
             self._check_seals(connection)
-        rows = self._budget_rows(connection, source, lock=lock)
+        rows = self._budget_rows(connection, source)
         if not rows:
             others = [row.source for row in self._budget_rows(connection, None)]
             raise UsageError(
                 f"{self._store.name} has no source '{source}'",
-                nearest(source, others) or self._store.way_to_open(source),
+                # Never how to open it: a slip of the pen must not end in a second budget for the same people.
+                nearest(source, others) or f"use one of {', '.join(others)}",
             )
         found = connection.execute(seals.rows(source)).all() if sealed else []
         terms = found[0].terms.split() if found else []
@@ -155,7 +197,10 @@ class Ledger:
                 events=tuple(_event(row) for row in self._events(connection, source)),
                 only_composable=ONLY_COMPOSABLE in terms,
                 gaussian_share=_share(terms),
+                repeated=_REPEATED in terms,
+                unit=next((one.removeprefix(_UNIT) for one in terms if one.startswith(_UNIT)), "user"),
                 sealed=sealed,
+                head=found[-1].digest if found else None,
             )
         except (TypeError, ValueError):
             raise self._store.damaged("a row holds no number or time where one belongs") from None
@@ -163,28 +208,11 @@ class Ledger:
     def _check_seals(self, connection: Connection) -> None:
         """Compute all digests anew: a row that was changed, added or taken away does not fit them."""
         expected = {source: chain for source, chain in self._recomputed(connection).items() if chain}
-        found: dict[str, list[str]] = {}
-        for row in connection.execute(seals.rows()):
-            chain = found.setdefault(row.source, [])
-            chain.append(row.digest if row.number == len(chain) else "")
-        if expected != found:
+        if expected != verifying.found(connection):
             raise self._store.damaged("a row is not as it was written")
 
     def _recomputed(self, connection: Connection) -> dict[str, list[str]]:
-        """For each source the digests that its rows must have: that of its budget, and those of its events."""
-        terms = {}
-        if self._store.sealed(connection):
-            terms = {row.source: row.terms for row in connection.execute(seals.rows()) if row.number == 0}
-        chains = {
-            row.source: [seals.of_budget(row._asdict(), terms.get(row.source, ""))]
-            for row in self._budget_rows(connection, None)
-        }
-        for event in self._events(connection, None):
-            if event.source not in chains:
-                raise self._store.damaged("an event has no budget that it belongs to")
-            chain = chains[event.source]
-            chain.append(seals.of_event(chain[-1], event._asdict()))
-        return chains
+        return verifying.recomputed(self._store, connection)
 
     def _chains(self, connection: Connection) -> dict[str, list[str]]:
         """The digests of all rows, checked; a ledger of the old format gets them now."""
@@ -193,71 +221,33 @@ class Ledger:
         unsealed = self._store.update(connection)
         chains = self._recomputed(connection)
         for source, chain in chains.items() if unsealed else ():
-            for number, digest in enumerate(chain):
-                seals.add(connection, source, number, digest)
+            for place, digest in enumerate(chain):
+                seals.add(connection, source, place, digest)
         return chains
 
     def _events(self, connection: Connection, source: str | None) -> list[Any]:
-        """Events in their order, of one source or of all; an older ledger has none with mu and p."""
-        import sqlalchemy
-
-        events = tables().events
-        columns: list[Any] = [column for column in events.c if column.name not in ("mu", "p")]
-        if self._store.has_shifts(connection):
-            columns += [events.c.mu, events.c.p]
-        else:
-            columns += [sqlalchemy.null().label("mu"), sqlalchemy.null().label("p")]
-        query = sqlalchemy.select(*columns).order_by(events.c.id)
-        return list(connection.execute(query if source is None else query.where(events.c.source == source)))
+        return verifying.events(self._store, connection, source)
 
 
-# -- rules ---------------------------------------------------------------------------------------------------
+# -- terms and names -----------------------------------------------------------------------------------------
 
 
-def _price(guarantee: Guarantee, neighbours: str) -> tuple[str, Cost | None]:
-    """Kind and cost of a release under the ledger's neighbour relation; None if it has no sum with others."""
-    if not guarantee.composable:
-        return guarantee.kind, None
-    if guarantee.unit != "user":
-        raise CannotCompose(
-            f"this ledger counts per user, and '{guarantee.headline}' does not",
-            "publish with a guarantee per user",
-        )
-    try:
-        held = _restated(guarantee, neighbours)
-    except OverflowError:
-        raise CannotCompose(
-            f"'{guarantee.headline}' is too weak to be restated against '{neighbours}'", "lower epsilon"
-        ) from None
-    cost = Cost(epsilon=_number("epsilon", held.epsilon), delta=_number("delta", held.delta))
-    # A negative number would be a refund.
-    if cost.epsilon < 0 or not 0 <= cost.delta <= 1 or (held.kind == PURE and cost.delta > 0):
-        raise UsageError("the guarantee has an impossible epsilon or delta", "check the method")
-    if held.kind == GAUSSIAN:
-        cost = dataclasses.replace(cost, mu=_number("mu", held.mu), p=_number("p", held.p))
-        if float(cost.mu or 0) < 0 or not 0 <= float(cost.p or 0) <= cost.delta:
-            raise UsageError("the guarantee has an impossible mu or p", "check the method")
-    return held.kind, cost
-
-
-def _restated(guarantee: Guarantee, neighbours: str) -> Guarantee:
-    """A probabilistic guarantee has no conversion of its own, but the approximate one it implies may."""
-    try:
-        return guarantee.against(neighbours)
-    except CannotCompose as refusal:
-        if guarantee.kind != PROBABILISTIC:
-            raise
-        try:
-            return guarantee.approximate().against(neighbours)
-        except CannotCompose:
-            raise refusal from None
-
-
-def _terms(budget: Amount, *, only_composable: bool, gaussian: float | None) -> str:
+def _terms(
+    budget: Amount, *, only_composable: bool, gaussian: float | None, repeated: bool, unit: str
+) -> str:
     """What a source was opened with, as its first seal has it."""
     terms = [ONLY_COMPOSABLE] if only_composable else []
+    if repeated and gaussian is not None:
+        raise UsageError(
+            "a source whose releases are all like the first keeps no share for Gaussian ones",
+            "leave out --gaussian",
+        )
+    terms += [_REPEATED] if repeated else []
+    if unit != "user" and unit not in PERIODS:
+        raise UsageError("no such unit of privacy", f"use one of user, {', '.join(PERIODS)}")
+    terms += [f"{_UNIT}{unit}"] if unit != "user" else []
     if gaussian is not None:
-        share = _number("the share for Gaussian releases", gaussian)
+        share = number("the share for Gaussian releases", gaussian)
         if not 0 <= share <= 1:
             raise UsageError(
                 f"the share for Gaussian releases must be from 0 to 1; got {gaussian}", "pass --gaussian 0.5"
@@ -274,16 +264,6 @@ def _share(terms: list[str]) -> float | None:
     """The share that is kept for Gaussian releases, of the terms of a source."""
     found = [one.removeprefix(_GAUSSIAN_SHARE) for one in terms if one.startswith(_GAUSSIAN_SHARE)]
     return _stored(found[0]) if found else None
-
-
-def _number(name: str, given: float | None) -> float:
-    try:
-        number = math.nan if given is None else float(given)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UsageError(f"{name} must be a finite number; got {given}", f"pass a number as {name}")
-    return number + 0.0  # -0.0 becomes 0.0
 
 
 def _check_name(what: str, given: str) -> None:
@@ -309,6 +289,11 @@ def _event(row: Any) -> Event:
         delta=_stored(row.delta) if composable else None,
         mu=None if row.mu is None else _stored(row.mu),
         p=None if row.p is None else _stored(row.p),
+        losses=pricing.read(row.losses),
+        who=row.who,
+        recipe=row.recipe,
+        period=row.period,
+        neighbours=row.neighbours,
         composable=composable,
     )
 
@@ -318,6 +303,23 @@ def _stored(text: str) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise ValueError
     return number
+
+
+def _checked_period(given: str | None) -> str | None:
+    if given is not None:
+        _check_name("the name of a period", given)
+    return given
+
+
+def _account_name() -> str:
+    """Who runs this, as the operating system or the environment says."""
+    named = os.environ.get(WHO, "").strip()
+    try:
+        named = named or getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        named = named or "unknown"
+    shown = "".join(one if one.isprintable() else "?" for one in named)[:_LONGEST_NAME].strip()
+    return shown or "unknown"
 
 
 def _now() -> datetime.datetime:

@@ -6,114 +6,30 @@ docs/proofs/composition.md; docs/decisions/0018-gaussian-releases-in-the-ledger.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from queryveil.privacy import calibration, gaussian
+from queryveil.release.ledger.amounts import (
+    NOTHING,
+    Amount,
+    Cost,
+    Pair,
+    Sums,
+    exact,
+    float_down,
+    rounded,
+    tight,
+)
 
-_NOTHING = Fraction(0)
-_DIGITS = 6
-"""Of figures read off a curve: what was spent is rounded up to so many, what is left is rounded down."""
+_MOST_REPEATED = 1 << 14
+"""More releases like the first are not counted ahead."""
 _LEAST_EPSILON = 1e-9
 """Less than this buys no Gaussian release: its noise could not be drawn."""
-
-
-# -- values --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Amount:
-    """A pair of epsilon and delta: a budget, or what was taken from it, or what is left."""
-
-    epsilon: float
-    delta: float
-
-    def __str__(self) -> str:
-        return f"epsilon {words(self.epsilon)} and delta {words(self.delta)}"
-
-
-class Pair(NamedTuple):
-    """Epsilon and delta without rounding: a delta of 1e-300 beside one of 0.1 still counts."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    @property
-    def amount(self) -> Amount:
-        return Amount(epsilon=float(self.epsilon), delta=float(self.delta))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost(Amount):
-    """What one release takes, against the neighbours of its ledger; mu and p only if it is Gaussian."""
-
-    mu: float | None = None
-    p: float | None = None
-
-    @property
-    def shift(self) -> tuple[float, float] | None:
-        """Mu and p of a Gaussian release."""
-        return None if self.mu is None or self.p is None else (self.mu, self.p)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sums:
-    """What releases add up to, without any rounding."""
-
-    epsilon: Fraction = _NOTHING
-    """Of all kinds but Gaussian."""
-    delta: Fraction = _NOTHING
-    mu_squared: Fraction = _NOTHING
-    p: Fraction = _NOTHING
-    every_epsilon: Fraction = _NOTHING
-    """Of all kinds, Gaussian ones counted by their own epsilon and delta."""
-    every_delta: Fraction = _NOTHING
-    p_share: Fraction | None = None
-    """How much of its delta the first Gaussian release has as p; None as long as there is none."""
-
-    @classmethod
-    def of(cls, costs: Iterable[Cost]) -> Sums:
-        """Of releases in the order in which they were charged."""
-        total = cls()
-        for cost in costs:
-            total = total.and_then(cost)
-        return total
-
-    def and_then(self, cost: Cost) -> Sums:
-        """With one release more."""
-        epsilon, delta = exact(cost.epsilon), exact(cost.delta)
-        every = {"every_epsilon": self.every_epsilon + epsilon, "every_delta": self.every_delta + delta}
-        if cost.shift is None:
-            return dataclasses.replace(
-                self, epsilon=self.epsilon + epsilon, delta=self.delta + delta, **every
-            )
-        mu, p = cost.shift
-        share = self.p_share
-        if share is None:
-            share = min(Fraction(1), exact(p) / delta) if delta else _NOTHING
-        return dataclasses.replace(
-            self, mu_squared=self.mu_squared + Fraction(mu) ** 2, p=self.p + exact(p), p_share=share, **every
-        )
-
-    @property
-    def gaussian(self) -> bool:
-        return self.p_share is not None
-
-    @property
-    def mu(self) -> float:
-        """Of all Gaussian releases together, rounded up."""
-        return calibration.up(gaussian.root(self.mu_squared)) if self.mu_squared else 0.0
-
-    @property
-    def plain(self) -> Amount:
-        """Every epsilon and every delta, added up."""
-        return Amount(epsilon=float(self.every_epsilon), delta=float(self.every_delta))
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
@@ -157,7 +73,7 @@ class BySums:
     def mu_left(self, sums: Sums, p: float) -> float:
         """The largest mu that one Gaussian release more with that p may have, rounded down."""
         room = self.delta - sums.every_delta - exact(p)
-        return _float_down(_largest_mu(self.epsilon - sums.every_epsilon, room))
+        return float_down(_largest_mu(self.epsilon - sums.every_epsilon, room))
 
 
 class Pooled(BySums):
@@ -195,16 +111,16 @@ class Pooled(BySums):
             return super().left(sums)
         room = self.delta - sums.delta - sums.p - _curve(sums.mu_squared, self.epsilon - sums.epsilon)
         epsilon = self.epsilon - exact(self.spent(sums).epsilon)
-        return Pair(epsilon, max(_NOTHING, _rounded(room, ROUND_FLOOR)))
+        return Pair(epsilon, max(NOTHING, rounded(room, ROUND_FLOOR)))
 
     def need(self, before: Sums, after: Sums) -> Pair:
         if not after.gaussian:
             return super().need(before, after)
         more = self.spent(after).epsilon
         if math.isfinite(more):
-            return Pair(exact(more) - exact(self.spent(before).epsilon), _NOTHING)
+            return Pair(exact(more) - exact(self.spent(before).epsilon), NOTHING)
         # No epsilon helps where p and the deltas alone are too much.
-        return Pair(_NOTHING, after.p + after.delta - before.p - before.delta)
+        return Pair(NOTHING, after.p + after.delta - before.p - before.delta)
 
     def mu_left(self, sums: Sums, p: float) -> float:
         cap = _largest_mu(self.epsilon - sums.epsilon, self.delta - sums.delta - sums.p - exact(p))
@@ -246,7 +162,7 @@ class Reserved(BySums):
         )
 
     def spent(self, sums: Sums) -> Amount:
-        curve = self.for_curve(sums) if sums.gaussian else _NOTHING
+        curve = self.for_curve(sums) if sums.gaussian else NOTHING
         return Pair(sums.epsilon + self._read(sums), sums.delta + sums.p + curve).amount
 
     def left(self, sums: Sums) -> Pair:
@@ -271,15 +187,89 @@ class Reserved(BySums):
     def _read(self, sums: Sums) -> Fraction:
         """Epsilon of the Gaussian releases, at the delta that is kept for their curve."""
         if not sums.mu_squared:
-            return _NOTHING
+            return NOTHING
         read = _epsilon(sums.mu_squared, self.for_curve(sums))
         if read is None:
             return Fraction(10**6)
         return min(read, self.for_gaussian) if sums.mu_squared <= self.largest_mu(sums) ** 2 else read
 
 
-def rule_of(budget: Amount, gaussian_share: float | None) -> BySums:
+@dataclass(frozen=True)
+class Repeated(BySums):
+    """Every release is like the first one or gives away less, so the privacy losses are fixed by the first charge.
+
+    As many fit as the distribution of that many equal losses allows: proven whatever people looked at.
+    """
+
+    code: ClassVar[str] = "repeated"
+
+    def like_the_first(self, sums: Sums) -> bool:
+        """Whether the pair of the first release dominates the last one."""
+        return not sums.costs or _within(sums.costs[-1], sums.costs[0])
+
+    def fits(self, sums: Sums) -> bool:
+        if not sums.costs:
+            return True
+        if not self.like_the_first(sums) or self.delta < exact(sums.costs[0].delta):
+            return False
+        alike = self._alike(sums)
+        # Sums are compared as fractions: rounded to a number that is printed, one just above the budget would fit.
+        return super().fits(alike) or exact(tight(alike.costs, self.budget.delta)) <= self.epsilon
+
+    def spent(self, sums: Sums) -> Amount:
+        if len(sums.costs) < 2:
+            return sums.plain
+        return Amount(epsilon=self._epsilon(sums), delta=self.budget.delta)
+
+    def left(self, sums: Sums) -> Pair:
+        spent = self._epsilon(sums) if sums.costs else 0.0
+        return Pair(max(NOTHING, self.epsilon - exact(spent)), self.delta)
+
+    def need(self, before: Sums, after: Sums) -> Pair:
+        grown = [self._epsilon(one) if one.costs else 0.0 for one in (before, after)]
+        if not math.isfinite(grown[1]):
+            return Pair(NOTHING, after.every_delta)
+        return Pair(exact(grown[1]) - exact(grown[0]), exact(after.costs[-1].delta))
+
+    def mu_left(self, sums: Sums, p: float) -> float:
+        """That of the first release, if one more of it fits."""
+        first = sums.costs[0] if sums.costs else None
+        if first is None:
+            return super().mu_left(sums, p)
+        return float(first.mu or 0) if self.fits(sums.and_then(first)) else 0.0
+
+    def times(self, first: Cost) -> int:
+        """How many releases like this one the budget is enough for."""
+        found = 0
+        while found < _MOST_REPEATED and self.fits(Sums.of([first] * (2 * found or 1))):
+            found = 2 * found or 1
+        step = found // 2
+        while step:
+            if self.fits(Sums.of([first] * (found + step))):
+                found += step
+            step //= 2
+        return found
+
+    def _epsilon(self, sums: Sums) -> float:
+        return self._alike(sums).together(self.budget.delta)
+
+    def _alike(self, sums: Sums) -> Sums:
+        """As if all were the first: what was fixed, and not what was drawn, is composed."""
+        return Sums.of([sums.costs[0]] * len(sums.costs))
+
+
+def _within(cost: Cost, first: Cost) -> bool:
+    mine, fixed = cost.losses or cost.coins, first.losses or first.coins
+    by_draws = len(mine) == len(fixed) and all(
+        one.within(other) for one, other in zip(mine, fixed, strict=True)
+    )
+    return by_draws and cost.coins[0].within(first.coins[0])
+
+
+def rule_of(budget: Amount, gaussian_share: float | None, *, repeated: bool = False) -> BySums:
     """The rule of a source: one pool, a share that is kept for Gaussian releases, or plain sums if that is 0."""
+    if repeated:
+        return Repeated(budget)
     if gaussian_share is None:
         return Pooled(budget)
     return Reserved(budget, gaussian_share) if gaussian_share else BySums(budget)
@@ -288,36 +278,27 @@ def rule_of(budget: Amount, gaussian_share: float | None) -> BySums:
 # -- numbers -------------------------------------------------------------------------------------------------
 
 
-def exact(number: float) -> Fraction:
-    """The decimal that is printed for a number and that people mean by it: 0.1 is a tenth."""
-    return Fraction(repr(float(number)))
-
-
-def words(number: float | Fraction) -> str:
-    return f"{float(number):.12g}"
-
-
 @lru_cache(maxsize=256)
 def _epsilon(mu_squared: Fraction, room: Fraction) -> Fraction | None:
     """The epsilon of a shift at a delta, rounded up; None if there is none."""
     if not mu_squared:
-        return _NOTHING if room >= 0 else None
+        return NOTHING if room >= 0 else None
     if room <= 0:
         return None
     mu = calibration.up(gaussian.root(mu_squared))
-    read = gaussian.epsilon_of(mu, 0.0, _float_down(room))
-    return _rounded(Fraction(read), ROUND_CEILING) if math.isfinite(read) else None
+    read = gaussian.epsilon_of(mu, 0.0, float_down(room))
+    return rounded(Fraction(read), ROUND_CEILING) if math.isfinite(read) else None
 
 
 @lru_cache(maxsize=256)
 def _curve(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    return Fraction(gaussian.curve(gaussian.root(mu_squared), epsilon)) if mu_squared else _NOTHING
+    return Fraction(gaussian.curve(gaussian.root(mu_squared), epsilon)) if mu_squared else NOTHING
 
 
 def _largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon < _LEAST_EPSILON or delta < gaussian.LEAST_DELTA:
-        return _NOTHING
-    return gaussian.largest_shift(_float_down(epsilon), delta)
+        return NOTHING
+    return gaussian.largest_shift(float_down(epsilon), delta)
 
 
 def _below(cap: Fraction, sums: Sums) -> float:
@@ -327,22 +308,4 @@ def _below(cap: Fraction, sums: Sums) -> float:
         return 0.0
     with localcontext(prec=50, rounding=ROUND_FLOOR):
         root = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt()
-    return float(_rounded(Fraction(root), ROUND_FLOOR))
-
-
-def rounded_down(number: float, digits: int) -> str:
-    """What still fits, in few digits."""
-    return words(_rounded(Fraction(number), ROUND_FLOOR, digits))
-
-
-def _rounded(number: Fraction, rounding: str, digits: int = _DIGITS) -> Fraction:
-    """To a few digits, up or down."""
-    if not number:
-        return number
-    with localcontext(prec=digits, rounding=rounding, Emin=-(10**6), Emax=10**6):
-        return Fraction(Decimal(number.numerator) / Decimal(number.denominator))
-
-
-def _float_down(number: Fraction) -> float:
-    found = float(number)
-    return found if Fraction(found) <= number else math.nextafter(found, -math.inf)
+    return float(rounded(Fraction(root), ROUND_FLOOR))

@@ -3,101 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from queryveil.errors import InputError, OutputError, UsageError, without_secrets
 from queryveil.files import output
+from queryveil.release.ledger import schema
+from queryveil.release.ledger.schema import tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine, MetaData, Table
+    from sqlalchemy import URL, Connection, Engine
 
-# Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
-_APPLICATION_ID = 0x51564C47
-_FORMAT_VERSION = 3
-_UNSEALED = 1
-"""The format before rows had seals: it is read, and the next row that is written seals all that are there."""
-_WITHOUT_SHIFTS = 2
-"""The format before events had mu and p: it is read, and the next row that is written adds the columns."""
-
-# Two charges at once must take turns, and events must stay; that is shown for these only.
-_TESTED = ("sqlite",)
-
-
-class Tables(NamedTuple):
-    metadata: MetaData
-    budgets: Table
-    events: Table
-    seals: Table
-
-
-@cache
-def tables() -> Tables:
-    from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text
-
-    metadata = MetaData()
-    # Numbers are text: the decimals that were asked for, which no engine may round.
-    budgets = Table(
-        "queryveil_budgets",
-        metadata,
-        Column("source", Text, primary_key=True),
-        Column("neighbours", Text, nullable=False),
-        Column("epsilon", Text, nullable=False),
-        Column("delta", Text, nullable=False),
-        Column("opened", Text, nullable=False),
-    )
-    events = Table(
-        "queryveil_events",
-        metadata,
-        Column("id", Integer, primary_key=True),
-        Column("source", Text, ForeignKey(budgets.c.source), nullable=False, index=True),
-        Column("time", Text, nullable=False),
-        Column("method", Text, nullable=False),
-        Column("headline", Text, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("epsilon", Text),
-        Column("delta", Text),
-        Column("mu", Text),
-        Column("p", Text),
-        sqlite_autoincrement=True,
-    )
-    # A seal for each row of the others: the budget of a source is its row 0, its events are 1, 2, ...
-    seals = Table(
-        "queryveil_seals",
-        metadata,
-        Column("source", Text, primary_key=True),
-        Column("number", Integer, primary_key=True, autoincrement=False),
-        Column("terms", Text, nullable=False),
-        Column("digest", Text, nullable=False),
-    )
-    return Tables(metadata, budgets, events, seals)
-
-
-_SQLITE_MARKS = ("application_id", "user_version")
-
-
-def _sqlite_marks() -> Iterator[str]:
-    """Mark the file as a ledger of this format."""
-    yield f"PRAGMA application_id = {_APPLICATION_ID}"
-    yield f"PRAGMA user_version = {_FORMAT_VERSION}"
-
-
-def _append_only(table: Table, *keys: str) -> Iterator[str]:
-    """Let nobody change or take away a row, whatever program opens the file."""
-    stop = "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-    for act in ("UPDATE", "DELETE"):
-        yield f"CREATE TRIGGER {table.name}_no_{act.lower()} BEFORE {act} ON {table.name} {stop}"
-    # INSERT OR REPLACE takes a row away without any DELETE trigger.
-    same = " AND ".join(f"{key} = NEW.{key}" for key in keys)
-    taken = f"EXISTS (SELECT 1 FROM {table.name} WHERE {same})"  # noqa: S608 (our own names)
-    yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
+_TESTED = ("sqlite", "postgresql")
+"""Two charges at once must take turns, and events must stay; that is shown for these only."""
+_DRIVER = "postgresql+psycopg"
+_TURN = 0x51564C47
+"""Writers on a server take turns by this number, from the first read on; other programs may have other numbers."""
+_NO_LOCK = "55P03"
+_UNREACHABLE = ("08", "57P", "53")
+"""What a server says, or its driver for it, that is not there or takes no more connections; the codes begin so."""
 
 
 class Store:
@@ -117,7 +49,16 @@ class Store:
         if "://" not in self._address:
             return Path(self._address)
         if self._url.get_backend_name() not in _TESTED:
-            raise UsageError("a ledger is a SQLite file for now", "pass a path, or sqlite:///path")
+            raise UsageError(
+                "a ledger is a SQLite file or a PostgreSQL database",
+                "pass a path, or postgresql://host/database",
+            )
+        if self._url.get_backend_name() != "sqlite":
+            if not self._url.database:
+                raise UsageError(
+                    "the address of the ledger names no database", "pass postgresql://host/database"
+                )
+            return None
         more = any(sign in self._address for sign in "@?;#")
         if not self._url.database or self._url.database == ":memory:" or more:
             raise UsageError("a SQLite ledger must be a plain file", "pass a path, or sqlite:///path")
@@ -128,7 +69,16 @@ class Store:
         import sqlalchemy
 
         try:
-            return sqlalchemy.make_url(self._address)
+            url = sqlalchemy.make_url(self._address)
+            if url.drivername in ("postgresql", "postgres"):
+                url = url.set(drivername=_DRIVER)
+            url.get_dialect()
+            return url
+        except sqlalchemy.exc.NoSuchModuleError:
+            raise UsageError(
+                "a ledger is a SQLite file or a PostgreSQL database",
+                "pass a path, or postgresql://host/database",
+            ) from None
         except (sqlalchemy.exc.ArgumentError, ValueError):
             # The address may hold a password, so it is not repeated.
             raise UsageError(
@@ -145,7 +95,11 @@ class Store:
                 "sqlite://", creator=self._connect_sqlite, poolclass=sqlalchemy.NullPool
             )
         try:
-            return sqlalchemy.create_engine(self._url, poolclass=sqlalchemy.NullPool)
+            return sqlalchemy.create_engine(
+                self._url,
+                poolclass=sqlalchemy.NullPool,
+                connect_args={"connect_timeout": max(2, math.ceil(self._wait)), "client_encoding": "utf8"},
+            )
         except (sqlalchemy.exc.SQLAlchemyError, ImportError):
             raise UsageError(
                 f"no driver is installed for {self._url.drivername} databases",
@@ -166,88 +120,125 @@ class Store:
         self._check_file()
         engine = self._engine
         with self._database_errors(), engine.begin() as connection:
-            if self._path is not None:
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+            self._begin(connection, write=write)
             self._check_format(connection, create=create)
             yield connection
 
-    def _check_format(self, connection: Connection, *, create: bool) -> None:
-        import sqlalchemy
-
-        found = sqlalchemy.inspect(connection).get_table_names()
-        ours = {tables().budgets.name, tables().events.name} <= set(found)
-        if create and not ours and not (found and self._path):
-            tables().metadata.create_all(connection)
-            if self._path is not None:
-                known = tables()
-                for statement in (
-                    *_sqlite_marks(),
-                    *_append_only(known.budgets, "source"),
-                    *_append_only(known.events, "id"),
-                    *_append_only(known.seals, "source", "number"),
-                ):
-                    connection.exec_driver_sql(statement)
-            return
-        version: int | None = _FORMAT_VERSION
+    def _begin(self, connection: Connection, *, write: bool) -> None:
         if self._path is not None:
-            marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in _SQLITE_MARKS]
-            ours, version = ours and marks[0] == _APPLICATION_ID, marks[1]
-            if ours and version not in (_UNSEALED, _WITHOUT_SHIFTS, _FORMAT_VERSION):
-                raise InputError(f"{self.name} has a format this version cannot use", "update queryveil")
-        if not ours:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+        elif write:
+            # Whoever had to wait for a turn must see what the one before has written.
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
+            # A commit must survive a power cut here too, whatever the server's default is.
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, int(self._wait * 1000))}")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURN})")
+        else:
+            # Rows and their seals are read by several statements, which must see the same rows.
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+    def _check_format(self, connection: Connection, *, create: bool) -> None:
+        found = self._tables(connection)
+        needed = {tables().budgets.name, tables().events.name}
+        needed |= set() if self._path is not None else {tables().seals.name, schema.HEAD}
+        ours = needed <= found
+        if create and not ours and not (found if self._path is not None else needed & found):
+            tables().metadata.create_all(connection)
+            guards = schema.sqlite_guards() if self._path is not None else schema.server_guards()
+            for statement in guards:
+                connection.exec_driver_sql(statement)
+            return
+        if self._path is None and not needed & found:
+            raise InputError(f"{self.name} has no ledger in it yet", self.way_to_open("NAME"))
+        version = self._version(connection) if ours else None
+        if version is None:
             raise InputError(
                 f"{self.name} is not a queryveil ledger",
                 "check the name of the file, or restore the ledger from its backup",
             )
-        if version != _UNSEALED and tables().seals.name not in found:
+        if not schema.known_format(version):
+            raise InputError(f"{self.name} has a format this version cannot use", "update queryveil")
+        if version != schema.UNSEALED and tables().seals.name not in found:
             raise self.damaged("the seals of its rows are gone")
-        if self._path is not None and (version == _FORMAT_VERSION) != self.has_shifts(connection):
+        if self.later_columns(connection) != schema.later_columns(version):
             raise self.damaged("its columns are not those of its format")
+        self._check_whole(connection)
+
+    def _tables(self, connection: Connection) -> set[str]:
+        """The names of the tables that are there; on a server only those that begin like ours."""
+        import sqlalchemy
+
         if self._path is not None:
-            self._check_whole(connection)
+            return set(sqlalchemy.inspect(connection).get_table_names())
+        visible = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)"
+        return {
+            row[0] for row in connection.exec_driver_sql(f"{visible} AND starts_with(relname, 'queryveil_')")
+        }
+
+    def _version(self, connection: Connection) -> int | None:
+        """The format of this ledger; None if it is none of ours."""
+        if self._path is None:
+            heads = connection.exec_driver_sql(f"SELECT format FROM {schema.HEAD}").all()  # noqa: S608
+            if len(heads) != 1:
+                raise self.damaged("its format is gone")
+            return int(heads[0][0])
+        marks = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in schema.SQLITE_MARKS]
+        return int(marks[1] or 0) if marks[0] == schema.APPLICATION_ID else None
 
     def _check_whole(self, connection: Connection) -> None:
-        """That no row is missing: SQLite itself keeps the number of the last event in another place."""
-        if connection.exec_driver_sql("PRAGMA integrity_check").scalar() != "ok":
+        """That no row is missing: the number of the last event is kept in another place too."""
+        if self._path is not None and connection.exec_driver_sql("PRAGMA integrity_check").scalar() != "ok":
             raise self.damaged("its pages do not fit each other")
-        ask = "SELECT count(*), max(id), (SELECT seq FROM sqlite_sequence WHERE name = '{0}') FROM {0}"
-        there, highest, last = connection.exec_driver_sql(ask.format(tables().events.name)).one()
+        kept = (
+            f"SELECT events FROM {schema.HEAD}"  # noqa: S608 (our own names)
+            if self._path is None
+            else f"SELECT seq FROM sqlite_sequence WHERE name = '{tables().events.name}'"  # noqa: S608
+        )
+        ask = f"SELECT count(*), max(id), ({kept}) FROM {tables().events.name}"  # noqa: S608 (our own names)
+        there, highest, last = connection.exec_driver_sql(ask).one()
         if not there == (highest or 0) == (last or 0):
             raise self.damaged("events are missing")
 
-    def sealed(self, connection: Connection) -> bool:
-        """Whether the rows of this ledger have seals."""
-        import sqlalchemy
-
-        return tables().seals.name in sqlalchemy.inspect(connection).get_table_names()
-
-    def has_shifts(self, connection: Connection) -> bool:
-        """Whether events of this ledger have mu and p."""
+    def next_number(self, connection: Connection) -> int:
+        """The number of the event that is about to be written; events of all sources are numbered together."""
         import sqlalchemy
 
         events = tables().events
-        found = {column["name"] for column in sqlalchemy.inspect(connection).get_columns(events.name)}
-        return {events.c.mu.name, events.c.p.name} <= found
+        number = int(connection.execute(sqlalchemy.select(sqlalchemy.func.count(events.c.id))).scalar() or 0)
+        if self._path is None:
+            connection.exec_driver_sql(f"UPDATE {schema.HEAD} SET events = events + 1")  # noqa: S608
+        return number + 1
+
+    def sealed(self, connection: Connection) -> bool:
+        """Whether the rows of this ledger have seals."""
+        return tables().seals.name in self._tables(connection)
+
+    def later_columns(self, connection: Connection) -> set[str]:
+        """Which of the columns that came later events of this ledger have."""
+        import sqlalchemy
+
+        if self._path is None:
+            return set(schema.LATER)  # no server has an older ledger
+        found = sqlalchemy.inspect(connection).get_columns(tables().events.name)
+        return {str(column["name"]) for column in found} & set(schema.LATER)
 
     def update(self, connection: Connection) -> bool:
         """Bring a ledger of an older format to this one; whether the caller must seal the rows that are there."""
         import sqlalchemy
 
         unsealed, events = not self.sealed(connection), tables().events
-        if not self.has_shifts(connection):
-            # Rows stay as they are: an event of before has neither number, and counts as it did.
-            for column in (events.c.mu, events.c.p):
-                connection.execute(
-                    sqlalchemy.text(f"ALTER TABLE {events.name} ADD COLUMN {column.name} TEXT")
-                )
-            if self._path is not None:
-                for statement in _sqlite_marks():
-                    connection.exec_driver_sql(statement)
+        missing = [name for name in schema.LATER if name not in self.later_columns(connection)]
+        for name in missing:
+            # Rows stay as they are: an event of before has none of these, and counts as it did.
+            connection.execute(sqlalchemy.text(f"ALTER TABLE {events.name} ADD COLUMN {name} TEXT"))
         if unsealed:
             tables().seals.create(connection)
-            if self._path is not None:
-                for statement in _append_only(tables().seals, "source", "number"):
-                    connection.exec_driver_sql(statement)
+        if self._path is not None:
+            more = [*(schema.sqlite_marks() if missing else ())]
+            more += [*(schema.sqlite_seals_append_only() if unsealed else ())]
+            for statement in more:
+                connection.exec_driver_sql(statement)
         return unsealed
 
     def damaged(self, what: str) -> InputError:
@@ -320,8 +311,8 @@ class Store:
         except (SQLAlchemyError, sqlite3.Error) as error:
             # What the driver says may hold the address with its password: only its kind is passed on.
             cause = getattr(error, "orig", None) or error
-            code = str(getattr(cause, "sqlite_errorname", ""))
-            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            code = str(getattr(cause, "sqlite_errorname", "") or getattr(cause, "sqlstate", "") or "")
+            if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", _NO_LOCK)):
                 raise OutputError(
                     f"{self.name} has been locked by another process for {self._wait:g} s",
                     "nothing was charged; try again when the other process is done",
@@ -330,6 +321,11 @@ class Store:
                 raise InputError(
                     f"{self.name} is not a ledger, or is damaged",
                     "check the name of the file, or restore the ledger from its backup",
+                ) from None
+            if self._path is None and (not code or code.startswith(_UNREACHABLE)):
+                raise OutputError(
+                    f"{self.name} cannot be reached ({code or type(cause).__name__})",
+                    "check host, port, database, user and password, and that the server runs",
                 ) from None
             raise OutputError(
                 f"{self.name} cannot be used ({code or type(cause).__name__})",

@@ -48,7 +48,7 @@ Out = Annotated[
 ]
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
-    ("log", options.Log, inspect.Parameter.empty),
+    ("log", options.Logs, inspect.Parameter.empty),
     ("purpose", PurposeName, inspect.Parameter.empty),
     ("epsilon", Epsilon, 1.0),
     ("delta", Delta, 1e-6),
@@ -70,7 +70,8 @@ def add_to(app: typer.Typer) -> None:
 
 def advise(**given: Any) -> None:
     """Recommend a method and parameters for a purpose, from a pilot on some of a log's users."""
-    reading = tuple(options.reading_words(given))
+    name, others = options.called(given["log"])
+    reading = (*others, *options.reading_words(given))
     how = options.reading(given)
     asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users", "items_per_user")}
     purpose = qv.find_purpose(given["purpose"])
@@ -81,7 +82,7 @@ def advise(**given: Any) -> None:
         log = qv.read(given["log"], progress=progress, **how)
     with console.progress("trying settings") as progress:
         found = qv.advise(log, purpose, progress=progress, **asked)
-    found = replace(found, log=given["log"], reading=reading)
+    found = replace(found, log=name, reading=reading)
     if given["out"] is not None:
         found.save(given["out"])
     if given["as_json"]:

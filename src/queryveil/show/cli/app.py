@@ -54,12 +54,10 @@ def main(
     left = workspace.sweep()
     if left:
         console.warn(
-            "a run that was killed left 1 temporary folder"
+            "a run that was killed left a temporary folder, which may hold rows of a log"
             if left == 1
-            else f"runs that were killed left {left:,} temporary folders",
-            "with rows of a log in it: it is removed"
-            if left == 1
-            else "with rows of a log in them: they are removed",
+            else f"runs that were killed left {left:,} temporary folders, which may hold rows of a log",
+            "it is removed now" if left == 1 else "they are removed now",
         )
 
 

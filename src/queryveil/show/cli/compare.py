@@ -12,10 +12,10 @@ import queryveil as qv
 from queryveil.show.cli import console, options
 
 Log = Annotated[
-    str | None,
+    list[str] | None,
     typer.Argument(
-        metavar="[LOG]",
-        help="A file, a folder or a glob; release-probability, gap and profiles need none.",
+        metavar="[LOG]...",
+        help="Files, folders or globs; release-probability, gap and profiles need none.",
         show_default=False,
     ),
 ]
@@ -102,7 +102,7 @@ def compare(**given: Any) -> None:
     how = options.reading(given)
     study, vary = _refuse_early(given)
     log = None
-    if given["log"] is not None:
+    if given["log"]:
         with console.progress("reading") as progress:
             log = qv.read(given["log"], progress=progress, **how)
     with console.progress("running") as progress:
@@ -130,11 +130,11 @@ def _refuse_early(given: dict[str, Any]) -> tuple[qv.Study, dict[str, list[str]]
     if given["out"] is None:
         raise qv.UsageError("no folder for the results is named", "pass --out DIR")
     study.check_out(given["out"])
-    if study.needs_log and given["log"] is None:
+    if study.needs_log and not given["log"]:
         raise qv.UsageError(
             f"study {study.name} needs a log", f"name one: queryveil compare LOG --study {study.name}"
         )
-    if not (study.needs_log or study.takes_log) and given["log"] is not None:
+    if not (study.needs_log or study.takes_log) and given["log"]:
         raise qv.UsageError(f"study {study.name} reads no log", "leave LOG out")
     vary: dict[str, list[str]] = {}
     for text in given["vary"] or []:
@@ -153,7 +153,11 @@ def show(made: qv.Comparison) -> None:
     console.labelled("paper", made.study.paper)
     console.line()
     for check in made.checks:
-        console.labelled("pass" if check.passes else "FAIL", f"{check.name}: {check.detail}")
+        said = f"{check.name}: {check.detail}"
+        if check.undecided:  # read across: too small to tell whether
+            console.labelled("too small", f"to tell whether {said}")
+        else:
+            console.labelled(check.verdict, said)
     console.line()
     if made.resumed:
         console.labelled("resumed", f"{made.resumed:,} cells had been finished before")

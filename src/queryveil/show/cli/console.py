@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -157,13 +157,13 @@ def warn(message: str, hint: str) -> None:
 
 
 def fail(error: QueryveilError) -> None:
-    fail_with(error.kind, error.message, error.hint)
+    fail_with(error.kind, error.message, error.hint, error.as_dict())
 
 
-def fail_with(kind: str, message: str, hint: str) -> None:
+def fail_with(kind: str, message: str, hint: str, more: Mapping[str, Any] | None = None) -> None:
     """One sentence, or one JSON document, on standard error."""
     if "--json" in sys.argv:
-        document = {"error": {"kind": kind, "message": message, "hint": hint}}
+        document = {"error": {**(more or {}), "kind": kind, "message": message, "hint": hint}}
         typer.echo(json.dumps(document), err=True)
     else:
         typer.echo(_said("Error:", message, hint), err=True)

@@ -36,8 +36,7 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release."""
-    # What README shows was made of version 1.
-    settings = qv.SETTINGS["medium@1"] if users == 65_000 else qv.LogSettings(version=1, users=users)
+    settings = qv.SETTINGS["medium"] if users == 65_000 else qv.LogSettings(users=users)
     with _made(out):
         _show(out, settings, as_json)
 

@@ -61,7 +61,7 @@ def generate(
         int | None, typer.Option(help="Number of planted secrets, each typed by one user.")
     ] = None,
     version: Annotated[
-        int | None, typer.Option(help="How logs are made: 2 as real ones are, 1 as they were made before.")
+        int | None, typer.Option(help="How logs are made: 2 for logs like real ones, 1 for the earlier way.")
     ] = None,
     format: Annotated[
         str | None, typer.Option(help="aol, csv, jsonl or parquet, if the name does not say.")

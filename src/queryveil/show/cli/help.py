@@ -5,6 +5,7 @@ Old spellings are understood by the parser, and are neither shown nor completed:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from queryveil.show.cli import console
 _WIDEST_NAME = 26
 _ARGUMENTS = "What it works on"
 _OTHERS = "Options"
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _NOUNS = {"int": "N", "float": "NUMBER", "str": "TEXT", "Path": "FILE"}
 
 
@@ -67,7 +69,7 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         rows = [(name, _sentence(self.commands[name])) for name in self.list_commands(ctx)]
         with formatter.section(console.heading(self.listing)):
-            formatter.write_dl(rows)
+            _write_rows(rows, formatter)
 
 
 class App(typer.Typer):
@@ -100,6 +102,16 @@ def _argument(one: Any) -> str:
     return str(one.metavar or one.name.upper()).strip("[]")
 
 
+_WHOLE = "\u2011"
+"""A hyphen at which no line breaks: names such as add-remove stay whole. It is never printed."""
+
+
+def _write_rows(rows: Iterable[tuple[str, str]], formatter: Any, **named: Any) -> None:
+    start = len(formatter.buffer)
+    formatter.write_dl([(first, _HYPHEN.sub(_WHOLE, second)) for first, second in rows], **named)
+    formatter.buffer[start:] = [part.replace(_WHOLE, "-") for part in formatter.buffer[start:]]
+
+
 def _write_groups(params: Iterable[Any], formatter: Any) -> None:
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (_ARGUMENTS, _OTHERS, *GROUPS)}
     for one in params:
@@ -117,7 +129,9 @@ def _write_groups(params: Iterable[Any], formatter: Any) -> None:
         if rows:
             with formatter.section(console.heading(name)):
                 # All groups have one second column, where the widest name of any of them ends.
-                formatter.write_dl([(first.ljust(widest), second) for first, second in rows], col_max=widest)
+                _write_rows(
+                    [(first.ljust(widest), second) for first, second in rows], formatter, col_max=widest
+                )
 
 
 def _names(one: Any) -> str:

@@ -15,7 +15,7 @@ from queryveil.show.cli import console, options
 
 def add_to(app: typer.Typer) -> None:
     made = [
-        signatures.Parameter("log", signatures.Parameter.KEYWORD_ONLY, annotation=options.Log),
+        signatures.Parameter("log", signatures.Parameter.KEYWORD_ONLY, annotation=options.Logs),
         signatures.Parameter(
             "as_json", signatures.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
         ),
@@ -26,16 +26,17 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(**given: Any) -> None:
     """Count what a log holds and how few queries single a person out. Nothing is published."""
-    reading = options.reading_words(given)
+    name, others = options.called(given["log"])
+    reading = [*others, *options.reading_words(given)]
     how = options.reading(given)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("counting"):
         found, proposal = qv.inspect(log), qv.propose(log)
     if given["as_json"]:
-        console.as_json(found.as_dict() | {"proposal": proposal.as_dict(given["log"], reading)})
+        console.as_json(found.as_dict() | {"proposal": proposal.as_dict(name, reading)})
     else:
-        show(found, proposal, given["log"], reading)
+        show(found, proposal, name, reading)
 
 
 def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequence[str] = ()) -> None:
@@ -52,7 +53,7 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
     for one in found.examples[:5]:
         console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
     for what, count in found.passed_over.items():
-        console.labelled("", f"{count:,} {what} passed over")
+        console.labelled("", f"{what} passed over: {count:,}")
     for note in found.notes:
         console.labelled("note", note)
     if found.span:
@@ -98,8 +99,13 @@ def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:
     console.typed("", shlex.join(["queryveil", "advise", log, *reading, *asked]))
 
 
+def _share(share: float) -> str:
+    """Never 0 % of something that is there."""
+    return "less than 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
+
+
 def _exposed(found: dict[str, Any]) -> str:
-    shares = {kind: f"{100 * share:.1f} %" for kind, share in found["shares"].items() if share is not None}
+    shares = {kind: _share(share) for kind, share in found["shares"].items() if share is not None}
     if "person" not in shares:
         return (
             f"only {100 * found['words_known']:.0f} % of the log's words are known (English words or usual names of "

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import queryveil as qv
 from queryveil.errors import instead
+from queryveil.files import output
 from queryveil.show.cli import console, options
 from queryveil.show.cli.help import App
 
-File = Annotated[str, typer.Argument(metavar="LEDGER", help="A SQLite file, or an SQLAlchemy URL.")]
+File = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
+]
+OneSource = Annotated[str | None, typer.Option(help="Only this source.")]
+_FORMAT = "queryveil-ledger-export"
 
 
 def add_to(app: typer.Typer) -> None:
     commands = App(help="The privacy budget of source logs.", no_args_is_help=True)
     commands.command("open")(open_budget)
     commands.command("show")(show)
+    commands.command("budget")(budget)
+    commands.command("export")(export)
+    commands.command("verify")(verify)
     app.add_typer(commands, name="ledger")
 
 
@@ -28,8 +38,21 @@ def open_budget(
     epsilon: Annotated[float, typer.Option(help="Privacy loss that all its releases may add up to.")],
     delta: Annotated[float, typer.Option(help="Delta that all its releases may add up to.")],
     neighbours: Annotated[str, typer.Option(help="replace or add-remove.")] = "replace",
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="Whom the budget is for: user, or user-day, user-week, user-month for each user in each period."
+        ),
+    ] = "user",
     only_composable: Annotated[
         bool, typer.Option("--only-composable", help="Refuse releases that no budget can limit.")
+    ] = False,
+    repeated: Annotated[
+        bool,
+        typer.Option(
+            "--repeated",
+            help="Every release must be like the first one or give away less; more of them then fit.",
+        ),
     ] = False,
     gaussian: Annotated[
         float | None,
@@ -44,6 +67,9 @@ def open_budget(
     known = {"replace": "replace-one-user", "add-remove": "add-remove-one-user"}
     if neighbours not in known:
         raise qv.UsageError(f"there is no neighbour relation '{neighbours}'", instead(neighbours, known))
+    units = ("user", "user-day", "user-week", "user-month")
+    if unit not in units:
+        raise qv.UsageError(f"there is no unit '{unit}'", instead(unit, units))
     book = qv.Ledger(ledger)
     book.open(
         source,
@@ -51,61 +77,177 @@ def open_budget(
         delta=delta,
         neighbours=known[neighbours],
         only_composable=only_composable,
+        repeated=repeated,
+        unit=unit,
         gaussian=gaussian,
     )
+    account = book.budget(source)
     if as_json:
-        console.as_json(book.show(source)[0].as_dict())
-    else:
-        account = book.budget(source)
-        only = "; only releases that add up" if only_composable else ""
-        kept = f"; {_kept(account)}" if _kept(account) else ""
-        console.labelled("opened", f"'{source}' with {account.budget}, {account.compared}{only}{kept}")
+        console.as_json(account.as_dict())
+        return
+    said = [f"'{source}' with {account.budget}, {account.compared}"]
+    said += [f"for each {account.unit}"] if unit != "user" else []
+    said += ["only releases that add up"] if only_composable else []
+    said += ["only releases like the first one"] if repeated else []
+    said += [_kept(account)] if _kept(account) else []
+    console.labelled("opened", "; ".join(said))
 
 
 def show(
     ledger: File,
-    source: Annotated[str | None, typer.Option(help="Only this source.")] = None,
+    source: OneSource = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Also epsilon of everything together, at several deltas.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Budgets, what was spent and what is left."""
+    """Budgets, what was spent and what is left, and every release that was charged."""
     accounts = qv.Ledger(ledger).show(source)
     if as_json:
-        console.as_json([account.as_dict() for account in accounts])
+        console.as_json([_document(account, curve) for account in accounts])
         return
     for account in accounts:
         console.line(f"{account.source}   (epsilon and delta {account.compared})")
-        for label, said in _totals(account):
+        for label, said in (*_totals(account), *_person(account)):
             console.labelled(label, said)
         for event in account.events:
-            said = f"{event.time:%Y-%m-%d %H:%M} {event.method}: {event.headline}"
-            console.labelled(f"#{event.id}", f"{said}{_cost(event, account)}")
-        if account.not_composable:
-            of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
-            console.labelled(
-                "Warning",
-                f"{of} not limited by this budget. However much is left, there is no guarantee for everything that "
-                "was published from this log together. A source opened with --only-composable refuses such releases.",
-            )
-        if _kept(account):
-            console.labelled("Note", _kept(account))
-        if account.only_composable:
-            console.labelled("Note", "only releases that add up are taken")
-        if not account.sealed:
-            console.labelled(
-                "Note",
-                "an older ledger, in which nobody would notice changed rows; the next charge seals them",
-            )
+            for label, said in _entry(event, account):
+                console.labelled(label, said)
+        for label, said in _notes(account):
+            console.labelled(label, said)
+        if curve:
+            _show_curve(account)
+
+
+def budget(
+    ledger: File,
+    source: Annotated[str, typer.Option(help="Name of the source log.")],
+    as_json: options.Json = False,
+) -> None:
+    """Budget of one source: what was spent, and what is left."""
+    account = qv.Ledger(ledger).budget(source)
+    if as_json:
+        document = account.as_dict()
+        document["events"] = len(account.events)
+        console.as_json(document)
+        return
+    console.line(f"{account.source}   (epsilon and delta {account.compared})")
+    for label, said in _totals(account):
+        console.labelled(label, said)
+    console.labelled("releases", f"{len(account.events):,}; queryveil ledger show lists them")
+
+
+def export(
+    ledger: File,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="New JSON file.")],
+    source: OneSource = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write every budget and every release that was charged to a file, for an audit or a backup of the figures."""
+    output.new_file(out, "--out")
+    book = qv.Ledger(ledger)
+    accounts, found = book.show(source), book.verify()
+    heads = {name: head for name, head in found.heads.items() if source in (None, name)}
+    document = {
+        "format": _FORMAT,
+        "format_version": 1,
+        "sources": heads,
+        "accounts": [_document(account, True) for account in accounts],
+    }
+    with output.disk_errors(out):
+        out.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        console.as_json({"file": str(out), "sources": heads})
+        return
+    for name, head in heads.items():
+        console.labelled(
+            "exported", f"'{name}': {head['events']:,} releases, last digest {head['head'][:16]}"
+        )
+    console.labelled(
+        "Next", f"keep the file where nobody can change it; later: ledger verify LEDGER --since {out}"
+    )
+
+
+def verify(
+    ledger: File,
+    since: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier export: everything in it must still be there."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Compute every digest of a ledger anew: a changed, added or missing row shows."""
+    found = qv.Ledger(ledger).verify()
+    if since is not None:
+        found = found.since(_exported(since))
+    if as_json:
+        console.as_json(found.as_dict())
+    else:
+        _show_findings(found, since)
+    if not found.passes:
+        raise qv.CheckFailed(
+            f"the ledger fails: {'; '.join(found.problems)}",
+            "restore it from a backup that passes, and charge again whatever was published since",
+        )
+
+
+# -- what is shown -------------------------------------------------------------------------------------------
+
+
+def _document(account: Any, curve: bool) -> dict[str, Any]:
+    found: dict[str, Any] = account.as_dict()
+    if curve:
+        found["curve"] = [{"delta": one.delta, "epsilon": one.epsilon} for one in account.curve()]
+    return found
+
+
+def _exported(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        sources: dict[str, Any] = found["sources"]
+        good = found["format"] == _FORMAT and all(
+            isinstance(one["events"], int) and isinstance(one["head"], str) for one in sources.values()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise qv.InputError(
+            f"'{file}' cannot be read as an export of a ledger ({type(error).__name__})",
+            "pass a file that `ledger export` wrote",
+        ) from None
+    if not good:
+        raise qv.InputError(f"'{file}' is no export of a ledger", "pass a file that `ledger export` wrote")
+    return sources
+
+
+def _show_findings(found: Any, since: Path | None) -> None:
+    for name, head in found.heads.items():
+        if not any(problem.startswith(f"'{name}'") for problem in found.problems):
+            console.labelled("ok", f"'{name}': {head['events']:,} releases, last digest {head['head'][:16]}")
+    for problem in found.problems:
+        console.labelled("FAILED", problem)
+    if not found.sealed:
+        console.labelled("unchecked", "an older ledger without digests; the next charge adds them")
+    elif since is None:
+        console.labelled(
+            "unchecked",
+            "whoever rewrites rows and digests together, or puts back an older copy, shows only beside an export "
+            "that was kept elsewhere (--since)",
+        )
 
 
 def _totals(account: Any) -> Iterator[tuple[str, str]]:
     """Budget, what was spent and what is left: by the rule of the source, and by plain sums where these differ."""
-    yield "budget", str(account.budget)
+    each = f" for each {account.unit}" if account.unit != "user" else ""
+    yield "budget", f"{account.budget}{each}"
+    if account.repeated:
+        yield from _of_repeated(account)
+        return
+    of = _of_period(account)
     if not account.mu:
-        yield "spent", str(account.spent)
-        yield "left", str(account.left)
+        yield "spent", f"{account.spent}{_added_up(account)}{of}"
+        yield "left", f"{account.left}{of}"
         return
     together = f"Gaussian releases together have mu {account.mu:.4g} and p {account.p:.4g}"
-    yield "spent", f"{account.spent} ({together})"
+    yield "spent", f"{account.spent} ({together}){of}"
     if account.rule.code != "sums":
         yield "by sums", f"{account.by_sums}, if every epsilon and every delta is added up"
     either = "or" if account.rule.code == "pooled" else "and"
@@ -122,6 +264,80 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
         )
 
 
+def _of_repeated(account: Any) -> Iterator[tuple[str, str]]:
+    of, first = _of_period(account), next(iter(account.sums.costs), None)
+    yield "spent", f"{account.spent}{of}"
+    if first is None:
+        yield "left", "everything; the first release decides how many like it there may be"
+        return
+    done, times = len(account.sums.costs), account.rule.times(first)
+    yield "by sums", f"{account.by_sums}, if every epsilon and every delta is added up"
+    yield (
+        "left",
+        f"{max(0, times - done):,} more releases like the first one; the budget is enough for {times:,}{of}",
+    )
+
+
+def _of_period(account: Any) -> str:
+    if not account.periods:
+        return ""
+    return f" (in {account.fullest.events[0].period}, the period with most)"
+
+
+def _added_up(account: Any) -> str:
+    """Why the total is what it is: entries count by what they cost here, which may be more than they state."""
+    events = [event for event in account.fullest.events if event.composable]
+    if len(events) < 2 and all(account.compared in event.headline for event in events):
+        return ""
+    return ", the sum of what each entry below counts as" if len(events) > 1 else ""
+
+
+def _person(account: Any) -> Iterator[tuple[str, str]]:
+    """What all releases say of one person together, where that is less than the sum, or more than the budget."""
+    together = account.together
+    if account.periods:
+        yield (
+            "a person",
+            f"{together} for one person over all {len(account.periods):,} periods: the budget is for each period",
+        )
+    elif together.epsilon < account.spent.epsilon * (1 - 1e-6):
+        yield (
+            "together",
+            f"{together} by privacy loss distributions, if nobody looked at a release before choosing the parameters "
+            "of a later one. The budget is charged by the sum, which needs no such condition.",
+        )
+
+
+def _notes(account: Any) -> Iterator[tuple[str, str]]:
+    if account.not_composable:
+        of = "1 release is" if account.not_composable == 1 else f"{account.not_composable} releases are"
+        yield (
+            "Warning",
+            f"{of} not limited by this budget. However much is left, there is no guarantee for everything that "
+            "was published from this log together. A source opened with --only-composable refuses such releases.",
+        )
+    if _kept(account):
+        yield "Note", _kept(account)
+    if account.only_composable:
+        yield "Note", "only releases that add up are taken"
+    if account.repeated:
+        yield "Note", "only releases like the first one are taken, or such that give away less"
+    if not account.sealed:
+        yield "Note", "an older ledger, in which nobody would notice changed rows; the next charge seals them"
+
+
+def _show_curve(account: Any) -> None:
+    points = account.curve()
+    console.labelled(
+        "curve", "epsilon of all private releases together, for one person, if parameters were planned"
+    )
+    if points:
+        console.table(
+            [("", "delta", "epsilon"), *(("", f"{one.delta:g}", f"{one.epsilon:.6g}") for one in points)],
+            right=(1, 2),
+        )
+
+
 def _kept(account: Any) -> str:
     """What a source keeps for Gaussian releases, if it was opened so."""
     if account.gaussian_share is None:
@@ -131,12 +347,23 @@ def _kept(account: Any) -> str:
     return f"{account.gaussian_share * 100:.4g} % of the budget is kept for Gaussian releases"
 
 
-def _cost(event: Any, account: Any) -> str:
-    """What an event took from the budget, where its own numbers do not say it."""
+def _entry(event: Any, account: Any) -> Iterator[tuple[str, str]]:
+    """One release: when, who, how, what it promises, and what it counts as in the total."""
+    by = f" by {event.who}" if event.who else ""
+    recipe = f" from recipe {event.recipe}" if event.recipe else ""
+    period = f" for {event.period}" if event.period else ""
+    yield (
+        f"#{event.id}",
+        f"{event.time:%Y-%m-%d %H:%M}{by}{recipe} {event.method}{period}: {event.headline} - "
+        f"{_counts_as(event, account)}",
+    )
+
+
+def _counts_as(event: Any, account: Any) -> str:
+    """What an event takes from the budget; where its neighbours are not the ledger's, why that is more."""
     if not event.composable:
-        return " - not limited by the budget: it cannot be added up with other releases"
-    shift = "" if event.mu is None else f"mu {event.mu:.4g}, p {event.p:.4g}"
-    if account.compared in event.headline:
-        return f" - {shift}" if shift else ""
-    beside = f" ({shift})" if shift else ""
-    return f" - here {event.cost}{beside}, {account.compared}"
+        return "not limited by the budget: it cannot be added up with other releases"
+    counted = str(event.cost)
+    if event.mu is not None and account.rule.code in ("pooled", "reserved"):
+        counted = f"mu {event.mu:.4g}, p {event.p:.4g} (alone {event.cost})"
+    return f"counts as {counted}" + ("" if account.compared in event.headline else f", {account.compared}")

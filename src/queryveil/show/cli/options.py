@@ -20,7 +20,10 @@ NOTHING = inspect.Parameter.empty
 """The default of what has to be given."""
 _LONGEST_GAP = 10**9
 _LONGEST_CHOICES = 26
-FORMATS = ("aol", "tsv", "csv", "jsonl", "parquet", "feather", "orc", "ubi", "access-log")
+FORMATS = (
+    *("aol", "tsv", "csv", "jsonl", "parquet", "feather", "orc", "sqlite", "duckdb", "excel", "ubi", "solr"),
+    *("algolia", "matomo", "access-log", "slow-log", "google-analytics", "sogou", "yandex"),
+)
 """What `--format` may say. Written down here, so that help loads no reader; a test keeps it equal to them."""
 
 
@@ -42,10 +45,15 @@ def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
 
 Log = Annotated[
     str,
+    typer.Argument(metavar="LOG", help="a file, folder or glob, or - for standard input", show_default=False),
+]
+Logs = Annotated[
+    list[str],
     typer.Argument(
-        metavar="LOG", help="a file, a folder, a glob, or - for standard input", show_default=False
+        metavar="LOG...", help="files, folders, globs, or - for standard input", show_default=False
     ),
 ]
+"""One log in one or several parts."""
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="print one JSON document and nothing else")
 ]
@@ -76,7 +84,7 @@ MaxRejected = Annotated[
     _reading(
         "--max-rejected",
         metavar="SHARE",
-        help="stop if a larger share of rows than this is rejected (default: 0.05)",
+        help="bad rows allowed, as a share (default: 0.05)",
     ),
 ]
 Engine = Annotated[
@@ -85,7 +93,7 @@ Engine = Annotated[
         "--engine",
         metavar="ENGINE",
         autocompletion=completed(("duckdb", "spark")),
-        help="duckdb, spark, spark://host:port, or an Ibis URL (default: duckdb)",
+        help="duckdb (default), spark, spark://host:port, URL",
     ),
 ]
 SessionGap = Annotated[
@@ -94,7 +102,7 @@ SessionGap = Annotated[
         "--session-gap-minutes",
         metavar="N",
         max=_LONGEST_GAP,
-        help="a longer pause starts a new session (default: 30)",
+        help="a longer pause ends a session (default: 30)",
     ),
 ]
 
@@ -108,6 +116,11 @@ _READING: dict[str, tuple[Any, Any]] = {
     "engine": (Engine, "duckdb"),
     "session_gap_minutes": (SessionGap, 30),
 }
+
+
+def called(logs: list[str]) -> tuple[str, list[str]]:
+    """The first part of a log, and the words that follow it in a command: the other parts."""
+    return logs[0], logs[1:]
 
 
 def own_parameters(own: Iterable[tuple[str, Any, Any]]) -> list[inspect.Parameter]:
@@ -238,7 +251,7 @@ def _help(one: Parameter) -> str:
     said = [] if _shown_as_choices(one) else [one.limits(below=_LONGEST_GAP)]
     if one.default is not None and not one.required and one.default is not False:
         value = one.default
-        said.append(f"default: {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        said.append(f"default: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
     notes = "; ".join(note for note in said if note)
     return f"{one.declaration.help} ({notes})" if notes else one.declaration.help
 

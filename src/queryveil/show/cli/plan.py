@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -13,6 +14,10 @@ from queryveil.show.cli import console, help, options
 
 _ASIDE = {"paper", "pure_dp"}
 """Figures that stand beside others, or are for scripts."""
+_OF_CHANCES = re.compile(r"\b(delta|chance)\b")
+_RARE = 1e-3
+_SIZES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
+"""What a rare chance is one in."""
 
 Users = Annotated[
     int | None,
@@ -85,15 +90,29 @@ def _calibration(name: str, figures: Mapping[str, Any], labels: Mapping[str, str
     rows = [(name, "here", "paper's formulas" if paper else "")]
     for key, label in labels.items():
         if key in figures or key in paper:
-            rows.append((label, _number(figures.get(key)), _number(paper.get(key))))
+            rows.append((label, _number(figures.get(key), label), _number(paper.get(key), label)))
     console.line()
     console.table(rows, right=(1, 2))
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, label: str) -> str:
     if value is None:
         return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 0 < value < _RARE and _OF_CHANCES.search(label):
+        return _one_in(1 / value)
+    return f"{value:.6g}"
+
+
+def _one_in(number: float) -> str:
+    """A rare chance as people say it: 1 in 37 million. `--json` has all digits."""
+    if number < 1e6:
+        return f"1 in {number:,.0f}"
+    size, name = next((one for one in _SIZES if one[0] <= number < 1_000 * one[0]), (0, ""))
+    return f"1 in {number / size:.3g}{name}" if size else f"{1 / number:.3g}"
 
 
 def guarantee(promise: qv.Guarantee) -> None:

@@ -10,7 +10,7 @@ import typer
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
-from queryveil.parameters import COUNTED, OUTPUT, PROMISES
+from queryveil.parameters import COUNTED, OUTPUT, PROMISES, SERIES
 from queryveil.show.cli import console, help, options, plan
 
 _WAY = "queryveil publish METHOD LOG --out DIR"
@@ -23,7 +23,7 @@ def _output(*names: str, **named: Any) -> Any:
 Out = Annotated[Path, _output("--out", metavar="DIR", help="folder to write; it must not exist")]
 Private = Annotated[
     Path | None,
-    _output("--private", metavar="DIR", help="where the private folder goes; beside --out if left out"),
+    _output("--private", metavar="DIR", help="the private folder; beside --out if left out"),
 ]
 LedgerFile = Annotated[
     str | None,
@@ -44,7 +44,7 @@ IUnderstand = Annotated[
     typer.Option(
         "--i-understand",
         rich_help_panel=PROMISES,
-        help="publish even if nothing is promised, or delta is too large",
+        help="publish even with no promise or a large delta",
     ),
 ]
 OrderKey = Annotated[
@@ -57,6 +57,47 @@ OrderKey = Annotated[
         "(default: engine)",
     ),
 ]
+
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        metavar="NAME",
+        rich_help_panel=SERIES,
+        help="publish each period by itself, under this name",
+    ),
+]
+PeriodOption = Annotated[
+    str | None,
+    typer.Option("--period", metavar="day|week|month", rich_help_panel=SERIES, help="what a release is of"),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        metavar="user|user-period",
+        rich_help_panel=SERIES,
+        help="a person over all periods (default), or in one",
+    ),
+]
+Start = Annotated[
+    str | None, typer.Option("--from", metavar="DATE", rich_help_panel=SERIES, help="first day, in UTC")
+]
+End = Annotated[
+    str | None, typer.Option("--to", metavar="DATE", rich_help_panel=SERIES, help="last day, in UTC")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", rich_help_panel=SERIES, help="go on with a series that was cut short")
+]
+
+_SERIES: tuple[tuple[str, Any, Any], ...] = (
+    ("series", Name, None),
+    ("period", PeriodOption, None),
+    ("unit", Unit, None),
+    ("start", Start, None),
+    ("end", End, None),
+    ("resume", Resume, False),
+)
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("users", plan.Users, None),
@@ -84,13 +125,13 @@ def add_to(app: typer.Typer) -> None:
         cls=Methods,
         help=publish.__doc__,
         no_args_is_help=True,
-        subcommand_metavar="METHOD LOG --out DIR [OPTIONS]",
+        subcommand_metavar="METHOD LOG... --out DIR [OPTIONS]",
         epilog="Each method has options of its own: queryveil publish METHOD --help",
     )
     for name, cls in qv.MECHANISMS.items():
-        log = [("log", options.Log, options.NOTHING), ("out", Out, options.NOTHING)]
+        log = [("log", options.Logs, options.NOTHING), ("out", Out, options.NOTHING)]
         made = options.own_parameters(log) + options.declared([cls], required=True)
-        made += options.own_parameters(_OWN) + options.reading_parameters()
+        made += options.own_parameters((*_OWN, *_SERIES)) + options.reading_parameters()
         command = options.with_signature(_publisher(cls), made)
         methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
     app.add_typer(methods, name="publish")
@@ -151,8 +192,16 @@ def _publisher(cls: type[qv.Mechanism]) -> Any:
 def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
     own = {name: given.pop(name) for name in ("out", *(name for name, _, _ in _OWN))}
+    parts = {name: given.pop(name) for name, _, _ in _SERIES}
     method = options.method(cls, given, own["users"])
     how = options.reading(given)
+    if parts["series"] is not None:
+        _publish_series(method, given["log"], how, own, parts)
+        return
+    if any(parts.values()):
+        flag = {"start": "from", "end": "to"}
+        first = next(name for name, value in parts.items() if value)
+        raise qv.UsageError(f"--{flag.get(first, first)} belongs to a series", "name it with --series NAME")
     _refuse_early(own, method)
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
@@ -174,15 +223,72 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     show(release)
 
 
-def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
-    """What would be refused after the log is read is refused before."""
+def _publish_series(
+    method: qv.Mechanism, log: str, how: dict[str, Any], own: dict[str, Any], parts: dict[str, Any]
+) -> None:
+    missing = [
+        flag
+        for name, flag in (
+            ("period", "--period day, week or month"),
+            ("start", "--from DATE, its first day, such as --from 2026-01-01"),
+            ("end", "--to DATE, its last day, such as --to 2026-01-31"),
+        )
+        if not parts[name]
+    ]
+    if missing:
+        raise qv.UsageError(f"a series needs {missing[0].split()[0]}", f"pass {missing[0]}")
     qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
-    output.new_release(own["out"], own["private"])
+    _refuse_half_a_ledger(own)
+    as_json, name = own.pop("as_json"), parts.pop("series")
+    parts["unit"] = parts["unit"] or "user"
+    with console.progress("reading") as progress:
+        read = qv.read(log, progress=progress, **how)
+    with console.waiting("publishing"):
+        series = qv.publish_series(
+            read, method, name=name, told=None if as_json else console.labelled, **parts, **own
+        )
+    if as_json:
+        console.as_json(
+            {
+                "series": str(series.path),
+                "name": series.name,
+                "complete": series.complete,
+                "guarantee": series.promise.as_dict(),
+                "periods": [
+                    {
+                        "period": one["period"],
+                        "release": str(series.releases[one["period"]]),
+                        "released": one["released"],
+                    }
+                    for one in series.content["periods"]
+                ],
+            }
+        )
+        return
+    console.line()
+    first, *more = series.promise.sentences()
+    console.labelled("Guarantee", first)
+    for sentence in more:
+        console.labelled("", sentence)
+    console.labelled("Next", f"queryveil release verify {series.path}")
+    console.labelled(
+        "", f"open {series.path}/index.html; {own['private'] or f'{series.path}.private'} is for you alone"
+    )
+
+
+def _refuse_half_a_ledger(own: dict[str, Any]) -> None:
     if (own["ledger"] is None) != (own["source"] is None):
         raise qv.UsageError(
             "charging a ledger needs both the ledger and the name of the source log",
             "pass --ledger FILE and --source NAME",
         )
+
+
+def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
+    """What would be refused after the log is read is refused before."""
+    qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
+    output.new_release(own["out"], own["private"])
+    _refuse_half_a_ledger(own)
     if own["ledger"] is not None:
         qv.Ledger(own["ledger"]).budget(own["source"])
 

@@ -1,9 +1,9 @@
-"""`queryveil release verify DIR`: check a release on its own; `sign` it; `export`: its tables for a spreadsheet."""
+"""`queryveil release verify DIR`: check a release on its own; `sign` it; `diff` two; `export` its tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,14 +14,15 @@ from queryveil.show.cli.help import App, former
 
 
 def add_to(app: typer.Typer) -> None:
-    commands = App(help="Check and sign releases.", no_args_is_help=True)
+    commands = App(help="Check, sign and compare releases.", no_args_is_help=True)
 
     @commands.callback()
     def group() -> None:
-        """Check and sign releases."""
+        """Check, sign and compare releases."""
 
     commands.command("verify")(verify)
     commands.command("sign")(sign)
+    commands.command("diff")(diff)
     commands.command("export")(former({"--csv": "--out"})(export))
     app.add_typer(commands, name="release")
 
@@ -93,12 +94,74 @@ def sign(
     console.labelled("Next", f"queryveil release verify {release} --key {key}.pub")
 
 
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A release folder.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another release folder.")],
+    false_alarm: Annotated[
+        float,
+        typer.Option(
+            metavar="RATE",
+            help="How often noise alone may make a row look changed (default: 0.0001)",
+            show_default=False,
+        ),
+    ] = 1e-4,
+    most: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Rows to show of each list (default: 10)", show_default=False),
+    ] = 10,
+    as_json: options.Json = False,
+) -> None:
+    """What two releases disclose together, and what changed from A to B by more than noise."""
+    found = qv.diff(releases.load(first), releases.load(second), false_alarm=false_alarm)
+    if as_json:
+        console.as_json({"first": str(first), "second": str(second), **found.as_dict()})
+        return
+    if found.together is None:
+        console.labelled("together", f"no guarantee covers both: {found.reason}")
+    else:
+        console.labelled(
+            "together",
+            f"{found.together.headline}, if both are about the same people, and nobody read one before choosing the "
+            "parameters of the other",
+        )
+        said = found.together.plain_words().replace("This release does", "They do")
+        console.labelled("", said.replace("this release", "both releases"))
+    for name in found.others:
+        console.labelled("table", f"{name}: only in one of them, or with other columns")
+    for table in found.tables:
+        _show_changes(table, found.false_alarm, most)
+
+
+def _show_changes(table: Any, rate: float, most: int) -> None:
+    console.line()
+    rows = "1 row" if table.both == 1 else f"{table.both:,} rows"
+    alone = f"{len(table.only_first):,} only in A, {len(table.only_second):,} only in B"
+    console.labelled("table", f"{table.name}: {rows} in both, {alone}")
+    if table.not_compared:
+        console.labelled("", f"counts are not compared: {table.not_compared}")
+        return
+    many = "1 row differs" if len(table.changed) == 1 else f"{len(table.changed):,} rows differ"
+    console.labelled(
+        "changed",
+        f"{many} by more than noise. A row whose true count is the same in both is named with a probability of at most "
+        f"{rate:g}. Which items of a user count may be chosen anew in each release; that is not noise.",
+    )
+    if table.changed:
+        shown = [("item", "A", "B", "noise explains")]
+        for one in table.changed[:most]:
+            before, after = ("-" if value is None else f"{value:,}" for value in (one.first, one.second))
+            shown.append((console.printable(one.item), before, after, f"{one.explained:,}"))
+        console.table(shown, right=(1, 2, 3))
+    if len(table.changed) > most:
+        console.labelled("", f"and {len(table.changed) - most:,} more; --most shows more, --json all")
+
+
 def export(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder for one CSV file per table.")],
     as_json: options.Json = False,
 ) -> None:
-    """Write the tables of a release as CSV that a spreadsheet opens without running any of it."""
+    """Write the tables of a release as CSV files that are safe to open in a spreadsheet."""
     output.new_folder(out)
     files = [str(file) for file in qv.export_csv(releases.load(release), out)]
     if as_json:

@@ -29,7 +29,7 @@ def synthesize(
     format: Annotated[str | None, typer.Option(help="aol or parquet, if the name does not say.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Draw a search log from a released click graph: the same shape as a real one, and nobody's."""
+    """Draw a made-up search log from a released click graph, in the shape of a real log."""
     loaded = releases.load(release)
     with console.progress("drawing") as progress:
         made = qv.synthesize(

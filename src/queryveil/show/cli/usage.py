@@ -45,6 +45,8 @@ def told(error: Any) -> tuple[str, str]:
         return f"{missing[1]} is missing", f"pass {missing[1]}, or {_HELP}"
     cause, _, more = message.rstrip(".?").partition(". ")
     hint = f"{more[0].lower()}{more[1:]}, or {_HELP}" if more else _HELP
+    if context is not None and message.startswith("Missing argument"):
+        hint = f"write {_form(context)}, or {_HELP}"
     return without_secrets(cause), without_secrets(hint)
 
 
@@ -59,6 +61,14 @@ def _no_such_option(flag: str, context: Any) -> tuple[str, str]:
     of_method = parent is not None and _noun(parent) == "method"
     cause = f"method {context.info_name} takes no {flag}" if of_method else f"there is no option {flag}"
     return without_secrets(cause), nearest(flag, known) or f"see {context.command_path} --help"
+
+
+def _form(context: Any) -> str:
+    """A command with all its arguments, as its help begins."""
+    names = [
+        str(one.metavar or one.name) for one in context.command.params if one.param_type_name == "argument"
+    ]
+    return " ".join((context.command_path, *names))
 
 
 def _noun(context: Any) -> str:

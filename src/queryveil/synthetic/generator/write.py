@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from queryveil.errors import OutputError, UsageError
-from queryveil.files import appearing, output
+from queryveil.errors import UsageError
+from queryveil.files.new_files import new_files
 from queryveil.synthetic.generator.result_lists import results_table
 from queryveil.synthetic.generator.settings import LogSettings
 from queryveil.synthetic.generator.stream import SCHEMA, LogStream, PlantedSecret
@@ -125,34 +124,6 @@ def write_results(out: Path | str, settings: LogSettings) -> int:
                 file.write((delimiter.join(table.column_names) + "\n").encode())
                 pyarrow.csv.write_csv(table, file, options)
     return int(table.num_rows)
-
-
-@contextmanager
-def new_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Temporary siblings of `paths`, renamed to them at the end; on any failure nothing is left."""
-    try:
-        _refuse(paths)
-        # The first one appears last: once it is there, everything is.
-        with appearing.claimed(*reversed(paths), option="name") as claims:
-            _refuse(paths)  # again, now that nobody else can make them
-            yield tuple(claim.content for claim in reversed(list(claims)))
-            claims.appear(f"'{paths[0]}' is complete")
-    except OSError as error:
-        # Arrow's own text of an error repeats the temporary name.
-        reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            reason = "its folder is a file"
-        raise OutputError(
-            f"{paths[0]} cannot be written ({reason})", "check the folder and its space"
-        ) from error
-
-
-def _refuse(paths: tuple[Path, ...]) -> None:
-    for path in paths:
-        output.on_this_machine(path, option="")
-        if path.exists():
-            raise UsageError(f"{path} exists", "choose another name or remove it first")
-        output.outside_releases(path, option="")
 
 
 def _format_of(out: Path, format: str | None) -> tuple[str, str | None]:

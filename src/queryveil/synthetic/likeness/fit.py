@@ -115,7 +115,7 @@ def _some_users(log: SearchLog, share: float) -> SearchLog:
     """The rows of about a share of the users, chosen by a hash of their ids."""
     user = log.table["user"].cast("string")
     place = log.engine.keyed_hash("likeness", [user, ibis.literal("")]) % 1_000_000
-    return replace(log, table=log.table.filter(place.abs() < round(share * 1_000_000)))
+    return replace(log, normal=log.table.filter(place.abs() < round(share * 1_000_000)))
 
 
 def _rounds(

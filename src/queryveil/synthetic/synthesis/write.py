@@ -18,9 +18,9 @@ import pyarrow.parquet
 
 from queryveil.errors import CannotBeMet, InputError, UsageError
 from queryveil.files import output
+from queryveil.files.new_files import new_files
 from queryveil.release import publish as releases
 from queryveil.release.publish import Release
-from queryveil.synthetic.generator.write import new_files
 from queryveil.synthetic.synthesis.draw import SCHEMA, parts
 from queryveil.synthetic.synthesis.model import QUERIES, GraphModel
 from queryveil.synthetic.synthesis.size import START, Size

@@ -54,13 +54,15 @@ _SEMANTIC: dict[str, Rule] = {
     "topics": _texts,
     "epsilon_per": one_of("user", "query"),
     "max_phrases": whole(1, _MOST),
+    "reserve": whole(1, _MOST),
+    "since": _text,
     "keep_words": one_of("none", "function", "modifiers"),
     "tight": lambda value: isinstance(value, bool),
     "pad": lambda value: isinstance(value, bool),
     "whole_queries": lambda value: isinstance(value, bool),
 }
 _HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
-_OPTIONAL = {"topics", "max_phrases", "whole_queries"}
+_OPTIONAL = {"topics", "max_phrases", "reserve", "since", "whole_queries"}
 """Left out where there is none; `whole_queries` by earlier versions, for which it was always false."""
 
 
@@ -110,6 +112,10 @@ def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
         "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
     ):
         yield "rows cannot be padded without max_phrases, with a domain per topic, or with kept words"
+    if ("reserve" in given or "since" in given) and not given.get("pad"):
+        yield "later releases add up only if rows are padded"
+    if "reserve" in given and given.get("epsilon_per") != "user":
+        yield "an epsilon per query has nothing to reserve"
     if given.get("domain") == "per-topic" and "topics" not in given:
         yield "a domain per topic has no topics"
     if given.get("criterion") == "sqc2" and "topics" not in given:
@@ -172,13 +178,16 @@ def _histogram_figures(manifest: Manifest) -> Iterator[str]:
         yield "the domain has no concepts"
     draw = manifest.content["draws"][0]
     if (figures["noise_scale"], given["max_queries"]) != (draw["scale"], draw["most"]):
-        yield "the noise scale or the limit per user is not the one of the draw"
+        yield "the draw states another noise scale or another limit per user"
 
 
 def _total(given: Mapping[str, Any]) -> Fraction:
     """The epsilon that must be stated."""
     many = given["epsilon_per"] == "query" and "max_phrases" in given
-    return Fraction(given["epsilon"]) * (given["max_phrases"] if many else 1)
+    spent = Fraction(1)
+    if "reserve" in given:
+        spent = Fraction(given["max_phrases"], given["max_phrases"] + given["reserve"])
+    return Fraction(given["epsilon"]) * spent * (given["max_phrases"] if many else 1)
 
 
 # -- the promise ---------------------------------------------------------------------------------------------
@@ -191,7 +200,11 @@ def _promise(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterat
         yield f"the guarantee is not per {unit}"
     if guarantee.get("neighbours") != neighbours:
         yield f"the guarantee does not compare '{neighbours}'"
-    yield from (f"the guarantee has '{name}'" for name in ("k", "implies", "parts") if name in guarantee)
+    yield from (
+        f"the guarantee has '{name}', which this method does not promise"
+        for name in ("k", "implies", "parts")
+        if name in guarantee
+    )
     yield from _said("assumptions", guarantee, _ASSUMPTIONS)
 
 
@@ -218,6 +231,8 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
         needed["words-are-published"] = "that kept words are not protected"
     if per_topic:
         needed["topics-are-published"] = "that topics are disclosed"
+    if "reserve" in given:
+        needed["releases-go-on"] = "that later releases may have the same numbers"
     if per_query:
         needed["epsilon-per-phrase"] = "how little protects a user with many phrases"
     yield from _said("caveats", guarantee, needed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import cluster_loop as loop
 
 Criterion = Literal["increase", "total"]
-Order = Literal["signature", "input"]
+Order = Literal["signature", "input", "given"]
 I64 = npt.NDArray[np.int64]
 
 SIGNATURE_LEVEL = 5
@@ -39,11 +39,12 @@ def clump(
 
     A transaction goes to one of the first r clusters with fewer than k users, where the distortion rises least
     (`criterion="increase"`) or is least afterwards (`"total"`). With `users`, a user of each transaction, k counts
-    distinct users. `distinct` removes duplicates from what is published.
+    distinct users. `distinct` removes duplicates from what is published. With `order="given"` transactions are taken
+    as they come, the longest first or not.
     """
     for name, given, known in (
         ("criterion", criterion, ("increase", "total")),
-        ("order", order, ("signature", "input")),
+        ("order", order, ("signature", "input", "given")),
         ("lcg", lcg, ("exact", "paper")),
     ):
         if given not in known:
@@ -61,8 +62,10 @@ def clump(
 
 
 def positions(tree: Tree, bags: Bags, order: Order) -> I64:
-    """Longest first; equals by the sorted level-5 ancestors of their items, or as they came."""
+    """Longest first, equals by the sorted level-5 ancestors of their items or as they came; or all as they came."""
     lengths = bags.lengths
+    if order == "given":
+        return np.arange(len(bags))
     if order == "input":
         return np.argsort(-lengths, kind="stable")
     lifted = np.arange(len(tree))

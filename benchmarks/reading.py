@@ -1,0 +1,194 @@
+"""How fast each format is read, beside DuckDB's own reader of the same file, in one run.
+
+    python benchmarks/reading.py [--rows 500000] [--seed 1] [--only aol,ubi]
+
+Ours is all that `read` does before anything is counted: every row is parsed, typed, judged, and staged as Parquet; bad
+rows are kept aside. DuckDB's is its own reader into a table of its own, without judging: read_csv, read_json,
+read_parquet, or the attached database. Where DuckDB has no reader without an extension (access logs, slow logs, Solr,
+SQLite, Feather, ORC, Excel), it reads the lines of the text as one column, or the same rows as Parquet: then the ratio
+says less, and `beside` names what was compared. Both are timed by processor seconds, which others on the machine do
+not change, and by the clock; the ratio is of processor time, median of three. Both use the same threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import duckdb
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet as pq
+from pyarrow import feather
+
+import queryveil as qv
+from queryveil.reading.formats import ReadOptions, stage
+from queryveil.synthetic.generator import LogSettings
+
+REPEATS = 3
+LINES = (
+    "read_csv('{}', header = false, delim = chr(1), quote = '', escape = '', columns = {{'line': 'VARCHAR'}})"
+)
+JSON = "read_ndjson('{}', ignore_errors = true)"
+Rows = list[dict[str, Any]]
+
+
+def generated(folder: Path, rows: int, seed: int) -> Path:
+    file = folder / "log.parquet"
+    qv.generate(file, LogSettings(rows=rows, users=max(100, rows // 30), seed=seed))
+    return file
+
+
+def text(file: Path, rows: Rows, line: Callable[[int, dict[str, Any]], str]) -> Path:
+    with file.open("w", encoding="utf-8") as out:
+        out.writelines(line(at, row) + "\n" for at, row in enumerate(rows))
+    return file
+
+
+def as_access_log(_: int, row: dict[str, Any]) -> str:
+    request = f"GET /search?q={quote_plus(row['query'])} HTTP/1.1"
+    return f'192.0.2.{row["user"]} - - [{row["time"]:%d/%b/%Y:%H:%M:%S +0000}] "{request}" 200 512 "-" "Mozilla/5.0"'
+
+
+def as_slow_log(_: int, row: dict[str, Any]) -> str:
+    source = json.dumps({"query": {"match": {"title": {"query": row["query"]}}}})
+    return (
+        f"[{row['time']:%Y-%m-%dT%H:%M:%S},123][WARN ][index.search.slowlog.query] [n] [p][0] took[1s], "
+        f"took_millis[1000], source[{source}], id[{row['user']}], "
+    )
+
+
+def as_solr(_: int, row: dict[str, Any]) -> str:
+    asked = f"q={quote_plus(row['query'])}&rows=10&uid={row['user']}"
+    clock = f"{row['time']:%Y-%m-%d %H:%M:%S}.123"
+    return f"{clock} INFO (q-1) [ x:p] o.a.s.c.S.Request path=/select params={{{asked}}} hits=1"
+
+
+def as_algolia(_: int, row: dict[str, Any]) -> str:
+    objects = [row["url"] or "A7", "B2"]
+    stamp = int(row["time"].timestamp() * 1000)
+    return json.dumps(
+        {"eventType": "click", "userToken": row["user"], "timestamp": stamp, "objectIDs": objects}
+    )
+
+
+def as_sogou(_: int, row: dict[str, Any]) -> str:
+    url = row["url"] or "example.cn"
+    return f"{row['time']:%H:%M:%S}\t{row['user']}\t[{row['query']}]\t{row['rank'] or 1} 1\t{url}"
+
+
+def as_yandex(at: int, row: dict[str, Any]) -> str:
+    return f"{at}\tM\t1\t{at % 9999}\n{at}\t0\tQ\t0\t1\t{len(row['query'])},7\t5,1\t6,1\n{at}\t9\tC\t0\t6"
+
+
+def sqlite_file(file: Path, rows: Rows) -> Path:
+    with sqlite3.connect(file) as con:
+        con.execute("CREATE TABLE log (user, time, query, url, rank)")
+        values = [(row["user"], str(row["time"]), row["query"], row["url"], row["rank"]) for row in rows]
+        con.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", values)
+    con.close()
+    return file
+
+
+def duckdb_file(file: Path, parquet: Path) -> Path:
+    with duckdb.connect(str(file)) as con:
+        con.execute(f"CREATE TABLE log AS SELECT * FROM '{parquet}'")
+    return file
+
+
+def sources(folder: Path, parquet: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
+    """For each format its file, what DuckDB reads beside it, and options."""
+    log = qv.read(parquet)
+    for name, file in {"aol": "aol.txt", "tsv": "log.tsv", "ubi": "ubi.ndjson"}.items():
+        qv.convert(log, folder / file, name)
+    table = pq.read_table(parquet)
+    rows: Rows = table.to_pylist()
+    columns = "user, time, query, url, rank"
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT {columns} FROM '{parquet}') TO '{folder / 'log.csv'}' (HEADER)")
+        con.execute(f"COPY (SELECT {columns} FROM '{parquet}') TO '{folder / 'log.jsonl'}' (FORMAT json)")
+    feather.write_feather(table, folder / "log.feather")
+    pyarrow.orc.write_table(pa.table(table.to_pydict()), folder / "log.orc")
+    same = f"read_parquet('{parquet}')"
+    tabs = "read_csv('{}', delim = chr(9), quote = '', escape = '', header = true)"
+    q = {"query_parameter": ("q",)}
+    made: dict[str, tuple[Path, str, dict[str, Any]]] = {
+        "aol": (folder / "aol.txt", tabs, {}),
+        "tsv": (folder / "log.tsv", tabs, {}),
+        "csv": (folder / "log.csv", "read_csv('{}', header = true)", {}),
+        "jsonl": (folder / "log.jsonl", JSON, {}),
+        "ubi": (folder / "ubi.ndjson", JSON, {}),
+        "parquet": (parquet, "read_parquet('{}')", {}),
+        "feather": (folder / "log.feather", same, {}),
+        "orc": (folder / "log.orc", same, {}),
+        "sqlite": (sqlite_file(folder / "log.sqlite", rows), same, {}),
+        "duckdb": (duckdb_file(folder / "log.duckdb", parquet), same, {}),
+        "access-log": (text(folder / "access.log", rows, as_access_log), LINES, q),
+        "slow-log": (text(folder / "slow.log", rows, as_slow_log), LINES, {}),
+        "solr": (text(folder / "solr.log", rows, as_solr), LINES, {}),
+        "algolia": (text(folder / "algolia.jsonl", rows, as_algolia), JSON, {}),
+        "sogou": (text(folder / "sogou.txt", rows, as_sogou), LINES, {}),
+        "yandex": (text(folder / "yandex.txt", rows, as_yandex), LINES, {}),
+    }
+    return made
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Median seconds of the processor and of the clock, and what came out last."""
+    taken = []
+    found = None
+    for _ in range(REPEATS):
+        processor, clock = time.process_time(), time.perf_counter()
+        found = work()
+        taken.append((time.process_time() - processor, time.perf_counter() - clock))
+    ours, walls = zip(*taken, strict=True)
+    return statistics.median(ours), statistics.median(walls), found
+
+
+def read_by_us(file: Path, name: str, options: dict[str, Any]) -> int:
+    with tempfile.TemporaryDirectory() as into:
+        staged = stage(file, ReadOptions(format=name, max_rejected=1.0, **options), Path(into))
+        return staged.rows + staged.rejected + sum(staged.passed_over.values())
+
+
+def read_by_duckdb(file: Path, reader: str) -> int:
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE log AS SELECT * FROM {reader.format(file)}")
+        return int(con.execute("SELECT count(*) FROM log").fetchone()[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parquet = generated(folder, given.rows, given.seed)
+        for format_, (file, reader, options) in sources(folder, parquet).items():
+            if given.only and format_ not in given.only.split(","):
+                continue
+            ours, our_clock, documents = timed(lambda f=file, n=format_, o=options: read_by_us(f, n, o))
+            theirs, their_clock, _ = timed(lambda f=file, r=reader: read_by_duckdb(f, r))
+            results[format_] = {
+                "documents": documents,
+                "per_second": round(documents / ours),
+                "ratio": round(theirs / ours, 3),
+                "seconds": {"ours": round(our_clock, 3), "duckdb": round(their_clock, 3)},
+                "beside": reader.partition("(")[0] if reader not in (LINES,) else "lines of text",
+            }
+    print(json.dumps({"rows": given.rows, "formats": results}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""audit(): try to refute what a mechanism promises, and say what was proven against it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from queryveil.auditing import folders, forks, odd_rows, page, planning, running, statistics, words
+from queryveil.auditing.claims import Claim
+from queryveil.auditing.dressing import log_of
+from queryveil.auditing.folders import Compared
+from queryveil.auditing.forks import Forked
+from queryveil.auditing.odd_rows import OddRows
+from queryveil.auditing.phrases import neighbouring_logs
+from queryveil.auditing.planning import Planned, public_users
+from queryveil.auditing.statistics import Level
+from queryveil.auditing.trials import ENUMERATED, AuditFinding, Levels, Trial
+from queryveil.auditing.worlds import World
+from queryveil.errors import UsageError
+from queryveil.files import output
+from queryveil.mechanisms import Mechanism, Plan
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+
+RUNS = 100_000
+_SHARE_OF_WHOLE = 20
+"""The whole path is so many times slower that it is run so many times less often."""
+_TESTS_OF_FOLDERS = 64
+_MOST_LOAD = 150_000_000
+"""Users that are gone over in all runs of a trial: what takes longer is run less often, or left out."""
+_MOST_RUNS = 10**9
+_ENDLESS = 1e300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What an audit tried, and the strongest that it has proven."""
+
+    plan: Plan
+    claim: Claim
+    findings: tuple[AuditFinding, ...]
+    folders: Compared | None
+    odd_rows: OddRows | None
+    confidence: float
+    runs: int
+    tests: int
+    seconds: float
+    seed: int
+    forked: Forked | None = None
+    left_out: int = 0
+    """Pairs of logs that are so large that runs on them would take too long."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing refutes a claim; a sound mechanism fails with a chance of at most one in a million."""
+        parts = [one for one in (self.folders, self.odd_rows, self.forked) if one is not None]
+        return not any([one.refutes for one in self.findings] + [one.refutes for one in parts])
+
+    @property
+    def strongest(self) -> AuditFinding | None:
+        """The finding with the largest epsilon, of those about the whole promise."""
+        whole = [one for one in self.findings if one.claim.same_numbers(self.claim)]
+        return max(whole, key=lambda one: one.epsilon, default=None)
+
+    @property
+    def epsilon_lower_bound(self) -> float:
+        return self.strongest.epsilon if self.strongest else 0.0
+
+    @property
+    def delta_lower_bound(self) -> float:
+        """At the claimed epsilon."""
+        return max((one.delta for one in self.findings if one.claim.same_numbers(self.claim)), default=0.0)
+
+    @property
+    def mu_lower_bound(self) -> float | None:
+        """Of a Gaussian guarantee: no smaller mu holds at the claimed p. None for any other."""
+        if self.claim.mu is None:
+            return None
+        same = [one for one in self.findings if one.claim.same_numbers(self.claim)]
+        return max((self.claim.shift(*point) for one in same for point in one.points), default=0.0)
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence or two."""
+        return words.sentence(self)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What was looked at beside the tables, a sentence each."""
+        return tuple(words.beside(self))
+
+    def as_dict(self) -> dict[str, Any]:
+        best = self.strongest
+        return {
+            "method": self.plan.method,
+            "parameters": dict(self.plan.parameters),
+            "kind": self.claim.kind,
+            "neighbours": self.claim.neighbours,
+            "epsilon_lower_bound": min(self.epsilon_lower_bound, _ENDLESS),
+            "claimed_epsilon": self.claim.epsilon,
+            "delta": self.claim.delta,
+            "delta_lower_bound": self.delta_lower_bound,
+            "mu_lower_bound": self.mu_lower_bound,
+            "claimed_mu": self.claim.mu,
+            "confidence": self.confidence,
+            "is_proof": best is not None and best.how == ENUMERATED,
+            "passes": self.passes,
+            "verdict_level": statistics.VERDICT,
+            "runs": self.runs,
+            "tests": self.tests,
+            "seed": self.seed,
+            "left_out": self.left_out,
+            "version": metadata.version("queryveil"),
+            "seconds": round(self.seconds, 1),
+            "refuted_by": [one.as_dict() for one in self.findings if one.refutes],
+            "folders": self.folders.as_dict() if self.folders else None,
+            "odd_rows": self.odd_rows.as_dict() if self.odd_rows else None,
+            "forks": self.forked.as_dict() if self.forked else None,
+            "findings": [
+                one.as_dict() | {"epsilon_lower_bound": min(one.epsilon, _ENDLESS)} for one in self.findings
+            ],
+        }
+
+
+def audit(
+    mechanism: Mechanism,
+    *,
+    users: int | None = None,
+    runs: int | None = None,
+    confidence: float = 0.95,
+    workers: int | None = None,
+    seed: int = 0,
+    whole_path: bool = True,
+    out: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Try to refute what a mechanism promises, on neighbouring logs that are built to hurt it.
+
+    `users`: the public number of users, where the guarantee depends on it.
+    `runs`: how often the step that adds noise is run on each log, 100,000 if left out; the whole path is run a 20th of
+    that.
+    `confidence`: of the bounds that are reported. The verdict has its own: a sound mechanism fails with a chance of at
+    most one in a million.
+    `workers`: processes; as many as there are cores if left out.
+    `seed`: decides logs and events alone. Noise is the system's, and has no seed.
+    `whole_path`: whether whole publications are run too, folders compared, and odd rows read.
+    `out`: a folder for the page. Finished trials are kept beside it until the audit is over.
+    """
+    start = time.monotonic()
+    runs = RUNS if runs is None else runs
+    _check(runs, confidence, workers, seed)
+    place = Path(out) if out is not None else None
+    if place is not None:
+        output.new_folder(place, "--out")
+    number = public_users(mechanism, users)
+    plan = mechanism.plan(users=number)
+    refuse_without_guarantee(plan.method, plan.guarantee)
+    claim = Claim.of_guarantee(plan.guarantee)
+    made, levels, left_out = _planned(mechanism, plan, claim, number, runs, confidence, seed, whole_path)
+    about = {
+        "mechanism": repr(mechanism),
+        "users": number,
+        "runs": runs,
+        "confidence": confidence,
+        "seed": seed,
+    }
+    kept = running.Kept(place, about | {"version": metadata.version("queryveil")}) if place else None
+    findings = _found(made, levels, workers, kept, progress)
+    compared = odd = forked = None
+    if whole_path:
+        compared = _compared(mechanism, made, claim, levels, number)
+        odd = odd_rows.checked()
+        forked = _forked(mechanism, made, number)
+    result = Audit(
+        plan=plan,
+        claim=claim,
+        findings=(*made.proofs, *findings),
+        folders=compared,
+        odd_rows=odd,
+        confidence=confidence,
+        runs=runs,
+        tests=levels.verdict.tests,
+        seconds=time.monotonic() - start,
+        seed=seed,
+        forked=forked,
+        left_out=left_out,
+    )
+    if place is not None and kept is not None:
+        page.write(result, place)
+        kept.remove()
+    return result
+
+
+def refuse_without_guarantee(method: str, promise: Guarantee) -> None:
+    """Refuse a method that promises no differential privacy, and say what it cannot promise."""
+    if promise.private:
+        return
+    if promise.kind == K_ANONYMITY:
+        cause = (
+            f"{method} promises k-anonymity, which says that k users share what is published, and nothing about what "
+            "one user changes: someone who knows or controls the others learns the rest. There is no epsilon to audit"
+        )
+    else:
+        cause = f"{method} promises nothing here, so there is no epsilon to audit"
+    raise UsageError(
+        cause, "try what can be learnt from it with queryveil attack, such as attack active or linkage"
+    )
+
+
+def _check(runs: int, confidence: float, workers: int | None, seed: int) -> None:
+    whole = {"runs": (runs, 2, _MOST_RUNS), "workers": (1 if workers is None else workers, 1, 10_000)}
+    whole["seed"] = (seed, 0, 2**63 - 1)
+    for name, (value, least, most) in whole.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise UsageError(
+                f"parameter '{name}' must be an int >= {least} and <= {most:,}; got {value!r}",
+                f"pass --{name} N",
+            )
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
+        raise UsageError(
+            f"parameter 'confidence' must be a number >= 0.5 and < 1; got {confidence!r}",
+            "pass --confidence 0.95",
+        )
+
+
+def _planned(
+    mechanism: Mechanism,
+    plan: Plan,
+    claim: Claim,
+    users: int | None,
+    runs: int,
+    confidence: float,
+    seed: int,
+    whole_path: bool,
+) -> tuple[Planned, Levels, int]:
+    """The trials, and the levels that their number asks for; refused if no outcome could refute the claim."""
+    made = planning.planned(mechanism, plan, users, runs, runs, seed)
+    if not whole_path:
+        made.trials = [one for one in made.trials if one.runner.name != "whole path"]
+    if not made.trials:
+        raise UsageError(
+            f"there is no audit for {plan.method} with these parameters",
+            "audit it with one domain for all phrases, without --keep-words and --whole-queries",
+        )
+    tests = sum(one.tests for one in made.trials) + _TESTS_OF_FOLDERS
+    levels = Levels.shared(tests, confidence)
+    least = max(statistics.needed(one.claim, tests) for one in made.trials)
+    if least > runs:
+        raise UsageError(
+            f"{runs:,} runs on each log are too few to conclude anything about epsilon {claim.epsilon:g} and delta "
+            f"{claim.delta:g}: even an output that gives everything away would not refute them",
+            f"pass --runs {least} or more"
+            if least <= _MOST_RUNS
+            else "audit a smaller epsilon: such a large one cannot be refuted by any number of runs that ends",
+        )
+    made.trials, left_out = _affordable(made.trials, least)
+    return made, levels, left_out
+
+
+def _affordable(trials: list[planning.Test], least: int) -> tuple[list[planning.Test], int]:
+    """Trials with as many runs as they are worth, and how many are left out because even the fewest take too long."""
+    kept: list[planning.Test] = []
+    for one in trials:
+        whole = one.runner.name == "whole path"
+        load = max(one.runner.load(world) for world in one.worlds)
+        runs = min(one.runs // _SHARE_OF_WHOLE if whole else one.runs, _MOST_LOAD // load)
+        if least * load <= _MOST_LOAD:
+            kept.append(dataclasses.replace(one, runs=max(least, runs)))
+    return kept, len(trials) - len(kept)
+
+
+def _found(
+    made: Planned,
+    levels: Levels,
+    workers: int | None,
+    kept: running.Kept | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[AuditFinding]:
+    findings: dict[int, AuditFinding] = {}
+    for number, test in enumerate(made.trials):
+        before = kept.read(test, number) if kept else None
+        if before is not None:
+            findings[number] = before
+    # The longest first: no core waits for one of them at the end.
+    left = sorted(set(range(len(made.trials))) - set(findings), key=lambda at: -_cost(made.trials[at]))
+    if progress:
+        progress(len(findings), len(made.trials))
+    tests = [made.trials[at] for at in left]
+    for place, found in running.finished(tests, levels, workers or running.cores()):
+        number = left[place]
+        findings[number] = found
+        if kept:
+            kept.write(made.trials[number], number, found)
+        if progress:
+            progress(len(findings), len(made.trials))
+    return [findings[number] for number in range(len(made.trials))]
+
+
+def _cost(test: planning.Test) -> int:
+    return test.runs * sum(test.runner.load(world) for world in test.worlds)
+
+
+def _compared(
+    mechanism: Mechanism, made: Planned, claim: Claim, levels: Levels, users: int | None
+) -> Compared:
+    if made.pair is not None:
+        logs = [log_of(side, made.dress, 1, bystanders=40) for side in made.pair.sides]
+    else:
+        logs = neighbouring_logs(mechanism, next(one.pair for one in made.trials if isinstance(one, Trial)))
+    level = Level(chance=statistics.VERDICT, tests=levels.verdict.tests)
+    subject = planning.with_public_lists(mechanism)
+    return folders.compared(subject, logs[0], logs[1], claim, level, users=users)
+
+
+def _forked(mechanism: Mechanism, made: Planned, users: int | None) -> Forked | None:
+    world = next(one.pair.first for one in made.trials if isinstance(one, Trial))
+    if made.pair is not None:
+        # One item, and everyone has it.
+        world = World(base=(max(made.pair.first.base),))
+    return forks.checked(planning.with_public_lists(mechanism), world, made.dress, users)

@@ -1,0 +1,54 @@
+"""What runs of a mechanism have published of the items that are watched, one row a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+ABSENT = np.iinfo(np.int64).min
+"""Stands for the count of an item that was not published."""
+
+Whole = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The published count of each watched item, and its place among the watched items of the run; columns are items."""
+
+    values: Whole
+    places: Whole | None = None
+    """-1 where an item was not published; None where a runner has no order."""
+
+    @property
+    def runs(self) -> int:
+        return len(self.values)
+
+    @property
+    def items(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def present(self) -> Flags:
+        found: Flags = self.values != ABSENT
+        return found
+
+    def some(self, rows: slice) -> Outcomes:
+        return Outcomes(self.values[rows], None if self.places is None else self.places[rows])
+
+    def halves(self) -> tuple[Outcomes, Outcomes]:
+        """One half to find events on, and the other to test them on."""
+        middle = self.runs // 2
+        return self.some(slice(0, middle)), self.some(slice(middle, None))
+
+    @staticmethod
+    def joined(parts: Sequence[Outcomes]) -> Outcomes:
+        places = [one.places for one in parts]
+        known = [one for one in places if one is not None]
+        return Outcomes(
+            np.concatenate([one.values for one in parts]),
+            np.concatenate(known) if len(known) == len(parts) else None,
+        )

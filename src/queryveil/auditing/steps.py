@@ -1,0 +1,114 @@
+"""The step of a mechanism that adds noise, driven directly: the shipped code and sampler, many times at once.
+
+Bounding and counting are done here for a small world, and copies of its histogram go through the step together. What is
+left out is read, bound and count, which the whole path runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from queryveil.auditing.outcomes import ABSENT, Outcomes
+from queryveil.auditing.worlds import World, bounded
+from queryveil.count.histories import Histories
+from queryveil.mechanisms import noisy_histogram, weighted_gaussian
+from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.gaussian_histogram import counts_of
+from queryveil.mechanisms.steered import selection, theory
+from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
+from queryveil.privacy.draws import LOG, Draw
+from queryveil.privacy.noise import Noise
+
+_AT_ONCE = 1 << 20
+"""Counts, or rows of histories, that go through a step together."""
+
+
+@dataclass(frozen=True)
+class HistogramStep:
+    """A histogram with discrete Laplace noise, as a draw declares it."""
+
+    draw: Draw
+    listed: bool = False
+    """Whether the items are those of the draw's public list."""
+
+    name = "step"
+
+    def run(self, world: World, runs: int) -> Outcomes:
+        counts = world.counts(self.draw.most, repeated=self.draw.copies > 1)
+        each = max(1, _AT_ONCE // len(counts))
+        found = []
+        for start in range(0, runs, each):
+            number = min(each, runs - start)
+            noisy, published = self.step(np.tile(counts, number))
+            values = np.where(published, noisy, ABSENT)
+            found.append(Outcomes(values.reshape(number, len(counts))))
+        return Outcomes.joined(found)
+
+    def load(self, world: World) -> int:
+        return world.items
+
+    def step(self, counts: noisy_histogram.Counts) -> tuple[noisy_histogram.Counts, Any]:
+        """Noisy counts, and which of them are published."""
+        run = Run(noise=Noise())
+        if self.draw.rows != LOG:
+            return noisy_histogram.with_noise(counts, run, self.draw), np.ones(len(counts), np.bool_)
+        if self.listed and self.draw.public is not None:
+            noisy = noisy_histogram.with_noise(counts, run, self.draw)
+            return noisy, noisy > self.draw.public.above
+        return noisy_histogram.with_thresholds(counts, run, self.draw)
+
+
+@dataclass(frozen=True)
+class GaussianStep:
+    """Selection by normal noise, and counts of what was selected."""
+
+    mechanism: Steered | WeightedGaussian
+    kind: str
+
+    name = "step"
+
+    def run(self, world: World, runs: int) -> Outcomes:
+        each = max(1, _AT_ONCE // max(1, world.users))
+        found = []
+        for start in range(0, runs, each):
+            found.append(self._once(world, min(each, runs - start)))
+        return Outcomes.joined(found)
+
+    def load(self, world: World) -> int:
+        rounds = self.mechanism.rounds if isinstance(self.mechanism, Steered) else 1
+        return (rounds + 2) * (world.users + world.items)
+
+    def _once(self, world: World, copies: int) -> Outcomes:
+        method, items = self.mechanism, world.items
+        made = histories(world, copies, method.max_items)
+        whole = histories(world, copies, None)
+        account, run = method.account(), Run(noise=Noise())
+        if isinstance(method, Steered):
+            setting = theory.setting(account.noise(self.kind))
+            chosen = selection.select(made, setting, run.noise, length_prior=False)
+        else:
+            chosen = weighted_gaussian.select(made, account.noise(self.kind), run)
+        noise = account.noise(counts_of(self.kind))
+        places = selection.places(whole, chosen.numbers)
+        counts, _ = selection.counted(
+            whole.starts, places, chosen.first, noise.scale, noise.share.norm, run.noise
+        )
+        values = np.full(copies * items, ABSENT, np.int64)
+        values[chosen.numbers] = counts
+        return Outcomes(values.reshape(copies, items))
+
+
+def histories(world: World, copies: int, most: int | None) -> Histories:
+    """The histories of copies of a world, which share no item; nothing but numbers is in them."""
+    own = [bounded(one, most, repeated=False) for one in world.histories()]
+    lengths = np.array([len(one) for one in own], dtype=np.int64)
+    flat = np.array([item for one in own for item in one], dtype=np.int64)
+    shifts = np.repeat(np.arange(copies, dtype=np.int64) * world.items, len(flat))
+    items = (np.tile(flat, copies) + shifts).astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.tile(lengths, copies))]).astype(np.int64)
+    nothing: Any = None  # texts are looked up by nobody here
+    return Histories(starts, items, nothing, nothing, nothing, copies * world.items)

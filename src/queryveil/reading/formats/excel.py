@@ -1,0 +1,134 @@
+"""Workbooks of Excel and LibreOffice: one sheet is the log, its first row names the columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from queryveil.errors import InputError, UsageError, nearest
+from queryveil.reading.columns import as_number, by_alias, seen, usual
+from queryveil.reading.formats.columnar import Opened, stage_as_parquet
+from queryveil.reading.formats.table_choice import chosen_table
+from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+
+_ZIP = b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_BATCH = 50_000
+
+
+class Excel:
+    name: ClassVar[str] = "excel"
+    help: ClassVar[str] = "a sheet of an Excel or LibreOffice workbook"
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    binary: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("table",)
+
+    def matches(self, head: Head) -> bool:
+        # Other zip archives were opened before, and what comes here are the files inside.
+        return head.member is None and head.data.startswith((_ZIP, _OLE))
+
+    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
+        calamine = _library()
+
+        def open_file(path: Path) -> Opened:
+            return _open(calamine, path, options)
+
+        return stage_as_parquet(
+            source,
+            options,
+            into,
+            progress,
+            open_file,
+            "a workbook",
+            errors=(calamine.CalamineError, ValueError),
+        )
+
+
+def _library() -> Any:
+    try:
+        import python_calamine
+    except ImportError:
+        raise UsageError(
+            "reading a workbook needs the package python-calamine",
+            "install queryveil[excel], or save the sheet as CSV in UTF-8",
+        ) from None
+    return python_calamine
+
+
+def _open(calamine: Any, path: Path, options: ReadOptions) -> Opened:
+    with path.open("rb") as file:
+        book = calamine.load_workbook(file)
+        headers = {name: _header(book, name) for name in book.sheet_names}
+    filled = {name: header for name, header in headers.items() if any(header)}
+    sheet = chosen_table(filled, options, repr(path.name), "sheet")
+    names = filled[sheet]
+    _require_names(names, options, f"the sheet {sheet!r} of {path.name!r}")
+    twice = {name for name in names if name and names.count(name) > 1}
+    if twice:
+        raise InputError(
+            f"the sheet {sheet!r} of {path.name!r} has more than one column of one name", "rename all but one"
+        )
+    schema = pa.schema([(name, pa.string()) for name in names if name])
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        at = [names.index(name) for name in columns]
+        types = pa.schema([(name, pa.string()) for name in columns])
+        rows = _rows(book, sheet)
+        while some := list(islice(rows, _BATCH)):
+            values = [[_text(row[number]) if number < len(row) else None for row in some] for number in at]
+            yield pa.record_batch([pa.array(one, pa.string()) for one in values], schema=types)
+
+    return schema, batches
+
+
+def _header(book: Any, sheet: str) -> list[str]:
+    first: list[Any] = next(iter(book.get_sheet_by_name(sheet).iter_rows()), [])
+    return [str(cell).strip() for cell in first]
+
+
+def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
+    """Refuse a first row that does not name the columns, without a word of it: it may be somebody's row."""
+    way_out = "if the first row of the sheet does not name its columns, put a row of names above it"
+    for standard in ("user", "query") if options.columns is None else ():
+        if standard not in by_alias(header):
+            raise InputError(
+                f"{where} has no column for the {standard} in its first row{seen(header)}",
+                f"say which it is, for example --columns user=...,query=...,time=...; {way_out}",
+            )
+    present = {name.strip().lower() for name in header}
+    for at in (options.columns or {}).values():
+        if str(at).strip().lower() in present:
+            continue
+        if as_number(at) is not None:
+            raise UsageError(
+                "the columns of a sheet have names", f"give names, as in --columns user=user_id; {way_out}"
+            )
+        raise InputError(
+            f"{where} has no column {str(at)!r} in its first row{seen(header)}",
+            nearest(at, usual(header)) or f"correct --columns; {way_out}",
+        )
+
+
+def _rows(book: Any, sheet: str) -> Iterator[list[Any]]:
+    """The rows below the header; blank ones at the end are none."""
+    held: list[list[Any]] = []
+    for row in islice(book.get_sheet_by_name(sheet).iter_rows(), 1, None):
+        held.append(row)
+        if any(cell != "" for cell in row):
+            yield from held
+            held = []
+
+
+def _text(cell: Any) -> str | None:
+    if cell is None or cell == "":
+        return None
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # Excel has no other numbers
+    if isinstance(cell, dt.datetime | dt.date):
+        return cell.isoformat()
+    return str(cell)

@@ -1,0 +1,245 @@
+"""Tables that a program hands over: data frames, Arrow, relations, lists of dicts.
+
+They are copied to a file in the private temporary folder, and judged there by the rules of files: the same names of
+columns, the same reasons for which a row is kept aside.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from queryveil.errors import InputError, QueryveilError, UsageError
+from queryveil.reading import small_tables
+from queryveil.reading.columns import by_alias, listed
+from queryveil.reading.formats import READERS, require_meaning, require_rows
+from queryveil.reading.formats.columnar import Opened
+from queryveil.reading.formats.footers import require_one_each
+from queryveil.reading.formats.parquet import columns_of, require_kind
+from queryveil.reading.model import Head, ReadOptions, Source, SourceFile, Staged
+from queryveil.reading.sources import as_source_file, read_head
+from queryveil.reading.staging import not_writable
+
+LABEL = "table"
+"""How messages and rejected rows call what was handed over."""
+
+
+def is_rows(given: Any) -> bool:
+    """Whether this is a list of dicts."""
+    return isinstance(given, Sequence) and bool(given) and all(isinstance(one, Mapping) for one in given)
+
+
+def stage_table(given: Any, options: ReadOptions, into: Path) -> Staged | None:
+    """A table as Parquet files under `into`, every row accepted or rejected; None if this is no table known here."""
+    if is_rows(given):
+        return _sound(*_stage_rows(given, options, into), options)
+    opened = _opened(given)
+    if opened is None:
+        return None
+    whole = given if isinstance(given, pa.Table) else None
+    return _sound(*_stage_columns(opened, options, into, whole), options)
+
+
+def stage_opened(opened: Opened, options: ReadOptions, into: Path) -> Staged:
+    """The same for names of columns, and what gives batches of some of them."""
+    return _sound(*_stage_columns(opened, options, into), options)
+
+
+def _sound(staged: Staged, source: Source, options: ReadOptions) -> Staged:
+    if staged.rows + staged.rejected:  # a program's table may be empty, which in a file is a mistake
+        require_rows(staged, options.max_rejected, source)
+    return replace(staged, format=LABEL)
+
+
+def check_options(options: ReadOptions, reader: str = "parquet") -> None:
+    """Refuse what has a meaning in files only."""
+    for name in ("format", "header"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"parameter '{name}' has no meaning for a table", "leave it out")
+    require_meaning(options, READERS[reader], "a table")
+
+
+# -- tables with columns -----------------------------------------------------------------------------------------
+
+
+def _opened(given: Any) -> Opened | None:
+    """The schema, and what gives batches of some columns."""
+    home = type(given).__module__.partition(".")[0]
+    if home == "pandas" and hasattr(given, "columns"):
+        return _of_pandas(given)
+    if home == "polars" and hasattr(given, "collect"):
+        given = given.collect()
+    if isinstance(given, pa.RecordBatch):
+        given = pa.Table.from_batches([given])
+    if isinstance(given, pa.Table):
+        table = given
+        return table.schema, lambda columns: iter(table.select(columns).to_batches())
+    if hasattr(given, "scanner") and hasattr(given, "schema"):  # an Arrow dataset, without importing them all
+        return given.schema, lambda columns: iter(given.scanner(columns=columns).to_batches())
+    if hasattr(given, "__arrow_c_stream__"):
+        with _quoting_nothing():
+            stream = pa.RecordBatchReader.from_stream(given)
+        return stream.schema, lambda columns: (batch.select(columns) for batch in stream)
+    return None
+
+
+def _of_pandas(frame: Any) -> Opened:
+    names = [str(name) for name in frame.columns]
+    # Types are known after conversion only, which is of the columns that are read.
+    schema = pa.schema([(name, pa.null()) for name in names])
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        arrays = [_of_series(frame.iloc[:, names.index(name)]) for name in columns]
+        yield from pa.table(arrays, names=columns).to_batches()
+
+    return schema, batches
+
+
+def _of_series(series: Any) -> Any:
+    try:
+        made = pa.chunked_array(pa.Array.from_pandas(series))
+        # A column of objects has no type of its own: one 2.5 would make 17.0 of everybody's 17, and one date would
+        # take the hours from everybody's times.
+        if series.dtype != object or not _depends_on_others(made.type):
+            return made
+        raise TypeError("numbers of several types")
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        # Values of several types: each by itself, as text, so that one bad value is one bad row.
+        missing = series.isna()
+        return pa.chunked_array(
+            [
+                pa.array(
+                    [None if gone else str(one) for one, gone in zip(series, missing, strict=True)],
+                    pa.string(),
+                )
+            ]
+        )
+
+
+def _depends_on_others(type_: Any) -> bool:
+    """Whether a value that was given this type may be spelled in another way than it is by itself."""
+    kinds = (pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_date)
+    return any(is_kind(type_) for is_kind in kinds)
+
+
+def _stage_columns(
+    opened: Opened, options: ReadOptions, into: Path, whole: pa.Table | None = None
+) -> tuple[Staged, Source]:
+    check_options(options)
+    schema, batches = opened
+    names = columns_of(list(schema.names), options, "the table")
+    require_one_each(names, list(schema.names), LABEL)
+    wanted = list(dict.fromkeys(names.values()))
+    ignored = tuple(name for name in schema.names if name not in wanted)
+    file = into / "given.parquet"
+    source = Source((SourceFile(file, LABEL, None, ""),), Head(file, b"", None, whole=True), ())
+    if whole is not None and small_tables.plainly_sound(whole, names):
+        pq.write_table(whole.select(wanted), file)
+        return replace(small_tables.staged(whole, names, file), ignored=ignored), source
+    _write(file, names, schema, batches(wanted))
+    staged = READERS["parquet"].stage(source, replace(options, columns=names), into, None)
+    return replace(staged, ignored=ignored), source
+
+
+def _write(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
+    writer: Any = None
+    try:
+        with _quoting_nothing():
+            for batch in batches:
+                if writer is None:
+                    writer = pq.ParquetWriter(file, _writable(batch.schema, names))
+                writer.write_table(pa.Table.from_batches([batch]).cast(writer.schema))
+            if writer is None:
+                types = schema if isinstance(schema, pa.Schema) else schema.to_pyarrow()
+                wanted = pa.schema([types.field(name) for name in dict.fromkeys(names.values())])
+                writer = pq.ParquetWriter(file, _writable(wanted, names))
+    except OSError as error:
+        raise not_writable(file.parent, error) from None
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _writable(schema: Any, names: Mapping[str, str]) -> Any:
+    """The types as Parquet has them; a column in which nothing stands is one of texts."""
+    fields = []
+    for name, type_ in zip(schema.names, schema.types, strict=True):
+        plain = pa.string() if pa.types.is_null(type_) or pa.types.is_string_view(type_) else type_
+        for standard in (one for one, column in names.items() if column == name):
+            require_kind(standard, name, plain, LABEL)
+        fields.append((name, plain))
+    return pa.schema(fields)
+
+
+@contextmanager
+def _quoting_nothing() -> Iterator[None]:
+    """Turn errors of whoever makes the rows into ours: theirs may quote a row."""
+    try:
+        yield
+    except (QueryveilError, MemoryError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 (each library has errors of its own)
+        raise InputError(
+            f"the table could not be read ({type(error).__name__})", "check that it can be turned into Arrow"
+        ) from None
+
+
+# -- lists of dicts -----------------------------------------------------------------------------------------------
+
+
+def _stage_rows(
+    given: Sequence[Mapping[Any, Any]], options: ReadOptions, into: Path
+) -> tuple[Staged, Source]:
+    """As JSON lines, where each row is judged by itself whatever the types of its values."""
+    check_options(options, "jsonl")
+    known = list(dict.fromkeys(str(key) for row in given for key in row))
+    names: Mapping[str, str | int] = options.columns or by_alias(known)
+    for standard in ("user", "query"):
+        if standard not in names:
+            raise InputError(
+                f"the rows have no key for the {standard}; they have {listed(known)}",
+                f"say which it is with columns, {{'{standard}': ...}}",
+            )
+    file = into / "given.jsonl"
+    try:
+        with file.open("x", encoding="utf-8") as lines:
+            lines.writelines(_as_json(row) + "\n" for row in given)
+    except OSError as error:
+        raise not_writable(into, error) from None
+    head = read_head(file)
+    source = Source((as_source_file(head, LABEL),), head, ())
+    staged = READERS["jsonl"].stage(source, replace(options, columns=names), into, None)
+    ignored = tuple(key for key in known if key not in names.values() and options.columns is None)
+    return replace(staged, mapping={name: str(at) for name, at in names.items()}, ignored=ignored), source
+
+
+def _as_json(row: Mapping[Any, Any]) -> str:
+    return json.dumps({str(key): _plain(value) for key, value in row.items()}, default=_other)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # how data frames say that there is nothing
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return value
+
+
+def _other(value: Any) -> Any:
+    """Types that JSON lacks: times as ISO, numbers of NumPy as numbers; all else is of a wrong type in its row."""
+    if isinstance(value, (dt.datetime, dt.date)):
+        return str(value) if value == value else None  # noqa: PLR0124 (no time of pandas is unlike itself)
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    if type(value).__name__ in {"UUID", "Decimal"}:
+        return str(value)
+    return None if type(value).__name__ == "NAType" else {}

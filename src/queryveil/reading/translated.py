@@ -1,0 +1,117 @@
+"""Documents that a function turns into rows: each by itself, each into any number of them.
+
+For formats whose documents hold lists of things, or a language of their own. What is in usual columns is faster by SQL.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from queryveil.reading.model import COLUMNS, ReadOptions, Source, Staged
+from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A document that is neither a search nor a click: what to call it when such are counted."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A document that cannot be read: the reason."""
+
+    reason: str
+
+
+Row = Mapping[str, str | None]
+"""Standard column -> its text."""
+Translate = Callable[[str], Sequence[Row] | Passed | Bad]
+
+_SCHEMA = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("line", pa.int64()),
+        ("lines", pa.int64()),
+        ("problem", pa.string()),
+        ("text", pa.string()),
+        *((name, pa.string()) for name in COLUMNS),
+    ]
+)
+
+
+def stage_translated(
+    source: Source,
+    documents: Iterator[pa.RecordBatch],
+    translate: Translate,
+    options: ReadOptions,
+    into: Path,
+    *,
+    columns: Sequence[str],
+    format: str,
+    mapping: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> Staged:
+    """Judge the rows that the documents become; one that becomes none is rejected, or counted and passed over."""
+    passed: Counter[str] = Counter()
+    sql = conform_sql("chunk", {name: f'"{name}"' for name in columns}, time_format=options.time_format)
+    with connect(into, options) as connection, Stager(into, list(columns), source) as stager:
+        for chunk in chunks(_rows(documents, translate, passed)):
+            connection.register("chunk", chunk)
+            stager.add(connection.execute(sql).to_arrow_table())
+            connection.unregister("chunk")
+        return replace(
+            stager.finish(format), mapping=mapping, passed_over=dict(passed.most_common()), notes=tuple(notes)
+        )
+
+
+def _rows(
+    documents: Iterator[pa.RecordBatch], translate: Translate, passed: Counter[str]
+) -> Iterator[pa.RecordBatch]:
+    for batch in documents:
+        found: list[dict[str, Any]] = []
+        for one in batch.to_pylist():
+            made = _made(one, translate)
+            if isinstance(made, Passed):
+                passed[made.what] += 1
+                continue
+            at = {"file": one["file"], "line": one["line"], "lines": one["lines"], "text": one["text"]}
+            if isinstance(made, Bad):
+                found.append(at | {"problem": made.reason})
+            else:
+                found += [at | {"problem": None, **row} for row in made]
+        yield pa.RecordBatch.from_pylist(found, schema=_SCHEMA)
+
+
+def _made(one: Mapping[str, Any], translate: Translate) -> Sequence[Row] | Passed | Bad:
+    if one["problem"] is not None:
+        return Bad(one["problem"])
+    if one["text"] == "":
+        return Bad("blank line")
+    made = translate(one["text"])
+    if isinstance(made, Passed | Bad) or all(map(_encodable, made)):
+        return made
+    return Bad("not JSON")
+
+
+def _encodable(row: Row) -> bool:
+    """Whether no text has half of a character, which JSON can write ("\\ud800") and nothing else can hold."""
+    try:
+        "".join(filter(None, row.values())).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def text_of(value: Any) -> str | None:
+    """A value of JSON as text; None for what is no text or number."""
+    if value is None or isinstance(value, bool | list | dict):
+        return None
+    return str(value)

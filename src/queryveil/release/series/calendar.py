@@ -1,0 +1,122 @@
+"""The calendar of a series: days, weeks or months in UTC, between two dates that its curator names.
+
+Which periods there are must not depend on the log: a first and a last day that were read off it would tell when
+somebody searched. So both are given, and periods without a single search are published too.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from queryveil.errors import UsageError, instead
+
+DAY, WEEK, MONTH = "day", "week", "month"
+PERIODS = (DAY, WEEK, MONTH)
+_MOST = 3_700
+"""Ten years of days."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """One part of the calendar: from the first moment of a day to the first moment of another."""
+
+    name: str
+    first: datetime.date
+    after: datetime.date
+    """The first day that no longer belongs to it."""
+
+    @property
+    def start(self) -> datetime.datetime:
+        return datetime.datetime.combine(self.first, datetime.time())
+
+    @property
+    def end(self) -> datetime.datetime:
+        return datetime.datetime.combine(self.after, datetime.time())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calendar:
+    """All periods of one kind from a first to a last day, both of which belong to it."""
+
+    period: str
+    first: datetime.date
+    last: datetime.date
+
+    @classmethod
+    def of(cls, period: str, first: object, last: object) -> Calendar:
+        """From dates, or texts such as 2026-01-31."""
+        if period not in PERIODS:
+            raise UsageError(f"there is no period '{period}'", instead(period, PERIODS))
+        made = cls(period=period, first=_date(first, "--from"), last=_date(last, "--to"))
+        made.periods()
+        return made
+
+    def periods(self) -> list[Period]:
+        """In their order; the calendar must begin and end with whole ones."""
+        if self.last < self.first:
+            raise UsageError("the series ends before it begins", "pass a --to that is not before --from")
+        found, first = [], _begin(self.period, self.first)
+        if first != self.first:
+            raise UsageError(
+                f"the series begins within a {self.period}",
+                f"pass --from {first} or --from {_after(self.period, first)}",
+            )
+        while first <= self.last:
+            after = _after(self.period, first)
+            found.append(Period(_name(self.period, first), first, after))
+            first = after
+            if len(found) > _MOST:
+                raise UsageError(f"the series has more than {_MOST:,} periods", "choose longer periods")
+        if first != self.last + datetime.timedelta(days=1):
+            before, ends = found[-1].first - datetime.timedelta(days=1), first - datetime.timedelta(days=1)
+            raise UsageError(
+                f"the series ends within a {self.period}",
+                f"pass --to {ends} or an earlier end such as {before}",
+            )
+        return found
+
+
+def named(name: str) -> tuple[str, Period]:
+    """The kind of period that has this name, and the period: each has one name only, so that none is counted twice."""
+    for period, layout, tail in ((DAY, "%Y-%m-%d", ""), (WEEK, "%G-W%V-%u", "-1"), (MONTH, "%Y-%m", "")):
+        try:
+            first = datetime.datetime.strptime(f"{name}{tail}", layout).date()
+            found = Period(_name(period, first), first, _after(period, first))
+        except (ValueError, OverflowError):
+            continue
+        if found.name == name:
+            return period, found
+    raise UsageError(
+        "there is no such day, week or month", "name a period such as 2026-01-31, 2026-W05 or 2026-01"
+    )
+
+
+def _date(given: object, option: str) -> datetime.date:
+    if isinstance(given, datetime.datetime) or given is None:
+        raise UsageError(f"a series needs {option}, a day in UTC", f"pass {option} 2026-01-31")
+    if isinstance(given, datetime.date):
+        return given
+    try:
+        return datetime.datetime.strptime(str(given), "%Y-%m-%d").date()
+    except ValueError:
+        raise UsageError(f"{option} is not a date", f"pass a day such as {option} 2026-01-31") from None
+
+
+def _begin(period: str, day: datetime.date) -> datetime.date:
+    if period == WEEK:
+        return day - datetime.timedelta(days=day.weekday())
+    return day.replace(day=1) if period == MONTH else day
+
+
+def _after(period: str, first: datetime.date) -> datetime.date:
+    if period == MONTH:
+        return (first.replace(day=28) + datetime.timedelta(days=4)).replace(day=1)
+    return first + datetime.timedelta(days=7 if period == WEEK else 1)
+
+
+def _name(period: str, first: datetime.date) -> str:
+    if period == WEEK:
+        year, week, _ = first.isocalendar()
+        return f"{year}-W{week:02d}"
+    return f"{first:%Y-%m}" if period == MONTH else first.isoformat()

@@ -1,0 +1,356 @@
+"""publish_series(): one release for each period of a calendar, charged one by one; a run that was cut short goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import BudgetError, CannotBeMet, UsageError, instead
+from queryveil.files import appearing, folder, output
+from queryveil.mechanisms import Mechanism, Plan
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
+from queryveil.release import wording
+from queryveil.release.ledger import pricing
+from queryveil.release.ledger.ledger import Ledger
+from queryveil.release.publish import Release, publish
+from queryveil.release.series import index
+from queryveil.release.series.calendar import Calendar, Period
+from queryveil.release.series.promise import UNITS, USER, USER_PERIOD, Promise, promise
+from queryveil.release.understanding import agree, judged, refuse_rows_of_users, refuse_untold_users
+
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Releases of the periods of a log, in one folder with an index."""
+
+    name: str
+    path: Path
+    promise: Promise
+    content: Mapping[str, Any]
+    """What series.json holds."""
+
+    @property
+    def releases(self) -> dict[str, Path]:
+        """The folder of each period that is published, by its name."""
+        return {one["period"]: self.path / one["folder"] for one in self.content["periods"]}
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.content["complete"])
+
+
+def publish_series(
+    log: SearchLog,
+    mechanism: Mechanism,
+    *,
+    name: str,
+    period: str,
+    start: str | datetime.date,
+    end: str | datetime.date,
+    out: str | Path,
+    unit: str = USER,
+    items: str | tuple[str, ...] | None = None,
+    users: int | None = None,
+    private: str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
+    source: str | None = None,
+    recipe: str | None = None,
+    order_key: str = "engine",
+    allow_empty: bool = False,
+    i_understand: bool = False,
+    resume: bool = False,
+    told: Callable[[str, str], None] | None = None,
+    noise: Noise | None = None,
+) -> Series:
+    """Publish the rows of each day, week or month from `start` to `end` (UTC, both included) as a release of its own.
+
+    `unit` says what is promised: `user` protects a person over all periods together, `user-period` what a person
+    did in one of them, which is weaker. `users` is a public upper bound on the users of any period. A period
+    without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
+    With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
+    short: periods that are there stay, and one that was charged and not published is charged again.
+    """
+    _check_name(name)
+    unit = USER_PERIOD if unit == f"user-{period}" else unit
+    if unit not in UNITS:
+        raise UsageError(f"there is no unit '{unit}'", instead(unit, (*UNITS, f"user-{period}")))
+    if ledger is not None and not source:
+        raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+    if items is not None:
+        kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
+        mechanism = dataclasses.replace(mechanism, items=kinds)  # type: ignore[type-var]
+    book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
+    calendar, place = Calendar.of(period, start, end), Path(out)
+    periods = calendar.periods()
+    plan, promised = _planned(mechanism, users, unit, calendar, noise or Noise(), i_understand)
+    log.need("time", "a series")
+    mechanism.check(log)
+    _refuse_too_many(log, periods, users)
+    inside = log.between(periods[0].start, periods[-1].end).rows
+    if not inside and not allow_empty:
+        raise CannotBeMet(
+            f"the log has no row from {calendar.first} to {calendar.last}",
+            "check --from and --to, or pass --allow-empty to publish empty releases",
+        )
+    head = _head(name, plan)
+    apart = Path(private) if private is not None else folder.private_folder(place)
+    with _claimed(place, apart, resume=resume):
+        _same_series(place, head, calendar, promised)
+        left = [one for one in periods if not _is_there(place, one)]
+        if book is not None and source:
+            _refuse_unaffordable(book, source, plan, promised, left)
+        made = _written(place, head, calendar, promised)
+        common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
+        common |= {"users": users, "order_key": order_key, "i_understand": i_understand, "allow_empty": True}
+        with log.unchanged():
+            _note_privately(log, log.rows - inside, apart, told)
+            for one in left:
+                _publish_one(log, mechanism, one, place, apart, told, common)
+                made = _written(place, head, calendar, promised)
+    return Series(name=name, path=place, promise=promised, content=made)
+
+
+def _publish_one(
+    log: SearchLog,
+    mechanism: Mechanism,
+    period: Period,
+    place: Path,
+    apart: Path,
+    told: Callable[[str, str], None] | None,
+    common: Mapping[str, Any],
+) -> Release:
+    made = publish(
+        log, mechanism, out=place / period.name, private=apart / period.name, period=period.name, **common
+    )
+    if told is not None:
+        rows = ", ".join(
+            f"{rows:,} {'row' if rows == 1 else 'rows'} of {name}" for name, rows in made.released.items()
+        )
+        told("write", f"{place / period.name}{os.sep}   {rows}")
+    return made
+
+
+# -- before anything is published ----------------------------------------------------------------------------
+
+
+def _check_name(name: str) -> None:
+    if not name or name != name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise UsageError(
+            f"the name of a series must be 1 to {_LONGEST_NAME} printable characters without spaces at its ends",
+            "choose a short name such as searches-by-day",
+        )
+
+
+def _planned(
+    mechanism: Mechanism, users: int | None, unit: str, calendar: Calendar, noise: Noise, said: bool
+) -> tuple[Plan, Promise]:
+    """The plan of each release, and what all of them promise, from parameters alone."""
+    if users is None:
+        refuse_untold_users(mechanism, calendar.period)
+    plan = judged(mechanism.plan(users=users), users, noise)
+    agree(plan, users, said)
+    refuse_rows_of_users(plan)
+    periods = len(calendar.periods())
+    found = (
+        promise(plan.guarantee, plan.draws, unit=unit, period=calendar.period, periods=periods)
+        if noise.secret
+        else _of_known_noise(plan, unit, calendar.period, periods)
+    )
+    whole = found.whole.among(users, told=False)
+    if whole.delta_too_large and unit == USER and not said:
+        raise UsageError(
+            f"over {periods:,} {calendar.period}s {whole.of_delta()}",
+            f"lower --delta to a {periods:,}th, choose longer periods, or pass --i-understand",
+        )
+    return plan, dataclasses.replace(found, whole=whole)
+
+
+def _of_known_noise(plan: Plan, unit: str, period: str, periods: int) -> Promise:
+    """With noise that somebody may know nothing is promised, neither once nor over all periods."""
+    return Promise(unit=unit, period=period, periods=periods, one=plan.guarantee, whole=plan.guarantee)
+
+
+def _refuse_too_many(log: SearchLog, periods: list[Period], users: int | None) -> None:
+    """All periods are asked before the first is published: a series that stops in the middle would tell where."""
+    if users is None:
+        return
+    if any(log.between(one.start, one.end).users > users for one in periods):
+        raise CannotBeMet(
+            f"a period has more than the {users:,} users that you declared",
+            "declare a larger public upper bound with --users",
+        )
+
+
+def _refuse_unaffordable(
+    book: Ledger, source: str, plan: Plan, promised: Promise, left: list[Period]
+) -> None:
+    """A budget that ends in the middle of a series is found before it begins; each period is charged by itself."""
+    account = book.budget(source)
+    if account.unit not in ("user", f"user-{promised.period}"):
+        raise UsageError(
+            f"the budget of '{source}' is for each {account.unit}, and the series is by {promised.period}",
+            "open a source with the unit of the series, or with --unit user",
+        )
+    if account.unit != "user" and promised.unit == USER:
+        raise UsageError(
+            f"the budget of '{source}' is for each {account.unit}, and the series promises more: a user over all",
+            "charge a source that counts per user, or pass --unit user-period",
+        )
+    _, cost = pricing.price(plan.guarantee, account.neighbours, plan.draws)
+    if cost is None or not left:
+        return
+    if account.unit != "user":
+        for one in left:
+            account.of(one.name).refuse_unless_affordable(cost, plan.guarantee)
+        return
+    after = account.sums
+    account.refuse_unless_affordable(cost, plan.guarantee)
+    for _ in left:
+        after = after.and_then(cost)
+    if account.rule.fits(after):
+        return
+    wanted, there = account.rule.spent(after), account.rule.left(account.sums).amount
+    finite = math.isfinite(wanted.epsilon)
+    comes_to = f"comes to {wanted}" if finite else f"no epsilon covers at delta {wanted.delta:g}"
+    raise BudgetError(
+        f"the series charges {len(left):,} times {cost}, which {comes_to} with what was spent; the budget of "
+        f"'{source}' is {account.budget}, and {there} of it are left",
+        "lower epsilon and delta, choose fewer or longer periods, or open the source of a new log with --repeated",
+        requested={"delta": wanted.delta} | ({"epsilon": wanted.epsilon} if finite else {}),
+        remaining={"epsilon": there.epsilon, "delta": there.delta},
+    )
+
+
+# -- the folder ----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
+    """One process at a time; a new place, or one that holds a series."""
+    if resume and not index.is_series(place):
+        raise UsageError(f"there is no series in '{place}' to go on with", "leave out --resume")
+    if not resume:
+        if index.is_series(place):
+            raise UsageError(
+                f"output '{place}' holds a series already",
+                "go on with it by --resume, or choose another --out",
+            )
+        output.new_release(place, None if apart == folder.private_folder(place) else apart)
+    with output.disk_errors(place), appearing.claimed(place):
+        apart.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        except BaseException:
+            # Refused before anything was written: the same place is free for the next try.
+            for made in (place, apart):
+                with contextlib.suppress(OSError):
+                    made.rmdir()
+            raise
+
+
+def _note_privately(
+    log: SearchLog, outside: int, apart: Path, told: Callable[[str, str], None] | None
+) -> None:
+    """For the curator alone: what was read, what was rejected, and how many rows are outside the calendar."""
+    rejected = log.staged.rejected if log.staged is not None else 0
+    if told is not None:
+        of_other_days = f"; {outside:,} of the rows are of other days and left out" if outside else ""
+        told("read", f"{log.rows:,} rows, {log.users:,} users, {rejected:,} rejected{of_other_days}")
+    facts: dict[str, Any] = {"users": log.users, "rows": log.rows, "rows_outside": outside}
+    if log.staged is not None:
+        facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
+        if log.staged.rejected_file is not None:
+            shutil.copyfile(log.staged.rejected_file, apart / folder.table_file("rejected"))
+    (apart / f"{folder.CURATOR}.json").write_text(folder.as_json(facts), encoding="utf-8")
+    for file in apart.iterdir():
+        if file.is_file():
+            file.chmod(0o600)
+
+
+def _is_there(place: Path, period: Period) -> bool:
+    appearing.finish(place / period.name)  # completed by a run that was killed before it could say so
+    return folder.is_release(place / period.name)
+
+
+def _head(name: str, plan: Plan) -> dict[str, Any]:
+    stated = plan.as_dict()
+    return {
+        "name": name,
+        "what": stated["what"],
+        "method": stated["method"],
+        "parameters": stated["parameters"],
+        "software": wording.software(),
+    }
+
+
+def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promised: Promise) -> None:
+    """A series that was begun goes on as it began: what it promises was fixed then."""
+    file = folder.file_inside(place, index.SERIES)
+    if file is None:
+        return
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        there = {name: found[name] for name in ("name", "method", "parameters")}
+        there |= {"from": found["calendar"]["from"], "to": found["calendar"]["to"]}
+        there |= {"period": found["calendar"]["period"], "unit": found["guarantee"]["unit"]}
+        there |= {"guarantee": _figures(found["guarantee"])}
+        published = {str(one["period"]): str(one["manifest_sha256"]) for one in found["periods"]}
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"the series in '{place}' cannot be read", "choose another --out") from None
+    wanted = {name: head[name] for name in ("name", "method", "parameters")}
+    wanted |= {"from": calendar.first.isoformat(), "to": calendar.last.isoformat()}
+    wanted |= {"period": calendar.period, "unit": promised.unit, "guarantee": _figures(promised.as_dict())}
+    other = [name for name, value in json.loads(json.dumps(wanted)).items() if there[name] != value]
+    if other:
+        raise UsageError(
+            f"the series in '{place}' was begun with another {other[0]}",
+            "go on with the options that it was begun with, or choose another --out",
+        )
+    _refuse_gone(place, published)
+
+
+def _figures(stated: Mapping[str, Any]) -> list[Any]:
+    """Kind and numbers of both guarantees; words may be those of another version."""
+    names = ("kind", "epsilon", "delta", "mu", "p")
+    return [[stated[which].get(name) for name in names] for which in ("one_period", "whole_series")]
+
+
+def _refuse_gone(place: Path, published: Mapping[str, str]) -> None:
+    """A period that was published is never drawn again: whoever kept the first has two releases of it."""
+    for name, digest in published.items():
+        manifest = folder.file_inside(place / name, folder.MANIFEST) if folder.plain(name) else None
+        if manifest is None or folder.digest(manifest) != digest:
+            raise UsageError(
+                f"the series in '{place}' has published {name if folder.plain(name) else 'a period'} already, and "
+                "that release is gone or changed: drawn again it would be a second release of the same period",
+                "put it back, or choose another --out and count both series",
+            )
+
+
+def _written(
+    place: Path, head: Mapping[str, Any], calendar: Calendar, promised: Promise
+) -> Mapping[str, Any]:
+    """Write the index of what is there; each of its files is whole at any time, and series.json comes last."""
+    content = index.document(place, head, calendar, promised)
+    html = index.html(content).encode()
+    content["files"] = {index.PAGE: {"sha256": folder.digest_of(html), "bytes": len(html)}}
+    for name, data in ((index.PAGE, html), (index.SERIES, folder.as_json(content).encode())):
+        draft = place / f".{name}.writing"
+        draft.write_bytes(data)
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())
+        draft.replace(place / name)
+    return content

@@ -1,0 +1,186 @@
+"""`queryveil audit METHOD`: try to refute what a method promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import queryveil as qv
+from queryveil.parameters import METHOD, OUTPUT
+from queryveil.show.cli import console, help, options
+from queryveil.show.cli.plan import Methods, Users
+
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        "--runs",
+        metavar="N",
+        rich_help_panel=METHOD,
+        help="runs of the step that adds noise, on each log, and a 20th of that of whole publications (default: "
+        "100,000, or 20,000 for all)",
+        show_default=False,
+    ),
+]
+Confidence = Annotated[
+    float,
+    typer.Option(
+        "--confidence", metavar="SHARE", rich_help_panel=METHOD, help="of the bounds that are reported"
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        rich_help_panel=METHOD,
+        help="processes; as many as there are cores if left out",
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", metavar="N", rich_help_panel=METHOD, help="decides logs and events alone; noise has no seed"
+    ),
+]
+StepsOnly = Annotated[
+    bool,
+    typer.Option(
+        "--steps-only",
+        rich_help_panel=METHOD,
+        help="run the step that adds noise alone: no whole publications, folders, odd rows or forks",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+        help="a new folder for the page; an audit that was stopped goes on where it was",
+        show_default=False,
+    ),
+]
+
+_SHARED: list[tuple[str, Any, Any]] = [
+    ("runs", Runs, None),
+    ("confidence", Confidence, 0.95),
+    ("workers", Workers, None),
+    ("seed", Seed, 0),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    methods = help.App(
+        cls=Methods,
+        help="Try to refute what a method promises, on neighbouring logs built to hurt it.",
+        no_args_is_help=True,
+        subcommand_metavar="METHOD [OPTIONS]",
+        epilog="Each method has options of its own: queryveil audit METHOD --help",
+    )
+    for name, cls in qv.MECHANISMS.items():
+        own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False)]
+        made = options.declared([cls], required=True)
+        made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
+        command = options.with_signature(_auditor(cls), made)
+        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
+    own = [*_SHARED, ("out", Out, None), ("as_json", options.Json, False)]
+    every = options.with_signature(_all, options.own_parameters(own))
+    methods.command("all", help="Every private method, with settings that show the most in minutes.")(every)
+    app.add_typer(methods, name="audit")
+
+
+def _auditor(cls: type[qv.Mechanism]) -> Any:
+    def audit(**given: Any) -> None:
+        names = ("users", "runs", "confidence", "workers", "seed", "out")
+        how = {name: given.pop(name) for name in names}
+        as_json, steps_only = given.pop("as_json"), given.pop("steps_only")
+        method = options.method(cls, given, how["users"])
+        with console.progress("auditing") as progress:
+            found = qv.audit(method, whole_path=not steps_only, progress=progress, **how)
+        if as_json:
+            console.as_json(found.as_dict())
+        else:
+            show(found)
+            if how["out"] is not None:
+                console.labelled("Page", str(how["out"] / "index.html"))
+        if not found.passes:
+            raise typer.Exit(1)
+
+    return audit
+
+
+def _all(**given: Any) -> None:
+    as_json = given.pop("as_json")
+    with console.progress("auditing") as progress:
+        found = qv.audit_all(progress=progress, **given)
+    if as_json:
+        console.as_json(found.as_dict())
+    else:
+        _show_all(found)
+    if not found.passes:
+        raise typer.Exit(1)
+
+
+def show(audit: qv.Audit) -> None:
+    """The strongest of each kind of pair, the verdict, and what to do next."""
+    console.title(f"{audit.plan.method}: can its promise be refuted?")
+    console.line()
+    rows: list[tuple[str, ...]] = [("logs", "by", "runs", "epsilon at least", "delta at least")]
+    rows += [(one.shape, *_cells(one)) for one in _strongest(audit)]
+    console.table(rows, right=(2, 3, 4))
+    console.line()
+    for sentence in audit.beside:
+        console.labelled("Beside", sentence)
+    console.labelled("Claim", audit.claim.told())
+    label = "pass" if audit.passes else "FAIL"
+    console.labelled(label, audit.verdict)
+
+
+def _strongest(audit: qv.Audit) -> list[qv.AuditFinding]:
+    """For each shape and way of running it, the finding that says most."""
+    best: dict[tuple[str, str, str], qv.AuditFinding] = {}
+    for one in audit.findings:
+        key = (one.shape, one.how, one.runner)
+        if key not in best or (one.refutes, one.epsilon, one.delta) > (
+            best[key].refutes,
+            best[key].epsilon,
+            best[key].delta,
+        ):
+            best[key] = one
+    return list(best.values())
+
+
+def _cells(one: qv.AuditFinding) -> tuple[str, ...]:
+    by = "proof" if one.how == "proof" else one.runner
+    runs = f"{one.runs:,}" if one.runs else ""
+    mark = "  refutes" if one.refutes else ""
+    return by, runs, f"{one.epsilon:.3f}", f"{one.delta:.3g}{mark}" if one.delta > 1e-50 else f"0{mark}"
+
+
+def _show_all(found: qv.AuditTable) -> None:
+    rows = [("method", "claimed epsilon", "delta", "epsilon at least", "by", "delta at least", "verdict")]
+    for name, one in found.audits.items():
+        by = "proof" if one["is_proof"] else f"{one['runs']:,} runs"
+        rows.append(
+            (
+                name,
+                f"{one['claimed_epsilon']:g}",
+                f"{one['delta']:g}",
+                f"{one['epsilon_lower_bound']:.3f}",
+                by,
+                f"{one['delta_lower_bound']:.3g}",
+                "passes" if one["passes"] else "FAILS",
+            )
+        )
+    console.table(rows, right=(1, 2, 3, 5))
+    console.line()
+    label = "pass" if found.passes else "FAIL"
+    words = (
+        "nothing refutes any of them"
+        if found.passes
+        else "not every promise holds: audit these methods alone"
+    )
+    console.labelled(label, words)

@@ -1,0 +1,90 @@
+"""Figures of the docs are drawn from what is kept of their studies, by the code of today; no failure is left out."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import queryveil as qv
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "studies"
+NAMES = sorted(file.stem for file in (ROOT / "docs" / "evidence" / "findings").glob("*.json"))
+FORMER = {
+    *("release-probability", "keyword-generation"),
+    *("set-union", "exposure", "active-attack", "hash-inversion", "expansion", "gap"),
+    *("clump-quality", "clump-r"),
+}
+"""Studies whose figures were drawn before findings were kept. Whoever runs one again takes it out."""
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Any]:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        yield importlib.import_module("kept_findings")
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+def test_every_study_has_findings_or_is_known_to_be_former() -> None:
+    assert set(qv.STUDIES) - set(NAMES) <= FORMER, "run them: python benchmarks/figures.py STUDY"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_show_what_was_found(kept: Any, name: str) -> None:
+    """Words and data; `python benchmarks/figures.py --redraw` makes them so."""
+    charts = kept.drawn(name)
+    files = {file.stem for file in PAGES.glob("*.png") if file.stem == name or _study(file.stem) == name}
+    assert files == set(charts), "a figure is missing, or the study no longer has it"
+    for title, chart in charts.items():
+        assert kept.stamp((PAGES / f"{title}.png").read_bytes()) == kept.digest(chart), title
+
+
+def _study(stem: str) -> str:
+    """The study that a figure is of: the one with the longest name that it begins with."""
+    return max((name for name in qv.STUDIES if stem.startswith(f"{name}-")), key=len, default="")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_title_calls_a_measurement_a_bound(kept: Any, name: str) -> None:
+    """What was measured may be larger the next time."""
+    for chart in kept.drawn(name).values():
+        title = " ".join(chart.to_dict()["title"]["text"])
+        assert "at most" not in title and "no more than" not in title, title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_names_every_check_that_fails(kept: Any, name: str) -> None:
+    page = " ".join((PAGES / f"{name}.md").read_text(encoding="utf-8").split())
+    failed = [one.name for one in qv.STUDIES[name].checks(kept.read(name)) if one.fails]
+    assert not [one for one in failed if one not in page], "say on the page that it fails, and why"
+
+
+def test_other_data_or_other_words_have_another_mark(kept: Any) -> None:
+    """What the test above goes by can fail: one value, and one word."""
+    name = "profiles"
+    chart = next(iter(kept.drawn(name).values()))
+    mark = kept.digest(chart)
+    spec = chart.to_dict()
+
+    class Changed:
+        def __init__(self, spec: dict[str, Any]) -> None:
+            self.spec = spec
+
+        def to_dict(self) -> dict[str, Any]:
+            return self.spec
+
+    assert kept.digest(Changed(spec)) == mark
+    title = {**spec["title"], "text": ["Other words"]}
+    assert kept.digest(Changed({**spec, "title": title})) != mark
+    rows = next(iter(spec["datasets"].values()))
+    other = [{**rows[0], "value": rows[0]["value"] + 1}, *rows[1:]]
+    assert kept.digest(Changed({**spec, "datasets": {"data": other}})) != mark
+    png = b"\x89PNG\r\n\x1a\n" + bytes(60)
+    assert kept.stamp(png) is None and kept.stamp(kept.stamped(png, mark)) == mark

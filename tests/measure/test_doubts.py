@@ -1,0 +1,69 @@
+"""What looks as if a log had been read wrongly is said, and what looks right is not."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import queryveil as qv
+from queryveil.measure.doubts import doubts
+from tests.reading.formats.logs import write
+
+DAY = dt.datetime(2006, 3, 1)
+
+
+def notes(users: list[str], queries: list[str], **options: Any) -> list[str]:
+    times = [DAY + dt.timedelta(minutes=at) for at in range(len(users))]
+    log = qv.read(pa.table({"user": users, "query": queries, "time": times}), **options)
+    return list(doubts(log, {"rows": log.rows, "first": times[0], "last": times[-1]}))
+
+
+SOUND = ([f"u{at % 5}" for at in range(30)], [f"tea {at}" for at in range(30)])
+
+
+def test_a_sound_log_is_not_doubted() -> None:
+    assert notes(*SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("users", "queries", "said"),
+    [
+        ([f"u{at}" for at in range(30)], SOUND[1], "30 users in 30 rows"),
+        ([f"rare orchids {at % 5}" for at in range(30)], SOUND[1], "users are several words"),
+        (["robot"] * 20 + SOUND[0][20:], SOUND[1], "one user has 67 % of all rows"),
+        (["user_id", *SOUND[0]], ["Query", *SOUND[1]], "1 row looks like a line with names of columns"),
+        (SOUND[0], ["稀有兰花"] * 30, "100 % of the queries are in scripts without blanks"),
+        (SOUND[0], ["โรงแรมราคาถูก"] * 30, "scripts without blanks"),
+    ],
+)
+def test_what_looks_wrong_is_said(users: list[str], queries: list[str], said: str) -> None:
+    found = notes(users, queries)
+    assert len(found) == 1
+    assert said in found[0]
+
+
+def test_a_header_among_numbered_columns_is_seen(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.csv", "uid,q\nann,tea\nbob,mug\n")
+    found = qv.inspect(qv.read(log, columns={"user": 1, "query": 2}))
+    assert any("names of columns" in note and "--header" in note for note in found.notes)
+
+
+def test_words_are_cut_only_if_asked() -> None:
+    rows = [{"user": f"u{at}", "query": "稀有兰花 C++ 東京駅"} for at in range(3)]
+    whole, cut = (qv.inspect(qv.read(rows, segment=one)) for one in (False, True))
+    assert (whole.items["keywords"]["distinct"], whole.items["queries"]["distinct"]) == (3, 1)
+    assert (cut.items["keywords"]["distinct"], cut.items["queries"]["distinct"]) == (5, 1)
+    assert any("no blanks" in note or "without blanks" in note for note in whole.notes)
+    assert any("--segment" in note for note in cut.notes)
+    release = qv.publish(qv.read(rows, segment=True), qv.KKeyword(k=3))
+    assert set(release.tables["items"]["prefix"].to_pylist()) == {"稀有", "兰花", "c++", "東京", "駅"}
+
+
+def test_the_same_words_on_spark(spark: Any) -> None:
+    rows = pa.table({"user": ["ann"], "query": ["稀有兰花 iphone15手機殼"]})
+    log = qv.read(rows, engine=spark, segment=True)
+    assert log.engine.arrow(log.table)["words"].to_pylist() == ["稀有 兰花 iphone15 手機 殼"]

@@ -1,0 +1,77 @@
+"""What reading finds out on the way, so that rows are not gone over again: users; and what it leaves for later."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+from queryveil.reading import log as reading
+
+USERS: dict[str, Any] = {
+    "texts": pa.array(["b", "a", "b", "c"]),
+    "numbers": pa.array([7, 7, -1, 10**12]),
+    "a dictionary": pa.array(["x", "y", "x", "z"]).dictionary_encode(),
+    "like numbers": pa.array(["1", "01", "1.0", "1"]),
+}
+
+
+def written(folder: Path, user: Any, query: list[str | None]) -> Path:
+    pq.write_table(pa.table({"user": user, "query": query}), folder / "log.parquet")
+    return folder / "log.parquet"
+
+
+@pytest.mark.parametrize("what", USERS)
+def test_users_that_reading_counted_are_those_of_the_rows(what: str, tmp_path: Path) -> None:
+    log = qv.read(written(tmp_path, USERS[what], ["a", "", None, "B"]))
+    assert log.staged is not None and log.staged.users == log.users == 3
+    again = dataclasses.replace(log, staged=None)
+    assert again.users == 3
+
+
+def test_rejected_rows_and_samples_are_counted_again(tmp_path: Path) -> None:
+    log = qv.read(written(tmp_path, ["a", None, "b", "b"], ["x"] * 4), max_rejected=1.0)
+    assert log.staged is not None and log.staged.users is None and log.users == 2
+    many = written(tmp_path, [f"user {number}" for number in range(200)], ["x"] * 200)
+    some = qv.read(many, sample_users=0.5)
+    assert some.users == len(set(some.engine.arrow(some.source)["user"].to_pylist())) < 200
+
+
+def test_a_filtered_log_has_its_own_users(tmp_path: Path) -> None:
+    log = qv.read(written(tmp_path, ["a", "b", "c", "c"], ["x"] * 4))
+    part = dataclasses.replace(
+        log,
+        normal=log.table.filter(log.table["user"] != "a"),
+        source=log.source.filter(log.source["user"] != "a"),
+    )
+    assert (log.users, part.users, part.is_as_read) == (3, 2, False)
+    assert part.columns == log.columns == ("user", "query")
+
+
+def test_texts_beyond_ascii_are_looked_for_when_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And once. Counting a log's own queries goes over its rows one time, and needs no such look."""
+    looked, look = [], reading._foreign
+
+    def counted(*given: Any) -> Any:
+        looked.append(given)
+        return look(*given)
+
+    monkeypatch.setattr(reading, "_foreign", counted)
+    rows = 600
+    path = written(
+        tmp_path, [f"u{number}" for number in range(rows)], ["\u00c4PFEL ", "\u00e4pfel"] * (rows // 2)
+    )
+    log = qv.read(path)
+    release = qv.publish(log, qv.Steered(epsilon=4, delta=1e-4))
+    assert release.tables["items"]["query"].to_pylist() == ["\u00e4pfel"] and not looked
+    assert log.columns == ("user", "query")
+    found = log.engine.arrow(log.table)
+    assert set(found["query"].to_pylist()) == {"\u00e4pfel"} and len(looked) == 1
+    assert log.table is log.table and len(looked) == 1
