@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -30,11 +31,13 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _temporary_files_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _temporary_files_of_this_worker() -> Iterator[None]:
     """Other workers kill processes, and every command tells of a folder that a killed one left."""
-    folder = tmp_path_factory.mktemp("temporary")
-    with mock.patch.dict(os.environ, TMPDIR=str(folder)), mock.patch("tempfile.tempdir", None):
-        yield
+    with tempfile.TemporaryDirectory(prefix="qv-", ignore_cleanup_errors=True) as folder:
+        # Servers that the tests start run as somebody else; and a socket's path must be short.
+        Path(folder).chmod(0o711)
+        with mock.patch.dict(os.environ, TMPDIR=folder), mock.patch("tempfile.tempdir", None):
+            yield
 
 
 @pytest.fixture(autouse=True)
