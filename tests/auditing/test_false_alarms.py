@@ -54,12 +54,12 @@ def test_gaussian_selection_passes_on_every_shape(method: qv.Steered | qv.Weight
     claim = Claim.of_guarantee(plan.guarantee)
     pairs = shapes.pairs(terrain(plan.draws[0], claim))
     levels = Levels.shared(TESTS_EACH * len(pairs), 0.95)
-    found = [done(Trial(GaussianStep(method, "queries"), pair, claim, 2_000), levels) for pair in pairs]
+    found = [done(Trial(GaussianStep(method, plan.draws[0]), pair, claim, 2_000), levels) for pair in pairs]
     assert not [one for one in found if one.refutes]
     assert claim.mu is not None and claim.p is not None
     liar = dataclasses.replace(claim, mu=claim.mu / 10, p=claim.p / 10, epsilon=0.1, delta=0.005)
     pair = next(one for one in pairs if one.shape == "at the threshold")
-    assert done(Trial(GaussianStep(method, "queries"), pair, liar, 16_000), levels).refutes, (
+    assert done(Trial(GaussianStep(method, plan.draws[0]), pair, liar, 16_000), levels).refutes, (
         "a tenth is refuted"
     )
 

@@ -10,8 +10,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from queryveil.auditing import folders, forks, odd_rows, page, planning, running, statistics, words
+from queryveil.auditing import curves, folders, forks, odd_rows, page, planning, running, statistics, words
 from queryveil.auditing.claims import Claim
+from queryveil.auditing.curves import CurvePoint
 from queryveil.auditing.dressing import log_of
 from queryveil.auditing.folders import Compared
 from queryveil.auditing.forks import Forked
@@ -84,6 +85,12 @@ class Audit:
         return max((self.claim.shift(*point) for one in same for point in one.points), default=0.0)
 
     @property
+    def curve_point(self) -> CurvePoint | None:
+        """Of a Gaussian guarantee: the delta of its curve at which bounds come closest. None for any other."""
+        same = [one for one in self.findings if one.claim.same_numbers(self.claim)]
+        return curves.best(self.claim, (point for one in same for point in one.points))
+
+    @property
     def verdict(self) -> str:
         """What was found, in a sentence or two."""
         return words.sentence(self)
@@ -106,6 +113,7 @@ class Audit:
             "delta_lower_bound": self.delta_lower_bound,
             "mu_lower_bound": self.mu_lower_bound,
             "claimed_mu": self.claim.mu,
+            "curve_point": self.curve_point.as_dict() if self.curve_point else None,
             "confidence": self.confidence,
             "is_proof": best is not None and best.how == ENUMERATED,
             "passes": self.passes,

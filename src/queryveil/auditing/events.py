@@ -56,6 +56,22 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """The published deviation of an item's count, which follows from its first noisy sum."""
+
+    item: int
+
+    def of(self, found: Outcomes) -> Numbers:
+        if found.beside is None:
+            return np.full(found.runs, _NOT)
+        values = found.beside[:, self.item]
+        return np.where(values == ABSENT, _NOT, values.astype(np.float64))
+
+    def __str__(self) -> str:
+        return f"deviation of item {self.item}"
+
+
+@dataclass(frozen=True)
 class Published:
     """How many of some items are published."""
 
@@ -119,16 +135,17 @@ class Before:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A linear score, learned on the first half: for each item, how much its count speaks for one of the logs."""
+    """A linear score, learned on the first half: for each item, how much its numbers speak for one of the logs."""
 
+    features: tuple[Feature, ...]
     cuts: tuple[Numbers, ...]
     weights: tuple[Numbers, ...]
 
     @staticmethod
     def learned(first: Outcomes, second: Outcomes) -> Score:
-        cuts, weights = [], []
-        for item in range(first.items):
-            a, b = Count(item).of(first), Count(item).of(second)
+        cuts, weights, features = [], [], tuple(_numbers(first))
+        for feature in features:
+            a, b = feature.of(first), feature.of(second)
             edges = _edges(np.concatenate([a, b]))
             sides = [
                 np.bincount(np.searchsorted(edges, one, side="right"), minlength=len(edges) + 1) + 0.5
@@ -136,12 +153,12 @@ class Score:
             ]
             cuts.append(edges)
             weights.append(np.log(sides[0] / sides[0].sum()) - np.log(sides[1] / sides[1].sum()))
-        return Score(tuple(cuts), tuple(weights))
+        return Score(features, tuple(cuts), tuple(weights))
 
     def of(self, found: Outcomes) -> Numbers:
         total = np.zeros(found.runs)
-        for item, (cuts, weights) in enumerate(zip(self.cuts, self.weights, strict=True)):
-            total += weights[np.searchsorted(cuts, Count(item).of(found), side="right")]
+        for feature, cuts, weights in zip(self.features, self.cuts, self.weights, strict=True):
+            total += weights[np.searchsorted(cuts, feature.of(found), side="right")]
         return np.round(total, 9)
 
     def __str__(self) -> str:
@@ -211,7 +228,7 @@ MOST_FOUND = 2 * _CHOSEN
 
 def _features(first: Outcomes, second: Outcomes) -> Iterator[Feature]:
     items = range(first.items)
-    yield from (Count(item) for item in items)
+    yield from _numbers(first)
     yield Published(tuple(items))
     yield Sum(tuple(items))
     for one, other in itertools.combinations(range(min(first.items, _MOST_PAIRED)), 2):
@@ -219,6 +236,13 @@ def _features(first: Outcomes, second: Outcomes) -> Iterator[Feature]:
         if first.places is not None:
             yield Before(one, other)
     yield Score.learned(first, second)
+
+
+def _numbers(found: Outcomes) -> Iterator[Feature]:
+    """What is published of each item."""
+    yield from (Count(item) for item in range(found.items))
+    if found.beside is not None:
+        yield from (Deviation(item) for item in range(found.items))
 
 
 def _candidates(feature: Feature, first: Numbers, second: Numbers) -> Iterator[tuple[Event, int, int]]:

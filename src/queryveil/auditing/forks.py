@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from queryveil.auditing.dressing import Dress, log_of
+from queryveil.auditing.dressing import SCHEMA, Dress, log_of
 from queryveil.auditing.phrases import typed_log
 from queryveil.auditing.whole import opened
 from queryveil.auditing.worlds import World
@@ -105,12 +106,18 @@ def _published(mechanism: Mechanism, world: World, dress: Dress, users: int | No
     """What is published, several times. All items have equally many users, so that counts in order are noise in order:
     engines may hand out items in any order, and noise with them.
     """
-    log = opened(typed_log(mechanism, world, 30) or log_of(world, dress, _COPIES, bystanders=0))
+    log = opened(typed_log(mechanism, world, 30) or _clicked(log_of(world, dress, _COPIES, bystanders=0)))
     made = []
     for _ in range(_TIMES):
         release = publish(log, mechanism, users=users, allow_empty=True, i_understand=True)
         made.append(str({name: _noise(table) for name, table in release.tables.items()}))
     return made
+
+
+def _clicked(log: pa.Table) -> pa.Table:
+    """Every search with a click: tables of clicks ask for one, and each click has as many users as its query."""
+    urls = pc.fill_null(log["url"], pc.binary_join_element_wise(log["query"], ".example", ""))
+    return log.set_column(log.column_names.index("url"), SCHEMA.field("url"), urls)
 
 
 def _noise(table: pa.Table) -> list[Any]:

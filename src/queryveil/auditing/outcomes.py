@@ -22,6 +22,8 @@ class Outcomes:
     values: Whole
     places: Whole | None = None
     """-1 where an item was not published; None where a runner has no order."""
+    beside: Whole | None = None
+    """The published deviation of each count; None where there is none."""
 
     @property
     def runs(self) -> int:
@@ -37,7 +39,11 @@ class Outcomes:
         return found
 
     def some(self, rows: slice) -> Outcomes:
-        return Outcomes(self.values[rows], None if self.places is None else self.places[rows])
+        return Outcomes(
+            self.values[rows],
+            None if self.places is None else self.places[rows],
+            None if self.beside is None else self.beside[rows],
+        )
 
     def halves(self) -> tuple[Outcomes, Outcomes]:
         """One half to find events on, and the other to test them on."""
@@ -46,9 +52,13 @@ class Outcomes:
 
     @staticmethod
     def joined(parts: Sequence[Outcomes]) -> Outcomes:
-        places = [one.places for one in parts]
-        known = [one for one in places if one is not None]
         return Outcomes(
             np.concatenate([one.values for one in parts]),
-            np.concatenate(known) if len(known) == len(parts) else None,
+            _joined([one.places for one in parts]),
+            _joined([one.beside for one in parts]),
         )
+
+
+def _joined(parts: Sequence[Whole | None]) -> Whole | None:
+    known = [one for one in parts if one is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None

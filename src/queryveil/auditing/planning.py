@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from queryveil.auditing import exact, phrases, shapes
+from queryveil.auditing import exact, normals, phrases, shapes
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.dressing import Dress
 from queryveil.auditing.shapes import Terrain
@@ -18,6 +18,7 @@ from queryveil.auditing.trials import AuditFinding, CellTrial, Trial
 from queryveil.auditing.whole import Runner, WholePath
 from queryveil.auditing.worlds import Pair
 from queryveil.mechanisms import Mechanism, Plan
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.steered import theory
@@ -124,14 +125,8 @@ def _of_step(
     made: Planned, mechanism: Mechanism, plan: Plan, draw: Draw, users: int | None, runs: int, seed: int
 ) -> None:
     if draw.distribution == ROUNDED_NORMAL:
-        if draw.rows != LOG or not isinstance(mechanism, (Steered, WeightedGaussian)):
-            return
-        if mechanism.public is not None or getattr(mechanism, "length_prior", False):
-            return
-        claim = Claim.of_guarantee(plan.guarantee)
-        runner: Runner = GaussianStep(mechanism, draw.of)
-        pairs = shapes.pairs(terrain(draw, claim), seed)
-        made.trials += [Trial(runner, pair, claim, runs, draw.of) for pair in pairs]
+        if normals.possible(draw) and not getattr(mechanism, "length_prior", False):
+            _of_normals(made, mechanism, plan, draw, runs, seed)
         return
     claim = Claim.of_draw(draw)
     on = terrain(draw, claim)
@@ -143,6 +138,25 @@ def _of_step(
         made.trials += [Trial(listed, pair, claim, runs, f"{draw.of}, public list") for pair in pairs[:3]]
     if draw.kind == PROBABILISTIC:
         _of_cells(made, mechanism, draw.of, users, runs)
+
+
+def _of_normals(made: Planned, mechanism: Mechanism, plan: Plan, draw: Draw, runs: int, seed: int) -> None:
+    """Of a selection by normal noise: what it proves against the whole promise, and against its own part of it."""
+    if not isinstance(mechanism, (Steered, WeightedGaussian, ClickGraph)):
+        return
+    whole, own = Claim.of_guarantee(plan.guarantee), Claim.of_draw(draw)
+    # Clicks are selected among those of published queries: by itself such a draw has its own claim alone.
+    first = draw.of == plan.draws[0].of
+    claims = [whole, own] if first else [own]
+    for claim in claims:
+        made.proofs += normals.findings(draw, claim)
+    claim = claims[0]
+    following = [one for one in plan.draws[1:] if normals.possible(one) and one.bounded == "clicks"]
+    if first and following and isinstance(mechanism, ClickGraph):
+        made.proofs.append(normals.nested(draw, following[0], claim))
+    pairs = [*shapes.pairs(terrain(draw, claim), seed), normals.rare_pair(draw, claim)]
+    runner: Runner = GaussianStep(mechanism, draw)
+    made.trials += [Trial(runner, pair, claim, runs, draw.of) for pair in pairs]
 
 
 def _proofs(draw: Draw, pairs: Iterable[Pair], claim: Claim) -> Iterator[AuditFinding]:

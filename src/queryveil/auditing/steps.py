@@ -16,6 +16,9 @@ from queryveil.auditing.worlds import World, bounded
 from queryveil.count.histories import Histories
 from queryveil.mechanisms import noisy_histogram, weighted_gaussian
 from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.click_graph import account
+from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+from queryveil.mechanisms.gaussian_account import Account
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.steered import selection, theory
 from queryveil.mechanisms.steered.steered import Steered
@@ -66,8 +69,9 @@ class HistogramStep:
 class GaussianStep:
     """Selection by normal noise, and counts of what was selected."""
 
-    mechanism: Steered | WeightedGaussian
-    kind: str
+    mechanism: Steered | WeightedGaussian | ClickGraph
+    draw: Draw
+    """Of the selection; a click graph's of queries, or of the clicks on queries that are published."""
 
     name = "step"
 
@@ -79,27 +83,33 @@ class GaussianStep:
         return Outcomes.joined(found)
 
     def load(self, world: World) -> int:
-        rounds = self.mechanism.rounds if isinstance(self.mechanism, Steered) else 1
-        return (rounds + 2) * (world.users + world.items)
+        return ((self.draw.rounds or 1) + 2) * (world.users + world.items)
 
     def _once(self, world: World, copies: int) -> Outcomes:
         method, items = self.mechanism, world.items
-        made = histories(world, copies, method.max_items)
+        made = histories(world, copies, self.draw.most)
         whole = histories(world, copies, None)
-        account, run = method.account(), Run(noise=Noise())
-        if isinstance(method, Steered):
-            setting = theory.setting(account.noise(self.kind))
-            chosen = selection.select(made, setting, run.noise, length_prior=False)
+        budget, run = opened(method), Run(noise=Noise())
+        if isinstance(method, WeightedGaussian):
+            chosen = weighted_gaussian.select(made, budget.noise(self.draw.of), run)
         else:
-            chosen = weighted_gaussian.select(made, account.noise(self.kind), run)
-        noise = account.noise(counts_of(self.kind))
+            setting = theory.setting(budget.noise(self.draw.of))
+            chosen = selection.select(made, setting, run.noise, length_prior=False)
+        noise = budget.noise(counts_of(self.draw.of))
         places = selection.places(whole, chosen.numbers)
-        counts, _ = selection.counted(
+        counts, deviations = selection.counted(
             whole.starts, places, chosen.first, noise.scale, noise.share.norm, run.noise
         )
         values = np.full(copies * items, ABSENT, np.int64)
         values[chosen.numbers] = counts
-        return Outcomes(values.reshape(copies, items))
+        beside = np.full(copies * items, ABSENT, np.int64)
+        beside[chosen.numbers] = deviations
+        return Outcomes(values.reshape(copies, items), beside=beside.reshape(copies, items))
+
+
+def opened(method: Steered | WeightedGaussian | ClickGraph) -> Account:
+    """What each draw takes of mu^2 and p."""
+    return account.opened(method) if isinstance(method, ClickGraph) else method.account()
 
 
 def histories(world: World, copies: int, most: int | None) -> Histories:

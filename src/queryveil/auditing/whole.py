@@ -85,4 +85,9 @@ def seen(table: pa.Table, keys: pa.Array, items: int, copies: int) -> Outcomes:
     values[where] = table["count"].filter(known).to_numpy()
     # The place among the watched items of the same copy: what stands between them belongs to other copies.
     places[where] = np.flatnonzero(known.to_numpy(zero_copy_only=False))
-    return Outcomes(values.reshape(copies, items), places.reshape(copies, items))
+    beside = None
+    if "deviation" in table.column_names:
+        beside = np.full(items * copies, ABSENT, np.int64)
+        beside[where] = table["deviation"].filter(known).to_numpy()
+        beside = beside.reshape(copies, items)
+    return Outcomes(values.reshape(copies, items), places.reshape(copies, items), beside)

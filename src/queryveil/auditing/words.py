@@ -21,6 +21,8 @@ def sentence(audit: Audit) -> str:
     )
     if audit.mu_lower_bound is not None:
         bound += f", and mu at least {audit.mu_lower_bound:.3f}"
+    if (point := audit.curve_point) is not None:
+        bound += f"; {point.told()}"
     if audit.passes:
         return f"Nothing refutes the promise: {bound}."
     refuting = next((one for one in audit.findings if one.refutes), None)
