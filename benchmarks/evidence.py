@@ -1,8 +1,10 @@
 """Full-size evidence: `make evidence` runs what is missing and writes docs/evidence, one JSON file a part.
 
     python benchmarks/evidence.py [PART ...]
+    python benchmarks/evidence.py --reduced PART ...   the same calls at a reduced size, into benchmarks/data/evidence
 
-A part that has a file is not run again; remove the file to repeat it.
+A part that has a file is not run again; remove the file to repeat it. Parts that are studies go on where they were
+interrupted (benchmarks/data/studies), and are made from docs/evidence/findings if their study is kept there.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from queryveil.count.contribution import Bound, bounded, counts
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE.parent / "docs" / "evidence"
+REDUCED = HERE / "data" / "evidence"
 SIZES = ("small", "medium", "large")
 """Of version 1 of the generator, as all logs here: so that figures of different parts can be compared."""
 
@@ -113,9 +116,12 @@ def script(name: str, *options: str) -> Callable[[], Any]:
 
 
 RESUMED = ("paper-zealous", "paper-clump")
-UNTIMED = (*RESUMED, "set-union")
-"""Parts that go on where an earlier run stopped, so that their time says nothing."""
 INVERSION = ("hash-inversion", "expansion", "gap")
+SHARES = ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
+STUDIED = (*SHARES, *INVERSION, "profiles", "exposure", "clump-version-2")
+"""Parts that can be run at a reduced size."""
+UNTIMED = (*RESUMED, *STUDIED, "set-union")
+"""Parts that go on where an earlier run stopped, so that their time says nothing."""
 PARTS: dict[str, Callable[[], Any]] = {
     "generator": generator,
     "engines": engines,
@@ -123,10 +129,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "noise": script("noise.py", "--json"),
     "publish": script("publish.py"),
     "transactions": script("transactions.py", "--json"),
-    **{
-        name: study_runs.evidence(name)
-        for name in ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
-    },
+    **{name: study_runs.evidence(name) for name in SHARES},
     "release-versions": script(
         "versions.py",
         *("release-d", "--json", "--vary", "d=1,5,10,20,40,80,160", "--vary", "analysis=tight"),
@@ -242,10 +245,9 @@ def sections() -> dict[str, Callable[[Any], list[str]]]:
         "generator": generator_section,
         "zealous": zealous_section,
     }
-    studies = ("release-d", "release-epsilon-delta", "release-span", "keyword-generation")
     return {
         **own,
-        **{name: functools.partial(study_section, name) for name in studies},
+        **{name: functools.partial(study_section, name) for name in SHARES},
         **{name: functools.partial(inversion_section, name) for name in INVERSION},
         "profiles": profiles_section,
         "transactions": transactions_section,
@@ -526,24 +528,41 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.3g}" if isinstance(value, float) else f"{value:,}"
 
 
-def main() -> None:
-    EVIDENCE.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or PARTS:
-        file = EVIDENCE / f"{name}.json"
-        if file.exists():
-            print(f"{name}: kept {file.name}")
-            continue
-        start = time.perf_counter()
-        figures = PARTS[name]()
-        seconds = round(time.perf_counter() - start, 1)
-        about: dict[str, Any] = {"part": name, "python": platform.python_version()}
-        if name not in UNTIMED:
-            about["seconds"] = seconds
-        about |= {"duckdb": duckdb.__version__, "figures": figures}
-        file.write_text(json.dumps(about, indent=2) + "\n")
-        print(f"{name}: wrote {file.name} in {seconds} s")
-    (EVIDENCE / "index.md").write_text(page())
+def write(name: str, folder: Path, part: Callable[[], Any]) -> None:
+    """The file of a part, unless it is there."""
+    file = folder / f"{name}.json"
+    if file.exists():
+        print(f"{name}: kept {file.name}")
+        return
+    start = time.perf_counter()
+    figures = part()
+    seconds = round(time.perf_counter() - start, 1)
+    about: dict[str, Any] = {"part": name, "python": platform.python_version()}
+    if name not in UNTIMED:
+        about["seconds"] = seconds
+    about |= {"duckdb": duckdb.__version__, "figures": figures}
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(about, indent=2) + "\n")
+    print(f"{name}: wrote {file.name} in {seconds} s")
+
+
+def main() -> int:
+    reduced = "--reduced" in sys.argv[1:]
+    names = [name for name in sys.argv[1:] if name != "--reduced"] or list(STUDIED if reduced else PARTS)
+    if strange := [name for name in names if name not in (STUDIED if reduced else PARTS)]:
+        print(
+            f"there is no part {', '.join(strange)}: use some of {', '.join(STUDIED if reduced else PARTS)}"
+        )
+        return 2
+    for name in names:
+        if reduced:
+            write(name, REDUCED, functools.partial(PARTS[name], reduced=True))
+        else:
+            write(name, EVIDENCE, PARTS[name])
+    if not reduced:
+        (EVIDENCE / "index.md").write_text(page())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

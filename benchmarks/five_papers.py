@@ -1,4 +1,4 @@
-"""Every table and figure of the five papers beside ours: docs/studies/papers.md.
+"""Every table and figure of the five papers beside ours: docs/studies/papers.md, and a part of each study's page.
 
     python benchmarks/five_papers.py [--write]
 
@@ -19,6 +19,16 @@ You want to know whether the package finds what the papers found. Each row is a 
 found here, what the paper has, and whether they agree. `python benchmarks/five_papers.py --write` makes this page. What
 is found here comes from [the evidence](../evidence/index.md), or is computed while the page is made. The papers' logs
 are not public. Logs here are generated, so shapes can be compared where sizes cannot.
+"""
+
+
+_BEGIN = "<!-- paper and here: benchmarks/five_papers.py --write -->"
+_END = "<!-- end of paper and here -->"
+_OF_STUDY = """## Paper and here
+
+What {names} printed, beside what is found here. Values are those that the paper's tables and text state. A curve
+that is only drawn is described by what the text says of it. `python benchmarks/five_papers.py --write` makes this part
+from [the evidence](../evidence/index.md); [all papers](papers.md) are on one page.
 """
 
 
@@ -61,9 +71,45 @@ def page(evidence: Evidence | None = None) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def studies() -> list[str]:
+    """The studies whose pages show rows."""
+    return sorted({study for paper in papers() for study in paper.studies.values()})
+
+
+def block(study: str, evidence: Evidence | None = None) -> str:
+    """The part of a study's page that compares it with its paper."""
+    known = evidence or Evidence()
+    listed = [paper for paper in papers() if paper.of_study(study)]
+    names = " and ".join(f"[{paper.name}](../references.md#{paper.key})" for paper in listed)
+    lines = [_BEGIN, _OF_STUDY.format(names=names)]
+    lines += ["| item | what | the paper | here | verdict |", "|---|---|---|---|---|"]
+    for paper in listed:
+        for row in paper.of_study(study):
+            ours = row.ours(known) if row.ours else ""
+            cells = (row.item, row.what, row.paper, ours, row.verdict(known))
+            lines.append(f"| {' | '.join(_cell(one) for one in cells)} |")
+    return "\n".join([*lines, "", _END]) + "\n"
+
+
+def with_block(text: str, made: str) -> str:
+    """The page of a study with its part as it should be; at the end if it has none yet."""
+    before, found, rest = text.partition(_BEGIN)
+    after = rest.partition(f"{_END}\n")[2] if found else ""
+    return f"{before.rstrip()}\n\n{made}{after}"
+
+
+def write() -> None:
+    known = Evidence()
+    PAGE.write_text(page(known), encoding="utf-8")
+    for study in studies():
+        file = PAGE.parent / f"{study}.md"
+        made = with_block(file.read_text(encoding="utf-8"), block(study, known))
+        file.write_text(made, encoding="utf-8")
+
+
 def main() -> None:
     if "--write" in sys.argv[1:]:
-        PAGE.write_text(page(), encoding="utf-8")
+        write()
     else:
         print(page(), end="")
 

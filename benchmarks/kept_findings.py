@@ -24,7 +24,7 @@ _HEAD = 33
 
 
 def keep(name: str, found: Findings) -> Path:
-    """Write what a study found. Columns with one value are written once, and numbers to six digits."""
+    """Write what a study found. Columns with one value are written once, and fractions to six digits."""
     columns = list(found.rows[0])
     same = {column: found.rows[0][column] for column in columns if len(found.values(column)) == 1}
     varied = [column for column in columns if column not in same]
@@ -50,7 +50,9 @@ def names() -> list[str]:
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    if not isinstance(value, float) or value.is_integer():
+        return value
+    return float(f"{value:.6g}")
 
 
 def drawn(name: str) -> dict[str, Any]:

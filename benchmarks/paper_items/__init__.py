@@ -112,6 +112,13 @@ class Paper:
     tables: tuple[str, ...]
     figures: tuple[str, ...]
     rows: tuple[Row, ...]
+    studies: Mapping[str, str] = field(default_factory=dict)
+    """The study whose page shows a table or figure. What a study does not repeat is on the page of all papers only."""
+
+    def of_study(self, study: str) -> list[Row]:
+        """The rows that the page of a study shows."""
+        own = [item for item, name in self.studies.items() if name == study]
+        return [row for row in self.rows if any(_is_of(row.item, item) for item in own)]
 
     def missing(self) -> list[str]:
         """Tables and figures that have no row."""

@@ -116,6 +116,14 @@ PAPER = Paper(
     page="Clump publishes users' words as what at least k of them have in common in a taxonomy.",
     tables=(*numbered("Table", 3), _ORDER),
     figures=numbered("Figure", 7),
+    studies={
+        **dict.fromkeys(
+            ("Table 1", "Table 2", "Figure 1", "Figure 3", "Figure 4", "Figure 5"), "clump-quality"
+        ),
+        **dict.fromkeys(("Table 3", "Figure 7"), "clump-size"),
+        "Figure 6": "clump-r",
+        "Section 3": "clump-order",
+    },
     rows=(
         Row(
             item="Table 1",

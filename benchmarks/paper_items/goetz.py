@@ -362,6 +362,14 @@ PAPER = Paper(
     "10,000,000 generated rows, delta 0.001 (`python benchmarks/papers.py zealous`).",
     tables=numbered("Table", 4),
     figures=numbered("Figure", 8),
+    studies={
+        **dict.fromkeys(("Table 3", "Table 4", "Figure 2"), "zealous-m"),
+        "Figure 3": "zealous-j",
+        "Figure 4": "count-distribution",
+        "Figure 5": "count-difference",
+        "Figure 6": "index-caching",
+        **dict.fromkeys(("Figure 7", "Figure 8"), "query-substitution"),
+    },
     rows=(
         *(_table_1(*which) for which in _TABLE_1),
         Row(

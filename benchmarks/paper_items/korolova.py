@@ -127,6 +127,14 @@ PAPER = Paper(
     page="Releasing search queries and clicks privately: the private click graph.",
     tables=numbered("Table", 5),
     figures=numbered("Figure", 4),
+    studies={
+        **dict.fromkeys(("Table 1", "Figure 2"), "release-d"),
+        "Figure 1": "release-probability",
+        **dict.fromkeys(("Table 2", "Table 3"), "release-epsilon-delta"),
+        **dict.fromkeys(("Figure 3", "Figure 4"), "release-span"),
+        "Table 4": "common-fears",
+        "Table 5": "keyword-generation",
+    },
     rows=(
         Row(
             item="Table 1",

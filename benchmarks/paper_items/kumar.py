@@ -176,6 +176,12 @@ PAPER = Paper(
     page="Token hashing is inverted by how words come together in another log.",
     tables=(*numbered("Table", 7), _DISTANCES, _EXPERIMENTS),
     figures=numbered("Figure", 4),
+    studies={
+        **dict.fromkeys(("Table 1", "Table 2", "Figure 1", "Figure 3", "Section 3.3"), "hash-inversion"),
+        **dict.fromkeys(("Table 3", "Figure 4", "Section 3.4"), "expansion"),
+        **dict.fromkeys(("Table 4", "Table 5"), "gap"),
+        **dict.fromkeys(("Table 6", "Table 7"), "exposure"),
+    },
     rows=(
         *map(_rule, _RULES),
         Row(

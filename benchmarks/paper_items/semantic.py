@@ -114,6 +114,7 @@ PAPER = Paper(
     "for every criterion, the histogram at the same epsilon (`python benchmarks/evidence.py profiles`).",
     tables=(),
     figures=numbered("Figure", 4),
+    studies=dict.fromkeys(("Figure 2", "Figure 3", "Figure 4"), "profiles"),
     rows=(
         Row(
             item="Figure 1",

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import queryveil as qv
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,6 +28,34 @@ def command() -> Iterator[Any]:
 
 def test_the_page_is_what_the_command_makes(command: Any) -> None:
     assert command.PAGE.read_text(encoding="utf-8") == command.page()
+
+
+def test_every_study_of_a_paper_shows_the_paper_beside_itself(command: Any) -> None:
+    """`python benchmarks/five_papers.py --write` makes it so. Other studies say that no paper has such a figure."""
+    shown, evidence = set(command.studies()), command.Evidence()
+    for study in qv.STUDIES:
+        text = (ROOT / "docs" / "studies" / f"{study}.md").read_text(encoding="utf-8")
+        if study in shown:
+            made = command.block(study, evidence)
+            assert made in text and command.with_block(text, made) == text, study
+        else:
+            assert "has no experiment" in " ".join(text.split()), study
+
+
+def test_every_table_and_figure_is_on_the_page_of_a_study_or_of_no_measurement(command: Any) -> None:
+    for paper in command.papers():
+        shown = [row for study in set(paper.studies.values()) for row in paper.of_study(study)]
+        others = [row for row in paper.rows if row not in shown]
+        assert len(shown) == len({id(row) for row in shown}), "a row is on one page"
+        for row in others:
+            assert row.agrees is None or (paper.key == "goetz-2012" and row.item in ("Table 1", "Table 2"))
+
+
+def test_a_page_that_was_changed_by_hand_is_seen(command: Any) -> None:
+    made = command.block("gap")
+    page = command.with_block("# Gap\n\nText.\n", made)
+    assert page == f"# Gap\n\nText.\n\n{made}" and command.with_block(page, made) == page
+    assert command.with_block(page.replace("0.95", "0.72") + "\nMore.\n", made) == page + "\nMore.\n"
 
 
 def test_every_table_and_figure_has_a_row(command: Any) -> None:
