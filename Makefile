@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
-.PHONY: setup setup-dev java chromium ssh postgres demo test lint bench figures evidence docs clean
+.PHONY: setup setup-dev java chromium ssh postgres demo test lint bench figures evidence docs supply clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -53,6 +53,13 @@ bench: setup-dev
 
 evidence: setup-dev
 	$(BIN)/python benchmarks/evidence.py
+
+# Licences, a bill of materials, two builds that must be the same, and the demo from the wheel in a new environment.
+supply: setup-dev
+	rm -rf dist
+	$(BIN)/python scripts/supply_chain.py licences
+	$(BIN)/python scripts/supply_chain.py install dist
+	$(BIN)/python scripts/supply_chain.py bom dist/queryveil.cdx.json
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict --quiet
