@@ -28,6 +28,7 @@ COMMANDS = {
     "release": "Check, sign and compare releases.",
     "report": "Write the report of a release: one page that needs no network. The folder itself is never changed.",
     "synthesize": "Draw a made-up search log from a released click graph, in the shape of a real log.",
+    "serve": "Open the workbench in a browser: from a raw log to a signed-off release, on this machine alone.",
     "ledger": "The privacy budget of source logs.",
 }
 

@@ -1,0 +1,174 @@
+"""What stands before every page: who calls, by which name, how much and how slowly; and what every answer carries."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+from collections.abc import MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from queryveil.show.web.sessions import Sessions
+from queryveil.show.web.settings import Settings
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
+)
+"""For the page of a release, which has its styles inside and no script: it can do nothing and is nobody."""
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_OPEN = ("/open", "/enter", "/static/")
+"""What is answered before anybody came in."""
+_MOST_FORM = 1_000_000
+UPLOAD = "/log/upload"
+
+
+class TooMuch(Exception):
+    """More bytes than are allowed."""
+
+
+class TooSlow(Exception):
+    """A client that stopped sending."""
+
+
+def cookie_name(settings: Settings) -> str:
+    """Cookies know no ports: two workbenches on one machine must not log each other out."""
+    return f"queryveil-{settings.port}"
+
+
+class Guard:
+    """Refuses what must not reach a page, and dresses what leaves it."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
+        self.app, self.settings, self.sessions = app, settings, sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refused = self._refused(scope, headers)
+        path = str(scope["path"])
+        scope.setdefault("state", {})["session"] = session = self.sessions.find(self._cookie(headers))
+        if refused is None and session is None and not path.startswith(_OPEN):
+            refused = RedirectResponse("/enter", 303)
+        dressed = self._dressed(send, path)
+        if refused is not None:
+            await refused(scope, receive, dressed)
+            return
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await dressed(message)
+
+        try:
+            await self.app(scope, self._measured(receive, path), noting)
+        except (TooMuch, TooSlow) as error:
+            if begun:
+                raise
+            slow = isinstance(error, TooSlow)
+            said = (
+                "You sent nothing for too long." if slow else f"That is more than {self._most(path):,} bytes."
+            )
+            await PlainTextResponse(said, 408 if slow else 413, {"connection": "close"})(
+                scope, receive, dressed
+            )
+
+    def _refused(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
+        if not self._is_ours(headers.get("host", "")):
+            return PlainTextResponse("This workbench does not answer to that name.", 421)
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("Pages are read and forms are sent; nothing else.", 405)
+        if scope["method"] == "POST" and not self._from_here(headers):
+            return PlainTextResponse("This form came from another site.", 403)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._most(str(scope["path"])):
+            return PlainTextResponse(
+                f"That is more than {self._most(str(scope['path'])):,} bytes.", 413, {"connection": "close"}
+            )
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        """Whether a name is one of ours: a page of another site whose name points here is not (DNS rebinding)."""
+        name, port = _split(host)
+        if port not in ("", str(self.settings.port)):
+            return False
+        if name in ("localhost", "127.0.0.1", "[::1]") or name in self.settings.names:
+            return True
+        return self.settings.remote and _is_address(name)
+
+    def _from_here(self, headers: Headers) -> bool:
+        site = headers.get("sec-fetch-site")
+        if site is not None and site not in ("same-origin", "none"):
+            return False
+        origin = headers.get("origin")
+        return origin is None or origin.partition("://")[2] == headers.get("host")
+
+    def _cookie(self, headers: Headers) -> str | None:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(cookie_name(self.settings))
+        except CookieError:
+            return None
+        return found.value if found else None
+
+    def _most(self, path: str) -> int:
+        return self.settings.most_upload + _MOST_FORM if path == UPLOAD else _MOST_FORM
+
+    def _measured(self, receive: Receive, path: str) -> Receive:
+        left = self._most(path)
+
+        async def measured() -> Message:
+            nonlocal left
+            try:
+                message = await asyncio.wait_for(receive(), self.settings.seconds_per_chunk)
+            except TimeoutError:
+                raise TooSlow from None
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise TooMuch
+            return message
+
+        return measured
+
+    def _dressed(self, send: Send, path: str) -> Send:
+        async def dressed(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("content-security-policy", _POLICY)
+                headers["cache-control"] = "no-cache" if path.startswith("/static/") else "no-store"
+            await send(message)
+
+        return dressed
+
+
+def _split(host: str) -> tuple[str, str]:
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/@]+)(?::(\d{1,5}))?", host)
+    return (found[1].lower(), found[2] or "") if found else ("", "none")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

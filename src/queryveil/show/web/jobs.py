@@ -1,0 +1,269 @@
+"""Long work in processes of its own: started, watched, cancelled; and a journal of it that outlives a restart.
+
+A job writes how far it is into its folder, so that any tab can ask, and a page that is loaded again finds it. A process
+ends when the workbench does. What a ledger was charged stays charged, whatever becomes of a job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import UsageError
+from queryveil.show.web.settings import Settings
+
+WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
+_AT_ONCE = 2
+_MOST_WAITING = 20
+_PATIENCE = 8.0
+"""Seconds that a cancelled job has to tidy up."""
+LOST = {
+    "kind": "interrupted",
+    "message": "the work ended before it was done, because its process or the workbench was stopped",
+    "hint": "nothing half-written is left; if the ledger lists the charge, it stands. Start again when you like",
+}
+
+
+@dataclass
+class Job:
+    """One piece of work."""
+
+    id: str
+    kind: str
+    title: str
+    about: str
+    """What it is of: a log or a release."""
+    folder: Path
+    spec: dict[str, Any]
+    who: str | None = None
+    started: float = field(default_factory=time.time)
+    process: subprocess.Popen[bytes] | None = None
+    cancelled: float | None = None
+    noted: bool = False
+    """Whether its end is in the journal."""
+
+    @property
+    def state(self) -> str:
+        if (self.folder / "result.json").is_file():
+            return DONE
+        if self.process is None:
+            return CANCELLED if self.cancelled else WAITING
+        if self.process.poll() is None:
+            return RUNNING
+        # Written just before the process ended, or never.
+        if (self.folder / "result.json").is_file():
+            return DONE
+        return CANCELLED if self.cancelled else FAILED
+
+    @property
+    def over(self) -> bool:
+        return self.state in (DONE, FAILED, CANCELLED)
+
+    def read(self, name: str) -> Any:
+        """A document that the process wrote; None if there is none."""
+        try:
+            return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def result(self) -> Any:
+        return self.read("result")
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return self.read("error") or LOST
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a page that watches it needs."""
+        progress = self.read("progress") or {}
+        shown = {
+            "id": self.id,
+            "state": self.state,
+            "title": self.title,
+            "stages": progress.get("stages", []),
+        }
+        shown |= {"share": progress.get("share"), "seconds": round(time.time() - self.started)}
+        return shown | {"stopping": self.cancelled is not None and not self.over}
+
+
+class Jobs:
+    """All jobs since the start, and the journal of those before it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._all: dict[str, Job] = {}
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._watch = threading.Thread(target=self._watched, daemon=True)
+        self._watch.start()
+
+    def start(
+        self,
+        kind: str,
+        title: str,
+        about: str,
+        spec: dict[str, Any],
+        *,
+        who: str | None = None,
+        noted: bool = False,
+    ) -> Job:
+        """Begin as soon as a processor is free; a job for the same that is not over is taken instead."""
+        with self._lock:
+            same = [
+                one for one in self._all.values() if (one.kind, one.about) == (kind, about) and not one.over
+            ]
+            if same:
+                if same[-1].spec != spec:
+                    raise UsageError(
+                        "work on the same thing is under way already",
+                        "wait until it is done, or cancel it first",
+                    )
+                return same[-1]
+            if sum(not one.over for one in self._all.values()) >= _MOST_WAITING:
+                raise UsageError("too much work is waiting already", "wait until some of it is done")
+            id = secrets.token_hex(8)
+            folder = self.settings.jobs / id
+            folder.mkdir(mode=0o700, parents=True)
+            (folder / "spec.json").write_text(json.dumps({"kind": kind, **spec}), encoding="utf-8")
+            job = Job(id, kind, title, about, folder, spec, who, noted=not noted)
+            self._all[id] = job
+            if noted:
+                self._note(job, "started")
+            self._begin()
+            return job
+
+    def find(self, id: str) -> Job | None:
+        return self._all.get(id)
+
+    def latest(self, kind: str, about: str) -> Job | None:
+        """The last job of that kind about that thing."""
+        with self._lock:
+            same = [one for one in self._all.values() if (one.kind, one.about) == (kind, about)]
+        return same[-1] if same else None
+
+    def running(self) -> list[Job]:
+        with self._lock:
+            return [one for one in self._all.values() if not one.over]
+
+    def of_kind(self, kind: str) -> list[Job]:
+        with self._lock:
+            return [one for one in self._all.values() if one.kind == kind]
+
+    def cancel(self, job: Job) -> None:
+        """Ask the process to stop; one that does not is ended. Nothing is refunded."""
+        with self._lock:
+            if job.over or job.cancelled is not None:
+                return
+            job.cancelled = time.monotonic()
+            if job.process is not None:
+                _send(job.process, signal.SIGINT)
+
+    def forget(self, about: str) -> None:
+        """Cancel and drop what is about a thing that is gone."""
+        for one in list(self._all.values()):
+            if one.about == about:
+                self.cancel(one)
+
+    def close(self) -> None:
+        """Stop everything."""
+        self._closing.set()
+        for one in self.running():
+            self.cancel(one)
+        until = time.monotonic() + _PATIENCE
+        for one in self._all.values():
+            if one.process is not None:
+                try:
+                    one.process.wait(max(0.1, until - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    _send(one.process, signal.SIGKILL)
+                    one.process.wait()
+        self._watch.join()
+        self._note_ends()
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    def _watched(self) -> None:
+        while not self._closing.wait(0.2):
+            with self._lock:
+                self._begin()
+                self._note_ends()
+                for one in self._all.values():
+                    late = one.cancelled is not None and time.monotonic() - one.cancelled > _PATIENCE
+                    if late and one.process is not None and one.process.poll() is None:
+                        _send(one.process, signal.SIGKILL)
+
+    def _begin(self) -> None:
+        busy = sum(one.process is not None and one.process.poll() is None for one in self._all.values())
+        for one in self._all.values():
+            if busy >= _AT_ONCE:
+                return
+            if one.process is None and one.cancelled is None:
+                one.process = _process(one)
+                busy += 1
+
+    def _note_ends(self) -> None:
+        for one in self._all.values():
+            if not one.over:
+                continue
+            if one.process is not None and one.process.stdin is not None:
+                one.process.stdin.close()
+            if not one.noted:
+                one.noted = True
+                self._note(one, one.state)
+
+    def _note(self, job: Job, state: str) -> None:
+        line: dict[str, str | None] = {
+            "job": job.id,
+            "kind": job.kind,
+            "title": job.title,
+            "about": job.about,
+            "state": state,
+        }
+        line |= {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "who": job.who}
+        self.settings.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.settings.private / "jobs.jsonl").open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(line) + "\n")
+
+    def cut_short(self) -> list[dict[str, Any]]:
+        """Jobs of an earlier start that never ended: a restart came in between."""
+        try:
+            text = (self.settings.private / "jobs.jsonl").read_text(encoding="utf-8")
+        except OSError:
+            return []
+        found: dict[str, dict[str, Any]] = {}
+        for line in text.splitlines():
+            try:
+                one = json.loads(line)
+                found[one["job"]] = found.get(one["job"], {}) | one
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that a power cut left
+        return [one for id, one in found.items() if one["state"] == "started" and id not in self._all]
+
+
+def _process(job: Job) -> subprocess.Popen[bytes]:
+    """A fresh interpreter that knows its folder and nothing else; the end of its input is the end of the workbench."""
+    environment = dict(os.environ) | ({"QUERYVEIL_WHO": job.who} if job.who else {})
+    said = None if os.environ.get("QUERYVEIL_DEBUG") else subprocess.DEVNULL
+    return subprocess.Popen(  # noqa: S603 (our own module; -P: nothing of the working folder is imported)
+        [sys.executable, "-P", "-m", "queryveil.show.web.worker", str(job.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=said,
+        start_new_session=True,
+        env=environment,
+    )
+
+
+def _send(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        process.send_signal(number)

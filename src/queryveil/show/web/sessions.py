@@ -1,0 +1,90 @@
+"""Who is in: one-time links, passwords, and what a browser carries to be known again."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+_LONGEST = 12 * 3600.0
+"""Seconds after which a browser that was quiet has to come in again."""
+_MOST = 200
+_TRIES = 5
+"""Wrong passwords in a row before everybody has to wait."""
+_WAIT = 30.0
+
+
+@dataclass
+class Session:
+    """One browser."""
+
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    who: str | None = None
+    """The name that the ledger notes, where several people share a workbench."""
+    seen: float = field(default_factory=time.monotonic)
+    kept: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Settings to compare, by log."""
+    looked: dict[str, set[str]] = field(default_factory=dict)
+    """Settings whose previews were seen, by log: choosing among them has a price."""
+
+
+class Sessions:
+    """All browsers that are in, and the link that lets the next one in."""
+
+    def __init__(self, password: str | None) -> None:
+        self._password = password
+        self._open: dict[str, Session] = {}
+        self._token: str | None = None
+        self._failed = 0
+        self._wait_until = 0.0
+
+    def new_token(self) -> str:
+        """A token for one opening link; the one before it is worth nothing any more."""
+        self._token = secrets.token_urlsafe(32)
+        return self._token
+
+    def redeem(self, token: str) -> Session | None:
+        """A session for the token of the opening link, once."""
+        if self._token is None or not hmac.compare_digest(self._token.encode(), token.encode()):
+            return None
+        self._token = None
+        return self._enter(Session())
+
+    def waiting(self) -> bool:
+        """Whether too many wrong passwords came."""
+        return time.monotonic() < self._wait_until
+
+    def login(self, password: str, who: str) -> Session | None:
+        """A session for the password, unless too many wrong ones came before."""
+        if self._password is None or self.waiting():
+            return None
+        if not hmac.compare_digest(self._password.encode(), password.encode()):
+            self._failed += 1
+            if self._failed >= _TRIES:
+                self._failed, self._wait_until = 0, time.monotonic() + _WAIT
+            return None
+        self._failed = 0
+        return self._enter(Session(who=who or None))
+
+    def _enter(self, session: Session) -> Session:
+        self._open[session.id] = session
+        while len(self._open) > _MOST:
+            del self._open[min(self._open.values(), key=lambda one: one.seen).id]
+        return session
+
+    def find(self, id: str | None) -> Session | None:
+        session = self._open.get(id or "")
+        if session is None:
+            return None
+        now = time.monotonic()
+        if now - session.seen > _LONGEST:
+            del self._open[session.id]
+            return None
+        session.seen = now
+        return session
+
+    def leave(self, session: Session) -> None:
+        self._open.pop(session.id, None)

@@ -1,0 +1,91 @@
+"""Log and Risk: a file is chosen or uploaded, its columns are confirmed, and its risk is shown."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+from tests.show.web.conftest import Starter, Visitor
+
+
+def addresses(visitor: Visitor) -> dict[str, str]:
+    found = re.findall(r'href="(/log/\w+)"><b>([^<]+)', visitor.look("/log").text)
+    return {name: address for address, name in found}
+
+
+def test_only_logs_below_the_folders_are_listed(start: Starter) -> None:
+    assert set(addresses(start())) == {"log.tsv", "broken.csv", "inner/more.csv"}
+
+
+def test_without_folder_and_with_an_empty_one_the_page_says_what_to_do(
+    start: Starter, tmp_path: Path
+) -> None:
+    assert "queryveil serve --folder DIR" in start(folders=()).look("/log").text
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "No log was found" in start(folders=(empty,)).look("/log").text
+
+
+def test_rows_are_hidden_until_somebody_asks(start: Starter, raw_logs: Path) -> None:
+    visitor = start()
+    address = addresses(visitor)["log.tsv"]
+    shown = visitor.waited(address)
+    lines = (raw_logs / "log.tsv").read_text().splitlines()
+    queries = {line.split("\t")[2] for line in lines[1:5]}
+    assert "Is this how the log is to be read?" in shown.text
+    assert not [one for one in queries if f">{one}<" in shown.text]
+    revealed = visitor.submit(f"{address}/rows")
+    assert [one for one in queries if f">{one}<" in revealed.text]
+    assert revealed.headers["cache-control"] == "no-store"
+    # Nothing is remembered: the page as such hides them again.
+    assert not [one for one in queries if f">{one}<" in visitor.look(address).text]
+
+
+def test_rejected_rows_are_shown_by_reason_and_line_never_by_text(start: Starter) -> None:
+    visitor = start()
+    address = addresses(visitor)["inner/more.csv"]
+    shown = visitor.waited(address).text
+    assert "max-rejected" in shown or "rejected" in shown
+    assert "nonsense" not in shown and "dogs" not in shown
+
+
+def test_a_log_without_known_columns_says_so_and_can_be_read_after_all(start: Starter) -> None:
+    visitor = start()
+    address = addresses(visitor)["broken.csv"]
+    shown = visitor.waited(address)
+    assert "That did not work" in shown.text and "Say how to read it" in shown.text
+    visitor.submit(f"{address}/read", {"column-user": "a", "column-query": "b"})
+    assert "Yes, these columns are right" in visitor.waited(address).text
+    wrong = visitor.submit(f"{address}/read", {"column-user": "a"})
+    assert wrong.status_code == 400 and "query" in wrong.text
+
+
+def test_risk_comes_after_the_columns_were_confirmed(start: Starter) -> None:
+    visitor = start()
+    address = addresses(visitor)["log.tsv"]
+    risk = address.replace("log", "risk", 1)
+    assert visitor.get(risk).url.path == address
+    visitor.waited(address)
+    assert visitor.submit(f"{address}/confirm").url.path == risk
+    assert "Nobody has looked yet" in visitor.look(risk).text
+    visitor.submit(risk)
+    shown = visitor.waited(risk).text
+    assert "of 100</b> cases" in shown and "Design a release" in shown
+    assert "queryveil inspect" in shown and "qv.inspect(log)" in shown
+
+
+def test_uploads_are_for_their_owner_alone_and_can_be_removed(start: Starter) -> None:
+    visitor = start()
+    rows = b"user\ttime\tquery\n1\t2026-01-01 10:00:00\tcats\n2\t2026-01-01 10:00:00\tdogs\n"
+    answer = visitor.submit("/log/upload", files={"file": ("my log.tsv", rows)})
+    assert answer.url.path.startswith("/log/") and "my_log.tsv" in answer.text
+    folder = visitor.bench.settings.uploads
+    copy = next(folder.rglob("my_log.tsv"))
+    assert copy.read_bytes() == rows
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (folder, copy.parent, copy)]
+    assert modes == [0o700, 0o700, 0o600]
+    assert "Yes, these columns are right" in visitor.waited(answer.url.path).text
+    visitor.submit(f"{answer.url.path}/forget")
+    assert not list(folder.rglob("*.tsv"))
+    assert visitor.get(answer.url.path).status_code == 404
