@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,30 @@ def test_words_are_cut_only_if_asked() -> None:
     assert any("--segment" in note for note in cut.notes)
     release = qv.publish(qv.read(rows, segment=True), qv.KKeyword(k=3))
     assert set(release.tables["items"]["prefix"].to_pylist()) == {"稀有", "兰花", "c++", "東京", "駅"}
+
+
+def test_a_release_says_that_its_words_were_cut(tmp_path: Path) -> None:
+    rows = [{"user": f"u{at}", "query": "稀有兰花 東京駅"} for at in range(40)]
+    methods = (qv.KKeyword(k=3), qv.Zealous(epsilon=5, delta=1e-4, items=("keywords",)))
+    for method in methods:
+        for cut in (True, False):
+            out = tmp_path / f"{method.name}-{cut}"
+            qv.publish(qv.read(rows, segment=cut), method, out=out)
+            manifest = json.loads((out / "manifest.json").read_text())
+            assert manifest["parameters"].get("segment") is (True if cut else None)
+            for document in ("report.html", "DATASHEET.md"):
+                assert ("ICU" in (out / document).read_text()) is cut
+            assert qv.verify(out).passed, qv.verify(out).failed
+            again = qv.load(out).save(tmp_path / f"again-{method.name}-{cut}")
+            assert again.path is not None and qv.verify(again.path).passed
+    lies: tuple[Any, ...] = (False, 1, "yes", None)
+    for lie in lies:  # said of words that were cut, or not said at all
+        manifest = json.loads((tmp_path / "zealous-True" / "manifest.json").read_text())
+        manifest["parameters"]["segment"] = lie
+        if lie is None:
+            del manifest["parameters"]["segment"]
+        (tmp_path / "again-zealous-True" / "manifest.json").write_text(json.dumps(manifest, indent=2))
+        assert not qv.verify(tmp_path / "again-zealous-True").passed
 
 
 def test_the_same_words_on_spark(spark: Any) -> None:

@@ -96,6 +96,26 @@ def test_ubi_by_way_of_aol(tmp_path: Path) -> None:
         }
 
 
+def test_aol_back_to_ubi_is_the_same_log(tmp_path: Path) -> None:
+    """Searches, clicks, orphans and people: what AOL can hold of UBI comes back as UBI, row by row."""
+    held = ("user", "time", "query", "url", "rank")
+    for name in ("ubi-bulk.ndjson", "ubi-array.json", "ubi-lines.jsonl", "ubi-tabs.txt", "ubi.zip"):
+        log = qv.read(CORPUS / name)
+        made = tmp_path / name
+        made.mkdir()
+        qv.convert(log, made / "log.txt", "aol")
+        aol = qv.read(made / "log.txt")
+        assert content(aol, *held) == content(log, *held)
+        qv.convert(aol, made / "log.ndjson", "ubi")
+        back = qv.read(made / "log.ndjson")
+        there, here = content(back, *held), content(log, *held)
+        assert not here - there
+        # A click that had a query but no search, which AOL cannot say, has one now: the search that its query tells of.
+        assert {one[:3] for one in there - here} <= {one[:3] for one in here if one[3]}
+        assert all(one[3] is None for one in there - here)
+        assert (back.users, events(back)) == (log.users, events(log)), name
+
+
 def test_what_a_format_cannot_hold_is_said_or_refused(tmp_path: Path) -> None:
     log = qv.read(
         table(

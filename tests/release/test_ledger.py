@@ -740,3 +740,13 @@ def test_the_command_shows_them_as_what_they_are(file: Path) -> None:
     )
     assert refused.code == 4 and "no budget limits" in refused.err
     assert not file.with_name("out").exists() and ledger.budget("strict").events == ()
+
+
+def test_names_that_differ_in_case_are_not_two_budgets(tmp_path: Path) -> None:
+    book = Ledger(str(tmp_path / "ledger.db"))
+    book.open("web-2006", epsilon=1, delta=1e-6)
+    for name in ("Web-2006", "WEB-2006", "ｗeb-2006"):
+        with pytest.raises(UsageError, match="has the source 'web-2006' already"):
+            book.open(name, epsilon=1, delta=1e-6)
+    assert [one.source for one in book.show()] == ["web-2006"]
+    book.open("web-2007", epsilon=1, delta=1e-6)

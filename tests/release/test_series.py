@@ -518,3 +518,44 @@ def test_the_command_publishes_and_verifies_a_series(tmp_path: Path) -> None:
     assert unread.code == 3 and "there is no key file" in unread.err
     os.remove(tmp_path / "out" / "index.html")  # noqa: PTH107
     assert command("release", "verify", str(tmp_path / "out")).code == 1
+
+
+def test_what_needs_no_log_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """A missing file would be exit 3: the log is not opened before dates, promise, output and budget are right."""
+    ledger = tmp_path / "ledger.db"
+    book = Ledger(str(ledger))
+    book.open("web", epsilon=1, delta=1e-6)
+    common = [
+        *("publish", "steered", str(tmp_path / "no-such-log.tsv"), "--epsilon", "1", "--delta", "1e-7"),
+        *("--series", "daily", "--period", "day", "--from", "2026-01-01"),
+    ]
+    charged = ("--ledger", str(ledger), "--source", "web")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("x")
+    for to, out, more, code, said in (
+        ("2025-12-01", "new", (), 2, "ends before it begins"),
+        ("2026-01-32", "new", (), 2, "--to is not a date"),
+        ("2026-01-03", "new", charged, 4, "left for 'web'"),
+        ("2026-01-03", "new", ("--ledger", str(ledger), "--source", "Web"), 2, "did you mean web?"),
+        ("2026-01-03", "new", ("--resume",), 2, "no series"),
+        ("2026-01-03", "taken", (), 2, "exists already"),
+        ("2026-01-03", "new", (), 3, "no file or folder"),
+    ):
+        done = command(*common, "--to", to, "--out", str(tmp_path / out), *more)
+        assert (done.code, said in done.err) == (code, True), (to, out, more, done.code, done.err)
+        assert not (tmp_path / "new").exists()
+    assert not book.budget("web").events
+    read = []
+    with pytest.raises(BudgetError):
+        qv.publish_series(
+            lambda: read.append(1) or log(),  # type: ignore[func-returns-value]
+            STEERED,
+            name="daily",
+            period="day",
+            start="2026-01-01",
+            end="2026-01-03",
+            out=tmp_path / "new",
+            ledger=ledger,
+            source="web",
+        )
+    assert not read

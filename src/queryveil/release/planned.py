@@ -21,6 +21,7 @@ from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
 from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.parameters import Parameter, parameters
 from queryveil.privacy.draws import SCORE, Draw, PublicList
+from queryveil.release.documents import segmented
 
 _TAXONOMY = "taxonomy"
 _FOREIGN = re.compile(r"child/parent file, sha256 [0-9a-f]{16}")
@@ -47,6 +48,9 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
     given = dict(content["parameters"])
     declared = {one.name: one for one in parameters(cls)}
     users = None if "users" in declared else given.pop("users", None)
+    cut = given.pop(segmented.PARAMETER, False)
+    if type(cut) is not bool or cut is not (segmented.PARAMETER in content["parameters"]):
+        raise TypeError(segmented.PARAMETER)
     if users is not None and type(users) is not int:
         raise TypeError("users")
     named = foreign(content) if _TAXONOMY in declared else None
@@ -62,9 +66,10 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
                 plan = made.plan(users=users)
             except QueryveilError:
                 continue
-            yield _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+            stated = _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+            yield segmented.said(stated, cut)
             if isinstance(made, Zealous) and (before := made.plan_before(plan)):
-                yield before
+                yield segmented.said(before, cut)
 
 
 def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:

@@ -25,6 +25,7 @@ from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked
 from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
 from queryveil.release import wording
+from queryveil.release.documents import segmented
 from queryveil.release.documents import writing as documents
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
@@ -150,7 +151,8 @@ def publish(
         with run.stage("read") as say:
             run.users = _public_users(log, mechanism, users, part=period is not None)
             say(_read_sentence(log))
-        plan = judged(mechanism.plan(users=run.users), run.users, run.noise)
+        plan = segmented.said(mechanism.plan(users=run.users), log.segmented)
+        plan = judged(plan, run.users, run.noise)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
         plan = dataclasses.replace(
             plan, warnings=mechanism.plan(users=run.users or log.users or None).warnings

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms import MECHANISMS
+from queryveil.parameters import parameters
 from queryveil.verification import (
     croissant,
     draws,
@@ -73,6 +74,11 @@ def verify(
     ]
     method = read.content.get("method")
     known = isinstance(method, str) and method in MECHANISMS
+    if taxonomy is not None and known and not _takes_taxonomy(str(method)):
+        raise UsageError(
+            f"'{release}' was made by {method}, which uses no taxonomy, so there is nothing to compare the file with",
+            "leave out --taxonomy",
+        )
     unknown = (
         f"this version of queryveil does not know the method {quoted(method)}, and checked only the folder"
     )
@@ -88,3 +94,7 @@ def verify(
     made += signed.checks()
     others = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)
     return Verification(release, tuple(made), (*signed.unchecked(), *others))
+
+
+def _takes_taxonomy(method: str) -> bool:
+    return any(one.name == "taxonomy" for one in parameters(MECHANISMS[method]))

@@ -26,6 +26,10 @@ def one_of(*choices: str) -> Rule:
     return lambda value: isinstance(value, str) and value in choices
 
 
+_READ_SO = "segment"
+"""What a release of any method may state beside its own parameters: words were found by dictionaries."""
+
+
 @dataclass(frozen=True)
 class Promised:
     """What the manifest of a method must say."""
@@ -59,7 +63,8 @@ def _parameters(
     parameters: Mapping[str, Any], calibration: Mapping[str, Any], promised: Promised
 ) -> Iterator[str]:
     rules = promised.parameters
-    yield from (f"the method has no parameter {quoted(name)}" for name in parameters if name not in rules)
+    known = {*rules, *([_READ_SO] if parameters.get(_READ_SO) is True else [])}
+    yield from (f"the method has no parameter {quoted(name)}" for name in parameters if name not in known)
     for name, holds in rules.items():
         if name not in parameters:
             yield f"'{name}' is missing"

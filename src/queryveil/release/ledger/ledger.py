@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from queryveil.errors import BudgetError, UsageError, nearest
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, Guarantee
+from queryveil.reading.text import normalise
 from queryveil.release.ledger import pricing, seals, verifying
 from queryveil.release.ledger.accounts import PERIODS, Account, Event, timestamp
 from queryveil.release.ledger.amounts import Amount
@@ -91,6 +92,7 @@ class Ledger:
                     f"source '{source}' has a budget already in {self._store.name}",
                     "a budget is never changed: charge it, or choose another --source for new data",
                 )
+            self._refuse_same_in_other_case(connection, source)
             self._chains(connection)
             connection.execute(tables().budgets.insert().values(row))
             seals.add(connection, source, 0, seals.of_budget(row, terms), terms)
@@ -163,6 +165,16 @@ class Ledger:
     def verify(self) -> verifying.Findings:
         """Every row against its seal: what was found, and where a chain breaks."""
         return verifying.findings(self._store)
+
+    def _refuse_same_in_other_case(self, connection: Connection, source: str) -> None:
+        """Two budgets whose names differ in case alone are, as a rule, two for the same people."""
+        folded = normalise(source)
+        same = [row.source for row in self._budget_rows(connection, None) if normalise(row.source) == folded]
+        if same:
+            raise UsageError(
+                f"{self._store.name} has the source '{same[0]}' already, whose name differs only in case or spacing",
+                f"charge '{same[0]}', or choose a name that nobody takes for it",
+            )
 
     # -- rows ------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog
 from queryveil.release import wording
+from queryveil.release.documents import segmented
 from queryveil.release.ledger import pricing
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.publish import Release, publish
@@ -52,7 +53,7 @@ class Series:
 
 
 def publish_series(
-    log: SearchLog,
+    log: SearchLog | Callable[[], SearchLog],
     mechanism: Mechanism,
     *,
     name: str,
@@ -79,6 +80,7 @@ def publish_series(
     `unit` says what is promised: `user` protects a person over all periods together, `user-period` what a person
     did in one of them, which is weaker. `users` is a public upper bound on the users of any period. A period
     without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
+    `log` may be a function that reads it: dates, promise, output and budget are then checked before it is called.
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
     short: periods that are there stay, and one that was charged and not published is charged again.
     """
@@ -95,6 +97,12 @@ def publish_series(
     calendar, place = Calendar.of(period, start, end), Path(out)
     periods = calendar.periods()
     plan, promised = _planned(mechanism, users, unit, calendar, noise or Noise(), i_understand)
+    apart = Path(private) if private is not None else folder.private_folder(place)
+    _refuse_place(place, apart, resume=resume)
+    if book is not None and source:
+        _refuse_unaffordable(book, source, plan, promised, _left(place, periods))
+    log = log if isinstance(log, SearchLog) else log()
+    plan = segmented.said(plan, log.segmented)
     log.need("time", "a series")
     mechanism.check(log)
     _refuse_too_many(log, periods, users)
@@ -105,11 +113,10 @@ def publish_series(
             "check --from and --to, or pass --allow-empty to publish empty releases",
         )
     head = _head(name, plan)
-    apart = Path(private) if private is not None else folder.private_folder(place)
     with _claimed(place, apart, resume=resume):
         _same_series(place, head, calendar, promised)
-        left = [one for one in periods if not _is_there(place, one)]
-        if book is not None and source:
+        left = _left(place, periods)
+        if book is not None and source:  # again: others may have charged it while the log was read
             _refuse_unaffordable(book, source, plan, promised, left)
         made = _written(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
@@ -236,9 +243,8 @@ def _refuse_unaffordable(
 # -- the folder ----------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
-    """One process at a time; a new place, or one that holds a series."""
+def _refuse_place(place: Path, apart: Path, *, resume: bool) -> None:
+    """Refuse a place that is taken, or that has no series to go on with."""
     if resume and not index.is_series(place):
         raise UsageError(f"there is no series in '{place}' to go on with", "leave out --resume")
     if not resume:
@@ -248,6 +254,12 @@ def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
                 "go on with it by --resume, or choose another --out",
             )
         output.new_release(place, None if apart == folder.private_folder(place) else apart)
+
+
+@contextlib.contextmanager
+def _claimed(place: Path, apart: Path, *, resume: bool) -> Any:
+    """One process at a time; a new place, or one that holds a series."""
+    _refuse_place(place, apart, resume=resume)
     with output.disk_errors(place), appearing.claimed(place):
         apart.mkdir(mode=0o700, parents=True, exist_ok=True)
         place.mkdir(parents=True, exist_ok=True)
@@ -278,6 +290,11 @@ def _note_privately(
     for file in apart.iterdir():
         if file.is_file():
             file.chmod(0o600)
+
+
+def _left(place: Path, periods: list[Period]) -> list[Period]:
+    """The periods that are not published yet."""
+    return [one for one in periods if not _is_there(place, one)]
 
 
 def _is_there(place: Path, period: Period) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -241,9 +242,15 @@ def _publish_series(
     _refuse_half_a_ledger(own)
     as_json, name = own.pop("as_json"), parts.pop("series")
     parts["unit"] = parts["unit"] or "user"
-    with console.progress("reading") as progress:
-        read = qv.read(log, progress=progress, **how)
-    with console.waiting("publishing"):
+    with contextlib.ExitStack() as stack:
+
+        def read() -> qv.SearchLog:
+            """Called when all has been refused that can be without the log."""
+            with console.progress("reading") as progress:
+                found = qv.read(log, progress=progress, **how)
+            stack.enter_context(console.waiting("publishing"))
+            return found
+
         series = qv.publish_series(
             read, method, name=name, told=None if as_json else console.labelled, **parts, **own
         )
