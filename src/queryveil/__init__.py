@@ -38,6 +38,10 @@ __all__ = sorted(_HOME)  # noqa: PLE0605
 
 def __getattr__(name: str) -> Any:
     """A public name is imported when it is first used, so that `queryveil --help` is quick."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("queryveil")
     if name not in _HOME:
         raise AttributeError(f"module 'queryveil' has no attribute '{name}'")
     value = getattr(import_module(_HOME[name]), name)

@@ -31,6 +31,7 @@ from queryveil.auditing.audit import audit as audit
 from queryveil.auditing.table import AuditTable as AuditTable
 from queryveil.auditing.table import audit_all as audit_all
 from queryveil.auditing.trials import AuditFinding as AuditFinding
+from queryveil.charts.pictures import Picture as Picture
 from queryveil.count.item_kinds import KINDS as KINDS
 from queryveil.count.item_kinds import ItemKind as ItemKind
 from queryveil.errors import BudgetError as BudgetError
@@ -149,4 +150,5 @@ from queryveil.verification import verify as verify
 from queryveil.verification.signing import sign as sign
 
 __all__: list[str]
+__version__: str
 _HOME: dict[str, str]

@@ -20,6 +20,31 @@ _SETTING = re.compile(
     r"((?:password|passwd|pwd|token|secret|api_?key)\s{0,9}=\s{0,9})[^\s'\"]+", re.IGNORECASE
 )
 
+_FLAG = re.compile(
+    r"(?P<where>leave out |leave |drop |raise |lower |choose another |of |check |correct )?"
+    r"(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)(?P<value> (?:'[^']*'|\"[^\"]*\"|[^\s;)]+?(?=[,;)]?(?:\s|$))))?"
+)
+_PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*|'.*'|\".*\"|.*[=:|{%,/].*", re.DOTALL)
+_OTHER_NAMES = {"from": "start", "to": "end", "metric": "metrics"}
+_SWITCHES = re.compile(
+    "allow_empty|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
+)
+_WORDS = re.compile(
+    "duckdb|spark|random|first|tsv|jsonl|utf-16-le|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"
+    "steered|threshold|q|user|user-period|users|surest|per-topic"
+)
+"""What options take as they are typed; any other word after an option is one of the sentence."""
+_COMMANDS = (
+    (re.compile(r"`publish --([a-z]+)`"), r"`publish(..., \1=...)`"),
+    (re.compile(r"queryveil release verify\b"), "queryveil.verify"),
+    (
+        re.compile(r"queryveil ledger open (\S+) --source (\S+) --epsilon E --delta D"),
+        r"queryveil.Ledger('\1').open('\2', epsilon=E, delta=D)",
+    ),
+    (re.compile(r"(?<![\w-])max-(items|queries|phrases|clicks|reformulations)\b"), r"max_\1"),
+    (re.compile(r"queryveil compare LOG --study (\S+)"), r'queryveil.compare(log, "\1")'),
+)
+
 
 class QueryveilError(Exception):
     """Base of everything queryveil raises on purpose."""
@@ -34,7 +59,8 @@ class QueryveilError(Exception):
         self.hint = without_secrets(hint)
 
     def __str__(self) -> str:
-        return f"{self.message}; {self.hint}" if self.hint else self.message
+        """The sentence for programs, which pass arguments; `message` and `hint` speak of the command line's options."""
+        return in_python(f"{self.message}; {self.hint}" if self.hint else self.message)
 
     def as_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "message": self.message, "hint": self.hint}
@@ -140,3 +166,41 @@ def _without_parameters(word: re.Match[str]) -> str:
     rest = text[scheme.end() :]
     telling = any(mark in rest for mark in "?;#=") or ":" in rest.rpartition("@")[0]
     return f"{text[: scheme.end()]}..." if telling else text
+
+
+def in_python(sentence: str) -> str:
+    """A sentence that speaks of options, as it is said to programs: of arguments."""
+    for command, call in _COMMANDS:
+        sentence = command.sub(call, sentence)
+    return _FLAG.sub(_argument, sentence)
+
+
+def _argument(found: re.Match[str]) -> str:
+    before, name = found["where"] or "", found["name"].replace("-", "_")
+    name, value = _OTHER_NAMES.get(name, name), (found["value"] or "")[1:]
+    key, equals, rest = value.strip("'").partition("=")
+    if name == "vary" and equals:
+        return f"{before}vary={{{key!r}: [{rest.replace(',', ', ')}]}}"
+    if name == "columns" and equals:
+        return f"{before}columns={{{', '.join(map(_entry, value.strip(chr(39)).split(',')))}}}"
+    if _WORDS.fullmatch(value) or _PLACEHOLDER.fullmatch(value):
+        return f"{before}{name}={_value(value)}"
+    given = f"{name}=True" if _SWITCHES.fullmatch(name) and not before else name
+    return f"{before}{given}{found['value'] or ''}"
+
+
+def _entry(text: str) -> str:
+    """`user=1` as an entry of a dict."""
+    name, _, value = text.partition("=")
+    return f"{name!r}: {_value(value) if value.strip('.') else '...'}"
+
+
+def _value(text: str) -> str:
+    """What is typed after an option, as it is written in Python: placeholders and numbers stay."""
+    if text.isupper() or text[:1] in "'\"":
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return repr(text)
+    return text

@@ -314,7 +314,7 @@ def test_a_log_without_clicks_needs_a_file() -> None:
     clicked = log(EVENTS)
     rows = clicked.engine.arrow(clicked.source).drop_columns(["url"])
     original, made = qv.read(rows), keyword_release({"red": 8})
-    with pytest.raises(qv.InputError, match="has no clicks to count documents by; name a file with --df"):
+    with pytest.raises(qv.InputError, match="has no clicks to count documents by; name a file with df"):
         qv.evaluate(original, made, "index-caching")
     assert "--df" in qv.evaluate(original, made).left_out["index-caching"]
 

@@ -82,7 +82,7 @@ def test_another_taxonomy_is_told(food: str) -> None:
     release = qv.publish(log, qv.Clump(k=2, taxonomy=food))
     with pytest.raises(qv.InputError, match="concepts that no word of this log has") as told:
         qv.evaluate(log, release, NAME)
-    assert "--taxonomy" in str(told.value) and "orange" not in str(told.value)
+    assert "taxonomy" in str(told.value) and "orange" not in str(told.value)
 
 
 def test_other_releases_have_no_transactions(generated: Path, tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_a_log_without_a_row_in_these_days_stops_the_series_before_it_is_charged
 ) -> None:
     ledger.open("web", epsilon=30, delta=1e-3, neighbours="add-remove-one-user")
     wrong_year = {"start": "2062-01-01", "end": "2062-01-02", "ledger": ledger, "source": "web"}
-    with pytest.raises(CannotBeMet, match="no row from 2062-01-01 to 2062-01-02; check --from and --to"):
+    with pytest.raises(CannotBeMet, match="no row from 2062-01-01 to 2062-01-02; check start and end"):
         published(tmp_path / "out", **wrong_year)
     assert not (tmp_path / "out").exists() and not ledger.budget("web").events
     made = published(tmp_path / "out", allow_empty=True, **wrong_year)
@@ -380,7 +380,7 @@ def test_a_series_that_was_cut_short_goes_on_and_pays_again_for_what_was_lost(
         0
     ].detail
     first = (out / "2026-01-01" / "manifest.json").read_bytes()
-    with pytest.raises(UsageError, match="holds a series already; go on with it by --resume"):
+    with pytest.raises(UsageError, match="holds a series already; go on with it by resume=True"):
         published(out, ledger=ledger, source="web")
     with pytest.raises(UsageError, match="was begun with another unit"):
         published(out, ledger=ledger, source="web", unit="user-period", resume=True)

@@ -77,7 +77,9 @@ def test_verdicts_do_not_limit_what_a_large_delta_allows() -> None:
 def test_at_a_delta_that_lets_secrets_through_nothing_is_called_harmless(tmp_path: Path) -> None:
     log = qv.read(SECRETS)
     method = qv.Zealous(epsilon=0.1, delta=0.95, max_items=1, guarantee="approximate")
-    with pytest.raises(qv.UsageError, match=r"delta 0.95 is too large.*about 38 of 40 users.*--i-understand"):
+    with pytest.raises(
+        qv.UsageError, match=r"delta 0.95 is too large.*about 38 of 40 users.*i_understand=True"
+    ):
         qv.publish(log, method, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     release = qv.publish(log, method, out=tmp_path / "out", i_understand=True)

@@ -15,6 +15,7 @@ from queryveil.advice import selected
 from queryveil.advice.asking import MOST_USERS
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import LEAST_PUBLISHED, Option
+from queryveil.charts.cards import Card, Shown
 from queryveil.reading.log import SearchLog
 
 _EPSILONS = (1.0, 2.0)
@@ -25,8 +26,8 @@ _KINDS = ("keywords", "queries")
 """Words are shared by more people than whole queries are, so they come first."""
 
 
-@dataclass(frozen=True)
-class Proposal:
+@dataclass(frozen=True, repr=False)
+class Proposal(Shown):
     """A first release, or that none would be of use. It comes from the raw log: for its curator alone."""
 
     tried: tuple[Option, ...]
@@ -62,6 +63,11 @@ class Proposal:
     @staticmethod
     def _expected(option: Option) -> float:
         return option.figures["published"] or 0.0
+
+    def _card(self) -> Card:
+        option = self.option
+        facts = [("method", option.method), ("command", option.command())] if option else []
+        return Card("Proposal of a first release", self.verdict, facts, (self.verdict,))
 
     def as_dict(self, log: str = "LOG", reading: Sequence[str] = ()) -> dict[str, Any]:
         """`log` and `reading` are what the log is called, and how it is read, in a command."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from queryveil.advice.pilot import Pilot
+from queryveil.charts.cards import Card, CardTable, Shown, number
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism
 from queryveil.parameters import param, parameters, validate
@@ -182,8 +183,8 @@ class Purpose(Protocol):
         """What one has to know beside what is recommended."""
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
     """What to publish for a purpose. It comes from the raw log: for its curator alone."""
 
     purpose: Purpose
@@ -277,6 +278,23 @@ class Advice:
         from queryveil.advice.writing import save
 
         save(self, Path(out))
+
+    def _card(self) -> Card:
+        settings = [
+            (
+                one.method,
+                one.label or str(one.at),
+                number(one.figures.get("published")),
+                number(self.score_of(one)),
+            )
+            for one in self.options
+        ]
+        heading = ("method", "setting", "published", self.purpose.score)
+        table = CardTable("Settings that were tried", heading, iter(settings), len(settings))
+        line = f"{self.purpose.name}; {self.verdict}"
+        return Card(
+            f"Advice for {self.purpose.name}", line, (), (self.verdict, *self.remarks, self.cost), (table,)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         best = self.best

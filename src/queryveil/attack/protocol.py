@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
 
+from queryveil.attack.shown import ShownAttack
 from queryveil.mechanisms import Mechanism
 from queryveil.privacy.noise import Noise
 
@@ -55,8 +56,8 @@ class Headline:
     trials: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttackResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AttackResult(ShownAttack):
     """How often an attack succeeded, how often its control did, and what that means.
 
     No text of a log is in it but in `examples`, which are empty unless somebody asked for them.

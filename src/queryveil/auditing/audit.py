@@ -22,6 +22,8 @@ from queryveil.auditing.planning import Planned, public_users
 from queryveil.auditing.statistics import Level
 from queryveil.auditing.trials import ENUMERATED, AuditFinding, Levels, Trial
 from queryveil.auditing.worlds import World
+from queryveil.charts.cards import Card, Shown
+from queryveil.charts.cards import number as as_read
 from queryveil.errors import UsageError
 from queryveil.files import output
 from queryveil.mechanisms import Mechanism, Plan
@@ -37,8 +39,8 @@ _MOST_RUNS = 10**9
 _ENDLESS = 1e300
 
 
-@dataclass(frozen=True, kw_only=True)
-class Audit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Audit(Shown):
     """What an audit tried, and the strongest that it has proven."""
 
     plan: Plan
@@ -99,6 +101,20 @@ class Audit:
     def beside(self) -> tuple[str, ...]:
         """What was looked at beside the tables, a sentence each."""
         return tuple(words.beside(self))
+
+    def _card(self) -> Card:
+        facts = [
+            ("passes", "yes" if self.passes else "NO"),
+            ("claimed epsilon", self.claim.epsilon),
+            ("largest epsilon that was proven", self.epsilon_lower_bound),
+            ("runs", self.runs),
+            ("confidence", self.confidence),
+        ]
+        line = (
+            f"{self.plan.method}; {'passes' if self.passes else 'FAILS'}; epsilon at least "
+            f"{as_read(self.epsilon_lower_bound)} of {as_read(self.claim.epsilon)} claimed"
+        )
+        return Card(f"Audit of {self.plan.method}", line, facts, (self.verdict, *self.beside))
 
     def as_dict(self) -> dict[str, Any]:
         best = self.strongest

@@ -12,6 +12,7 @@ from typing import Any
 from queryveil.auditing.audit import audit
 from queryveil.auditing.page import DOCUMENT
 from queryveil.auditing.planning import public_users
+from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.mechanisms import MECHANISMS, Mechanism
 
 RUNS = 20_000
@@ -56,8 +57,8 @@ def subjects() -> Iterator[tuple[str, Mechanism]]:
                 yield f"{name}, {variant}" if variant else name, made
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditTable:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AuditTable(Shown):
     """Audits of several mechanisms, each as the document that `audit --json` prints."""
 
     audits: Mapping[str, Mapping[str, Any]]
@@ -65,6 +66,17 @@ class AuditTable:
     @property
     def passes(self) -> bool:
         return all(one["passes"] for one in self.audits.values())
+
+    def _card(self) -> Card:
+        failed = [name for name, one in self.audits.items() if not one["passes"]]
+        said = f"{', '.join(failed)} fail" if failed else "all pass"
+        rows = [
+            (name, one["claimed_epsilon"], one["epsilon_lower_bound"], "pass" if one["passes"] else "FAIL")
+            for name, one in self.audits.items()
+        ]
+        heading = ("mechanism", "claimed epsilon", "proven at least", "verdict")
+        table = CardTable("Audits", heading, iter(rows), len(rows))
+        return Card("Audits", f"{counted(len(self.audits), 'audit')}; {said}", tables=(table,))
 
     def as_dict(self) -> dict[str, Any]:
         return {"passes": self.passes, "audits": {name: dict(one) for name, one in self.audits.items()}}

@@ -13,15 +13,16 @@ from queryveil.measure.graph import missing_table
 from queryveil.measure.keyword_generation import domains
 from queryveil.measure.measure import Figure, Measure, OfItems, Original, Released
 from queryveil.measure.pattern_ranking import ends
+from queryveil.measure.shown import ShownEvaluation
 from queryveil.parameters import parameters
 from queryveil.privacy.declarations import LABELS
-from queryveil.reading.log import SearchLog
+from queryveil.reading.log import SearchLog, as_log
 from queryveil.reading.pinning import unchanged_logs
 from queryveil.release.publish import Release
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShownEvaluation):
     """What one release is still good for. Its figures come from the raw log: they are for the curator."""
 
     release: str
@@ -57,7 +58,7 @@ class Evaluation:
 
 @overload
 def evaluate(
-    log: SearchLog,
+    log: SearchLog | Any,
     releases: Release | str | Path,
     metrics: str | Iterable[str | Measure] | None = None,
     *,
@@ -68,7 +69,7 @@ def evaluate(
 ) -> Evaluation: ...
 @overload
 def evaluate(
-    log: SearchLog,
+    log: SearchLog | Any,
     releases: Sequence[Release | str | Path],
     metrics: str | Iterable[str | Measure] | None = None,
     *,
@@ -79,7 +80,7 @@ def evaluate(
 ) -> list[Evaluation]: ...
 @unchanged_logs
 def evaluate(
-    log: SearchLog,
+    log: SearchLog | Any,
     releases: Release | str | Path | Sequence[Release | str | Path],
     metrics: str | Iterable[str | Measure] | None = None,
     *,
@@ -90,6 +91,7 @@ def evaluate(
 ) -> Evaluation | list[Evaluation]:
     """Compare a release, or each of several, with the log that it was made from.
 
+    `log` is a `SearchLog`, or what `read` takes; `releases` are releases or their folders.
     `metrics` are names such as 'coverage@100'; left out, all that apply. `seeds` are the domains of a concept, for
     keyword generation; `pattern` is one like 'fear of *'; `top` replaces the number after @ where none is given.
     `options` are those that measures declare: df, memory, frequent, min_ratio, ...
@@ -102,7 +104,7 @@ def evaluate(
     if metrics is None:
         used = {measure.name for measure in chosen}
         left_out = {name: f"needs --{cls.option}" for name, cls in MEASURES.items() if name not in used}
-    original = Original(log)
+    original = Original(as_log(log))
     if metrics is not None:
         _refuse(chosen, original, sides)
     return [_evaluation(original.beside(release), release, chosen, left_out) for release in sides]

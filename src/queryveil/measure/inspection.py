@@ -14,7 +14,8 @@ from scipy.special import betaincinv
 from queryveil.count import item_kinds
 from queryveil.language import spotting
 from queryveil.measure.doubts import doubts
-from queryveil.reading.log import SearchLog
+from queryveil.measure.shown import ShownInspection
+from queryveil.reading.log import SearchLog, as_log
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -24,8 +25,8 @@ _KNOWN = (1, 2, 3)
 _SAMPLED_QUERIES = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inspection:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Inspection(ShownInspection):
     """What a log holds."""
 
     rows: int
@@ -89,8 +90,12 @@ class Inspection:
         }
 
 
-def inspect(log: SearchLog) -> Inspection:
-    """Count everything, and measure who is unique by 1, 2 or 3 of their queries."""
+def inspect(log: SearchLog | Any) -> Inspection:
+    """Count everything, and measure who is unique by 1, 2 or 3 of their queries.
+
+    `log` is a `SearchLog`, or what `read` takes.
+    """
+    log = as_log(log)
     with log.unchanged():
         return _inspected(log)
 

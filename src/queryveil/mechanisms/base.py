@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.errors import CannotBeMet
+from queryveil.mechanisms.shown import ShownPlan
 from queryveil.parameters import parameters
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
@@ -43,8 +44,8 @@ SETS_APART = say(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(ShownPlan):
     """What would be done and promised, computed from parameters alone."""
 
     method: str

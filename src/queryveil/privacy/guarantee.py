@@ -33,6 +33,7 @@ from queryveil.privacy.kinds import (
     SO_WEAK,
 )
 from queryveil.privacy.sentences import listed, rounded_up
+from queryveil.privacy.shown import ShownGuarantee
 from queryveil.privacy.statements import Statement, say
 from queryveil.privacy.strength import before_to_after
 
@@ -66,8 +67,8 @@ def replace_if_equal(*what: str) -> str:
     return _EQUAL + "-and-".join(what) if what else REPLACE
 
 
-@dataclass(frozen=True, kw_only=True)
-class Guarantee:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Guarantee(ShownGuarantee):
     """A promise about one release: its kind, its numbers, to whom, against which change, and its limits."""
 
     kind: str

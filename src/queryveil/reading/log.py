@@ -29,6 +29,7 @@ from queryveil.reading.engine.base import temporary_name
 from queryveil.reading.formats import NO_VALUE, Progress, ReadOptions, Staged, require_unchanged, stage
 from queryveil.reading.formats.parquet import columns_of
 from queryveil.reading.lazy_tables import ODD_RANK, judged, safe_rank, stays
+from queryveil.reading.shown import ShownLog
 from queryveil.reading.tables import check_options, is_rows, stage_opened, stage_table
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32",
 _FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
 
 
-@dataclass(frozen=True)
-class SearchLog:
+@dataclass(frozen=True, repr=False)
+class SearchLog(ShownLog):
     """A search log ready to count. Make one with `queryveil.read`."""
 
     source: ir.Table = field(repr=False)
@@ -213,6 +214,11 @@ def read(
         workspaces.remove(workspace)
         raise
     return made
+
+
+def as_log(log: SearchLog | Any) -> SearchLog:
+    """The log itself, or what `read` makes of a path, a list of paths or a table."""
+    return log if isinstance(log, SearchLog) else read(log)
 
 
 def _sampled(table: ir.Table, engine: Engine, share: float) -> ir.Table:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import signal, special
 
+from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.errors import CannotCompose, UsageError
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, REPLACE, Guarantee
@@ -73,8 +74,8 @@ class TableDifference:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Difference(Shown):
     """What two releases disclose together, and what changed from the first to the second."""
 
     together: Guarantee | None
@@ -87,6 +88,31 @@ class Difference:
     tables: tuple[TableDifference, ...]
     others: tuple[str, ...]
     """Tables that only one of them has, or that have other columns."""
+
+    def _card(self) -> Card:
+        together = self.together.headline if self.together else f"no sum: {self.reason}"
+        rows = [
+            (
+                one.name,
+                one.both,
+                len(one.only_first),
+                len(one.only_second),
+                one.not_compared or len(one.changed),
+            )
+            for one in self.tables
+        ]
+        heading = (
+            "table",
+            "in both",
+            "only in the first",
+            "only in the second",
+            "changed by more than noise",
+        )
+        table = CardTable("Tables", heading, rows)
+        facts = [("together", together), ("false alarms, at most", self.false_alarm)]
+        return Card(
+            "Two releases", f"{counted(len(rows), 'table')} in both; {together}", facts, tables=(table,)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -17,16 +17,18 @@ import pyarrow as pa
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
+from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_LAPLACE
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
-from queryveil.reading.log import SearchLog
+from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import load as loading
 from queryveil.release import wording
 from queryveil.release.about import About
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
+from queryveil.release.shown import ShownRelease
 from queryveil.release.understanding import (
     agree,
     counts_users,
@@ -37,8 +39,8 @@ from queryveil.release.understanding import (
 from queryveil.release.writing import writing
 
 
-@dataclass(frozen=True, kw_only=True)
-class Release:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Release(ShownRelease):
     """What is published: tables, and the plan with its guarantee. `private` is for the curator alone."""
 
     plan: Plan
@@ -103,8 +105,8 @@ class Release:
 
 
 def publish(
-    log: SearchLog,
-    mechanism: Mechanism,
+    log: SearchLog | Any,
+    mechanism: Mechanism | str,
     *,
     items: str | tuple[str, ...] | None = None,
     users: int | None = None,
@@ -121,21 +123,22 @@ def publish(
     i_understand: bool = False,
     told: Callable[[str, str], None] | None = None,
     noise: Noise | None = None,
+    **parameters: Any,
 ) -> Release:
     """Protect a log and, with `out`, write the release folder.
 
-    `users` is a public upper bound on the number of users; left out, the log's own number is declared public.
+    `log` is a `SearchLog`, or what `read` takes. `mechanism` is one, or its name with its `parameters`. `items` are
+    what is counted. `users` is a public upper bound on the number of users; left out, the log's own number is public.
     The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
     the name of a `recipe`, and the `period`. `about` is what the publisher says of the release, in all its documents;
     `noted` is what the private folder keeps besides. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that
     day, week or month (UTC) are published and no others; there may be none. A release that promises nothing,
     or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that is not the
-    system's may be known to somebody: with it, nothing is promised.
+    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence,
+    `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
-    if items is not None:
-        kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
-        mechanism = dataclasses.replace(mechanism, items=kinds)  # type: ignore[type-var]
+    log, mechanism = as_log(log), chosen(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))
     if ledger is not None and not source:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil.charts import figures
+from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.errors import UsageError, instead
 from queryveil.files import appearing, output
 from queryveil.reading.log import SearchLog
@@ -23,8 +24,8 @@ from queryveil.study.own import read_study
 from queryveil.study.registry import STUDIES
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Comparison(Shown):
     """What a study found. Results against a raw log are for its curator alone."""
 
     study: Study
@@ -56,6 +57,15 @@ class Comparison:
     @property
     def figures(self) -> list[Path]:
         return sorted((self.path / "figures").glob("*.png")) if self.path else []
+
+    def _card(self) -> Card:
+        rows = [(one.name, one.verdict, one.detail) for one in self.checks]
+        table = CardTable("Checks", ("check", "verdict", "what was found"), iter(rows), len(rows))
+        facts = [("rows", len(self.findings)), ("folder", str(self.path) if self.path else "not saved")]
+        line = (
+            f"{self.study.name}; {counted(len(self.findings), 'row')}, {'passes' if self.passes else 'FAILS'}"
+        )
+        return Card(f"Study {self.study.name}", line, facts, (self.study.question,), (table,))
 
     def as_dict(self) -> dict[str, Any]:
         return {

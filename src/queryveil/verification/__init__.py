@@ -6,7 +6,7 @@ Sentences and documents have no second computation: they are written again by th
 and compared. Every field of every file is so either computed, or on the short list of what cannot be checked
 (unchecked).
 
-May import: errors, parameters, files, language, privacy, mechanisms, release.
+May import: errors, parameters, charts, files, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from pathlib import Path
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import parameters
+from queryveil.release.publish import Release
+from queryveil.release.series.publish import Series
 from queryveil.verification import (
     croissant,
     draws,
+    given,
     manifest,
     rebuilt,
     rows,
@@ -49,13 +52,21 @@ _METHODS = {
 
 
 def verify(
-    path: str | Path, *, key: str | Path | None = None, taxonomy: str | Path | None = None
+    path: str | Path | Release | Series,
+    *,
+    key: str | Path | None = None,
+    taxonomy: str | Path | None = None,
 ) -> Verification:
     """Check a release folder, or all of a series. Whatever is wrong is a failed check; InputError if it is no release.
 
+    `path` is the folder, or a `Release` or `Series`: then its folder is checked as it is on disk. A release that was
+    not saved is written to a temporary folder, without what is private, and checked there.
     `key` is a file with the publisher's public key: then the release must be signed by it.
     `taxonomy` is the file that a release was made with, where it is not WordNet: with it, its figures are computed too.
     """
+    if not isinstance(path, str | Path):
+        with given.folder_of(path) as found:
+            return verify(found, key=key, taxonomy=taxonomy)
     release = Path(path)
     if taxonomy is not None and not Path(taxonomy).is_file():
         raise InputError(f"there is no taxonomy file '{taxonomy}'", "check the path, or leave out --taxonomy")

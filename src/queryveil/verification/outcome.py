@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.files import memory
 
 _MOST_PROBLEMS = 5
@@ -48,8 +49,8 @@ def too_small(name: str, detail: str) -> Check:
     return Check(name, False, detail, undecided=True)
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """Every check that was made of one release folder."""
 
     path: Path
@@ -69,6 +70,20 @@ class Verification:
     @property
     def failed(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if not check.passes)
+
+    def _card(self) -> Card:
+        good = len(self.checks) - len(self.failed)
+        line = f"{self.path}; {'passes' if self.passes else 'FAILS'}, {good:,} of {counted(len(self.checks), 'check')}"
+        rows = [(one.name, one.verdict, one.detail) for one in (*self.failed, *self.checks)[:8]]
+        table = CardTable(
+            "Checks, failed ones first", ("check", "verdict", "what was found"), rows, len(self.checks)
+        )
+        facts = [
+            ("passes", "yes" if self.passes else "NO"),
+            ("checks that pass", f"{good:,} of {len(self.checks):,}"),
+        ]
+        facts += [("not checked", one) for one in self.not_checked]
+        return Card(f"Verification of {self.path}", line, facts, tables=(table,))
 
     def as_dict(self) -> dict[str, Any]:
         return {

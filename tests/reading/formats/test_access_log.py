@@ -52,7 +52,7 @@ def test_every_shape_gives_the_same_searches(shape: str, tmp_path: Path) -> None
 
 
 def test_where_the_query_is_must_be_said(tmp_path: Path) -> None:
-    with pytest.raises(qv.InputError, match=r"--query-parameter q \(the first requests have q\)"):
+    with pytest.raises(qv.InputError, match=r"query_parameter='q' \(the first requests have q\)"):
         staged_of(tmp_path, line("/s?q=private&secret=1"), query_parameter=None)
     with pytest.raises(qv.InputError, match="nothing says where the query is"):
         staged_of(tmp_path, line("/search/private"), query_parameter=None, query_path="/search")
@@ -128,7 +128,7 @@ def test_bad_lines_are_kept_aside(tmp_path: Path) -> None:
 
 
 def test_columns_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(qv.UsageError, match="leave out --columns"):
+    with pytest.raises(qv.UsageError, match="leave out columns"):
         staged_of(tmp_path, line("/?q=a"), columns={"user": 1, "query": 2}, format="access-log")
 
 

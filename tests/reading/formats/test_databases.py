@@ -167,7 +167,7 @@ def test_other_office_documents_are_none(tmp_path: Path) -> None:
 
 
 def test_a_table_has_no_meaning_in_text(tmp_path: Path) -> None:
-    with pytest.raises(qv.UsageError, match="--table has no meaning in csv"):
+    with pytest.raises(qv.UsageError, match="table has no meaning in csv"):
         read(write(tmp_path / "log.csv", "user,query\nann,tea\n"), tmp_path / "into", table="log")
 
 

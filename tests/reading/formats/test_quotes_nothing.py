@@ -157,7 +157,7 @@ def test_one_column_points_to_the_delimiter(
 
 
 def test_one_column_is_one(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 1 column, so there is no column 2; correct --columns"):
+    with pytest.raises(InputError, match="has 1 column, so there is no column 2; correct columns"):
         read(write(tmp_path / "x.tsv", "words\n"), tmp_path / "into", columns={"user": 1, "query": 2})
 
 

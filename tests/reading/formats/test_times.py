@@ -92,7 +92,7 @@ def test_a_wrong_time_format_is_refused_before_reading(tmp_path: Path) -> None:
 
 def test_dates_run_together_are_not_taken_for_an_epoch(tmp_path: Path) -> None:
     log = write(tmp_path / "x", "u\t970916105432\tq\n")
-    with pytest.raises(InputError, match="--time-format"):
+    with pytest.raises(InputError, match="time_format"):
         read(log, tmp_path / "into", columns={"user": 1, "time": 2, "query": 3})
 
 

@@ -182,13 +182,13 @@ def test_actions_that_are_clicks_can_be_named(tmp_path: Path) -> None:
 
 
 def test_columns_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(qv.UsageError, match="leave out --columns"):
+    with pytest.raises(qv.UsageError, match="leave out columns"):
         staged_of(tmp_path, query(), columns={"user": "client_id", "query": "user_query"})
 
 
 def test_options_of_a_format_are_refused_in_others(tmp_path: Path) -> None:
     log = write(tmp_path / "log.tsv", "user\tquery\nann\torchids\n")
-    with pytest.raises(qv.UsageError, match="--click-actions has no meaning in tsv"):
+    with pytest.raises(qv.UsageError, match="click_actions has no meaning in tsv"):
         read(log, tmp_path / "into", click_actions=("open",))
 
 

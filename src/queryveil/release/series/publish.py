@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.errors import BudgetError, CannotBeMet, UsageError, instead
 from queryveil.files import appearing, folder, output
 from queryveil.mechanisms import Mechanism, Plan
+from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
+from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import wording
 from queryveil.release.documents import segmented
 from queryveil.release.ledger import pricing
@@ -32,8 +34,8 @@ from queryveil.release.understanding import agree, judged, refuse_rows_of_users,
 _LONGEST_NAME = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class Series:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Series(Shown):
     """Releases of the periods of a log, in one folder with an index."""
 
     name: str
@@ -51,10 +53,17 @@ class Series:
     def complete(self) -> bool:
         return bool(self.content["complete"])
 
+    def _card(self) -> Card:
+        rows = [(period, str(folder)) for period, folder in self.releases.items()]
+        table = CardTable("Releases", ("period", "folder"), iter(rows), len(rows))
+        line = f"{self.name}, {counted(len(rows), 'release')}; {self.promise.headline}"
+        facts = [("folder", str(self.path)), ("complete", "yes" if self.complete else "NO")]
+        return Card(f"Series {self.name}", line, facts, self.promise.sentences(), (table,))
+
 
 def publish_series(
-    log: SearchLog | Callable[[], SearchLog],
-    mechanism: Mechanism,
+    log: SearchLog | Callable[[], SearchLog] | Any,
+    mechanism: Mechanism | str,
     *,
     name: str,
     period: str,
@@ -74,9 +83,11 @@ def publish_series(
     resume: bool = False,
     told: Callable[[str, str], None] | None = None,
     noise: Noise | None = None,
+    **parameters: Any,
 ) -> Series:
     """Publish the rows of each day, week or month from `start` to `end` (UTC, both included) as a release of its own.
 
+    `log` is a `SearchLog`, or what `read` takes; `mechanism` is one, or its name with its `parameters`.
     `unit` says what is promised: `user` protects a person over all periods together, `user-period` what a person
     did in one of them, which is weaker. `users` is a public upper bound on the users of any period. A period
     without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
@@ -90,9 +101,7 @@ def publish_series(
         raise UsageError(f"there is no unit '{unit}'", instead(unit, (*UNITS, f"user-{period}")))
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
-    if items is not None:
-        kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
-        mechanism = dataclasses.replace(mechanism, items=kinds)  # type: ignore[type-var]
+    mechanism = chosen(mechanism, parameters, items)
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
     periods = calendar.periods()
@@ -101,7 +110,7 @@ def publish_series(
     _refuse_place(place, apart, resume=resume)
     if book is not None and source:
         _refuse_unaffordable(book, source, plan, promised, _left(place, periods))
-    log = log if isinstance(log, SearchLog) else log()
+    log = as_log(log() if callable(log) else log)
     plan = segmented.said(plan, log.segmented)
     log.need("time", "a series")
     mechanism.check(log)

@@ -1,0 +1,28 @@
+"""The folder of what a program hands over to be checked."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from queryveil.errors import UsageError
+from queryveil.release.publish import Release
+from queryveil.release.series.publish import Series
+
+
+@contextlib.contextmanager
+def folder_of(value: Release | Series) -> Iterator[Path]:
+    """Where it is on disk; a release that was not saved is there until it is checked, without its private facts."""
+    if not isinstance(value, Release | Series):
+        raise UsageError(
+            f"a {type(value).__name__} cannot be checked", "pass a folder, a Release or a Series"
+        )
+    if value.path is not None:
+        yield value.path
+        return
+    with tempfile.TemporaryDirectory(prefix="queryveil-verify-") as place:
+        public = dataclasses.replace(value, private={}, private_path=None)
+        yield public.save(Path(place) / "release").path or Path(place)
