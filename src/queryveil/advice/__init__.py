@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from queryveil.advice.asking import advise, find_purpose, wanted
 from queryveil.advice.preview import PilotCounts, Preview
+from queryveil.advice.beginning import init
 from queryveil.advice.proposal import Proposal, propose
 from queryveil.advice.purpose import Advice, Option, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
@@ -26,6 +27,7 @@ __all__ = [
     "Wanted",
     "advise",
     "find_purpose",
+    "init",
     "propose",
     "wanted",
 ]
