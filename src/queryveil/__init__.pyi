@@ -5,6 +5,8 @@ Type checkers read it as it is; `__init__.py` takes from it where each name live
 
 from queryveil.advice import PURPOSES as PURPOSES
 from queryveil.advice import Advice as Advice
+from queryveil.advice import PilotCounts as PilotCounts
+from queryveil.advice import Preview as Preview
 from queryveil.advice import Proposal as Proposal
 from queryveil.advice import Wanted as Wanted
 from queryveil.advice import advise as advise

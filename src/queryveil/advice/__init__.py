@@ -10,6 +10,7 @@ May import: errors, parameters, files, charts, reading, count, privacy, mechanis
 from __future__ import annotations
 
 from queryveil.advice.asking import advise, find_purpose, wanted
+from queryveil.advice.preview import PilotCounts, Preview
 from queryveil.advice.beginning import init
 from queryveil.advice.proposal import Proposal, propose
 from queryveil.advice.purpose import Advice, Option, Purpose, Wanted
@@ -19,6 +20,8 @@ __all__ = [
     "PURPOSES",
     "Advice",
     "Option",
+    "PilotCounts",
+    "Preview",
     "Proposal",
     "Purpose",
     "Wanted",

@@ -74,12 +74,12 @@ class Index:
         order = np.argsort(-(keywords.counts / df), kind="stable")
         costs = POSTING_BYTES * np.minimum(df, LONGEST_LIST)
         able = order[keywords.counts[order] > 0]
-        chosen, taken = _packed(costs, able, self.default_memory if memory is None else memory)
+        chosen, taken = packed(costs, able, self.default_memory if memory is None else memory)
         probability = int(met[chosen].sum()) / self.original.total if self.original.total else None
         return Cache(probability, int(chosen.sum()), taken)
 
 
-def _packed(
+def packed(
     costs: npt.NDArray[np.int64], order: npt.NDArray[np.int64], memory: int
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """In this order everything that still fits, and the bytes that it takes."""

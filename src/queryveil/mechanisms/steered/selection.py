@@ -6,6 +6,7 @@ The conditions that docs/proofs/steered.md asks for are marked [C1] to [C9] wher
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -52,8 +53,18 @@ def refuse_overflow(setting: Setting, users: int) -> None:
         )
 
 
-def select(histories: Histories, setting: Setting, noise: Noise, *, length_prior: bool) -> Selected:
-    """The items whose statistic is above the threshold after all rounds."""
+def select(
+    histories: Histories,
+    setting: Setting,
+    noise: Noise,
+    *,
+    length_prior: bool,
+    steered_by: Callable[[Setting], tuple[steering.Round, ...]] = steering.rounds,
+) -> Selected:
+    """The items whose statistic is above the threshold after all rounds.
+
+    `steered_by` makes the public tables of scores; previews take some that are nearly the same and quicker.
+    """
     refuse_overflow(setting, len(histories.starts) - 1)
     if np.any(np.diff(histories.starts) > MOST_ITEMS):
         raise TypeError("a history is longer than squares of its scores fit into 64 bits")
@@ -79,7 +90,7 @@ def select(histories: Histories, setting: Setting, noise: Noise, *, length_prior
             here = np.flatnonzero(alive)
             # [C5] Fresh noise for every item that is left, whatever its score and its sum.
             drawn = beside.submit(noise.rounded_normal, setting.scale, here.size)
-            made = made or beside.submit(steering.rounds, setting)
+            made = made or beside.submit(steered_by, setting)
             sums = np.zeros(number, np.int64)
             loops.weighted_sums(starts, items, scores, GRID, sums)
             noisy = sums[here] + drawn.result()

@@ -6,6 +6,7 @@ holds names and numbers only, no query and nothing else of a log.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import getpass
 import math
@@ -127,11 +128,7 @@ class Ledger:
             if cost is not None:
                 account.refuse_unless_affordable(cost, guarantee)
             elif account.only_composable:
-                raise BudgetError(
-                    f"no budget limits a release with '{guarantee.headline}', and '{source}' was opened for releases "
-                    "that add up only",
-                    "choose a method whose guarantee adds up, such as zealous, or open another source for new data",
-                )
+                raise _not_limited(source, guarantee)
             row: dict[str, Any] = {
                 "source": source,
                 "method": method,
@@ -149,6 +146,37 @@ class Ledger:
             connection.execute(tables().events.insert().values(row))
             seals.add(connection, source, len(chain), seals.of_event(chain[-1], _EMPTY | row))
         return int(row["id"])
+
+    def after(
+        self,
+        source: str,
+        method: str,
+        guarantee: Guarantee,
+        *,
+        draws: Sequence[Draw] = (),
+        period: str | None = None,
+    ) -> Account:
+        """The account as it would be after such a release, or the refusal that it would meet. Nothing is written."""
+        account = self.budget(source).of(_checked_period(period))
+        kind, cost = pricing.price(guarantee, account.neighbours, draws)
+        if cost is not None:
+            account.refuse_unless_affordable(cost, guarantee)
+        elif account.only_composable:
+            raise _not_limited(source, guarantee)
+        event = Event(
+            id=0,
+            time=_now(),
+            method=method,
+            headline=guarantee.headline,
+            kind=kind,
+            epsilon=None if cost is None else cost.epsilon,
+            delta=None if cost is None else cost.delta,
+            mu=None if cost is None else cost.mu,
+            p=None if cost is None else cost.p,
+            losses=None if cost is None else cost.losses,
+            composable=cost is not None,
+        )
+        return dataclasses.replace(account, events=(*account.events, event))
 
     def show(self, source: str | None = None) -> list[Account]:
         """All accounts by name, or the one of a source."""
@@ -284,6 +312,14 @@ def _check_name(what: str, given: str) -> None:
             f"{what} must be 1 to {_LONGEST_NAME} printable characters without spaces at its ends",
             "choose a short name such as web-2006",
         )
+
+
+def _not_limited(source: str, guarantee: Guarantee) -> BudgetError:
+    return BudgetError(
+        f"no budget limits a release with '{guarantee.headline}', and '{source}' was opened for releases that add up "
+        "only",
+        "choose a method whose guarantee adds up, such as zealous, or open another source for new data",
+    )
 
 
 # -- rows and text -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hmac
 import os
 from collections.abc import Callable
@@ -22,7 +23,8 @@ from queryveil.show.web import rendering
 from queryveil.show.web.guard import Guard
 from queryveil.show.web.jobs import Jobs
 from queryveil.show.web.logs import Logs
-from queryveil.show.web.pages import entrance, jobs, log, risk
+from queryveil.show.web.pages import design, entrance, jobs, log, risk
+from queryveil.show.web.previews import Previews
 from queryveil.show.web.sessions import Sessions
 from queryveil.show.web.settings import Settings
 
@@ -40,6 +42,7 @@ class Bench:
         self.sessions = Sessions(settings.password)
         self.jobs = Jobs(settings)
         self.logs = Logs(settings)
+        self.previews = Previews()
         self.tell = tell
         """Prints a new opening link on the terminal."""
 
@@ -49,6 +52,7 @@ class Bench:
 
     def close(self) -> None:
         self.jobs.close()
+        self.previews.close()
 
 
 def posting(handler: Handler) -> Callable[[Request], Any]:
@@ -72,11 +76,26 @@ def posting(handler: Handler) -> Callable[[Request], Any]:
 
 
 def _routes() -> list[BaseRoute]:
-    made: list[BaseRoute] = [Mount("/static", StaticFiles(directory=rendering.STATIC), name="static")]
-    for module in (entrance, log, risk, jobs):
+    made: list[BaseRoute] = [
+        Route("/static/charts.js", _charts),
+        Mount("/static", StaticFiles(directory=rendering.STATIC), name="static"),
+    ]
+    for module in (entrance, log, risk, design, jobs):
         made += [Route(path, handler) for path, handler in module.PAGES.items()]
         made += [Route(path, posting(handler), methods=["POST"]) for path, handler in module.FORMS.items()]
     return made
+
+
+@functools.cache
+def _bundle() -> str:
+    import vl_convert
+
+    return str(vl_convert.javascript_bundle())
+
+
+def _charts(_: Request) -> Response:
+    """The script that draws charts: made here, so that it is asked of nobody."""
+    return Response(_bundle(), media_type="text/javascript")
 
 
 def _refused(request: Request, error: Exception) -> Response:

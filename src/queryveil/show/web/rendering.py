@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -42,6 +44,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"number": number, "percent": percent, "size": size, "day": day, "sentence": sentence}
+    made.filters["urlencode_lists"] = _query
     return made
 
 
@@ -76,6 +79,13 @@ def refused(request: Request, error: QueryveilError) -> HTMLResponse:
         message=error.message,
         hint=error.hint,
         back=True,
+    )
+
+
+def _query(given: Mapping[str, Any]) -> str:
+    """A setting behind the question mark of an address; lists are written with commas."""
+    return urlencode(
+        {name: ",".join(map(str, one)) if isinstance(one, list) else one for name, one in given.items()}
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import queryveil as qv
+from queryveil.show.web import forms
 
 SHOWN_ROWS = 5
 _LONGEST_SHOWN = 200
@@ -86,4 +87,95 @@ def _given(method: qv.Mechanism) -> dict[str, Any]:
     return found
 
 
-TASKS: dict[str, Task] = {"read": read, "inspect": inspect}
+def pilot(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Count what previews need, once: numbers alone, no text and no id."""
+    log = _log(asked, told)
+    told.stage("count", "items of some users")
+    made = qv.PilotCounts.of(log, progress=told.progress)
+    made.save(asked["file"])
+    return {"file": asked["file"], "users": made.users, "all_users": made.all_users}
+
+
+def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Which method and parameters fit a purpose."""
+    log = _log(asked, told)
+    told.stage("try", "settings, one after the other")
+    found = qv.advise(
+        log, asked["purpose"], epsilon=asked["epsilon"], delta=asked["delta"], progress=told.progress
+    )
+    options = [
+        {
+            "method": one.method,
+            "setting": one.label or f"{one.varied.replace('_', ' ')} {one.at}",
+            "figures": dict(one.figures),
+            "weaker": one.weaker,
+            "best": one is found.best,
+            "query": {"method": one.method, **_given(one.mechanism)},
+        }
+        for one in found.options
+    ]
+    return found.as_dict() | {"tried": options}
+
+
+def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Charge the ledger, protect, write; sign if there is a key."""
+    method = forms.made(qv.MECHANISMS[asked["method"]], asked["given"])
+    log = _log(asked, told)
+    release = qv.publish(
+        log,
+        method,
+        out=asked["out"],
+        ledger=asked["ledger"],
+        source=asked["source"],
+        i_understand=asked["i_understand"],
+        told=told.stage,
+    )
+    if asked["key"]:
+        told.stage("sign", "with the key that the workbench was started with")
+        qv.sign(asked["out"], asked["key"])
+    told.stage("verify", "as a reader would, without the log")
+    checked = qv.verify(asked["out"])
+    return {
+        "release": asked["out"],
+        "released": release.released,
+        "warnings": list(release.warnings),
+        "seconds": release.seconds,
+        "checks": len(checked.checks),
+        "passes": checked.passes,
+    }
+
+
+def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Attack a release, beside a control, and keep the result in its private folder."""
+    made = forms.made(qv.ATTACKS[asked["attack"]], asked["given"])
+    release = qv.load(asked["release"])
+    log = _log(asked, told) if asked["needs_log"] else None
+    inputs: list[Any] = []
+    for one in made.inputs:
+        found = log if one.kind in ("log", "log-or-release") and log is not None else release
+        inputs.append([found] if one.many else found)
+    told.stage("attack")
+    found = made.run(*inputs, progress=told.progress)
+    kept = qv.keep_attack(release, made, found)
+    return {
+        "success": found.success,
+        "control": found.control,
+        "advantage": found.advantage,
+        "interval": list(found.interval),
+        "trials": found.trials,
+        "words": [list(one) for one in found.words],
+        "tables": [
+            [title, [list(row) for row in rows]] for title, rows in (("", found.table), *found.more) if rows
+        ],
+        "kept": str(kept),
+    }
+
+
+TASKS: dict[str, Task] = {
+    "read": read,
+    "inspect": inspect,
+    "pilot": pilot,
+    "advise": advise,
+    "publish": publish,
+    "attack": attack,
+}

@@ -51,3 +51,112 @@ document.querySelectorAll("[data-copy]").forEach((button) => {
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
 });
+
+// -- previews: follow what is typed ---------------------------------------------------------------------------------
+
+const numbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const shares = (value) => (value > 0 && value < 0.001 ? "under 0.1 %" : `${numbers.format(Number((100 * value).toPrecision(value < 0.1 ? 2 : 3)))} %`);
+const shown = (name, value) => {
+  if (value === null || value === undefined) { return "–"; }
+  return name === "published" ? numbers.format(value >= 100 ? Math.round(value) : value) : shares(value);
+};
+const listed = (box, texts, kind) => box.replaceChildren(...texts.map((text) => {
+  const line = document.createElement("li");
+  line.className = kind;
+  line.textContent = text;
+  return line;
+}));
+
+const preview = (form) => {
+  const page = document;
+  const typed = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  let last = 0;
+  const show = (found, query) => {
+    const words = found.words;
+    const plain = page.querySelector("[data-plain]");
+    plain.textContent = words.error ? `${words.error}. ${words.hint}` : words.plain;
+    plain.classList.toggle("wrong", Boolean(words.error));
+    page.querySelector("[data-headline]").textContent = words.headline || "";
+    listed(page.querySelector("[data-notes]"), words.warnings || [], "wrong");
+    const figures = page.querySelector("[data-figures]");
+    if (figures) {
+      figures.querySelectorAll("[data-figure]").forEach((one) => { one.textContent = shown(one.dataset.figure, found.figures && found.figures[one.dataset.figure]); });
+      if (found.figures) { figures.querySelector("[data-items]").textContent = `${found.figures.items} published`; }
+      page.querySelector("[data-why]").textContent = (found.figures && found.figures.why_not) || "";
+      page.querySelector("[data-price]").textContent = found.price;
+      figures.classList.remove("busy");
+    }
+    const [command, python] = page.querySelectorAll(".same code");
+    command.textContent = found.command;
+    python.textContent = found.python;
+    page.querySelector("[data-setting-link]").href = page.querySelector("[data-setting-link]").href.replace(/\?.*/, `?${query}`);
+    const keep = page.querySelector("[data-setting-form]");
+    keep.querySelectorAll("input:not([name=csrf])").forEach((one) => one.remove());
+    for (const [name, value] of query) {
+      const hidden = document.createElement("input");
+      Object.assign(hidden, { type: "hidden", name, value });
+      keep.append(hidden);
+    }
+    history.replaceState(null, "", `?${query}`);
+  };
+  const look = async () => {
+    const mine = ++last;
+    const query = typed();
+    const figures = page.querySelector("[data-figures]");
+    if (figures) { figures.classList.add("busy"); }
+    try {
+      const found = await ask(`${form.dataset.preview}?${query}`);
+      if (mine === last) { show(found, query); }
+    } catch {
+      if (mine === last) { page.querySelector("[data-plain]").textContent = "The workbench does not answer. Is it still running?"; }
+    }
+  };
+  let waiting;
+  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 120); });
+  form.querySelector("[data-submits]").addEventListener("change", (event) => {
+    location.search = `?method=${encodeURIComponent(event.target.value)}`;
+  });
+  form.addEventListener("submit", (event) => { event.preventDefault(); look(); });
+  form.querySelectorAll("[data-scripted-away]").forEach((one) => { one.hidden = true; });
+  form.querySelectorAll("[data-slides]").forEach((slider) => {
+    const field = document.getElementById(slider.dataset.slides);
+    slider.hidden = false;
+    const follow = () => { if (Number(field.value) > 0) { slider.value = Math.log10(Number(field.value)); } };
+    follow();
+    field.addEventListener("input", follow);
+    slider.addEventListener("input", () => { field.value = Number((10 ** Number(slider.value)).toPrecision(2)); });
+  });
+};
+
+document.querySelectorAll("[data-preview]").forEach(preview);
+
+// -- charts: drawn by a script of this machine, without a style of their own ----------------------------------------
+
+const drawing = () => new Promise((done, failed) => {
+  if (window.vegaEmbed) { done(); return; }
+  const script = document.createElement("script");
+  script.src = "/static/charts.js";
+  script.type = "module";
+  script.addEventListener("load", () => done());
+  script.addEventListener("error", failed);
+  document.head.append(script);
+});
+
+const draw = async (place, spec) => {
+  await drawing();
+  await window.vegaEmbed(place, spec, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
+};
+
+document.querySelectorAll("[data-curve]").forEach((box) => {
+  box.hidden = false;
+  const button = box.querySelector("button");
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    const found = await ask(`${box.dataset.curve}${location.search}`);
+    await draw(box.querySelector(".chart"), found.spec);
+    document.querySelector("[data-price]").textContent = found.price;
+    button.disabled = false;
+  });
+});
+
+document.querySelectorAll("[data-chart]").forEach((box) => draw(box, JSON.parse(box.dataset.chart)));

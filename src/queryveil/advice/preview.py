@@ -1,0 +1,323 @@
+"""Previews: what a release would hold, from counts of a pilot that are made once and asked many times.
+
+The counts hold numbers only, no text and no id. From them a setting is judged in milliseconds, so that somebody can
+move a parameter and watch. Where noise decides each item by itself, the probability of each is computed; where users
+are steered over rounds, one selection is drawn. Everything is for the curator alone, and no guarantee covers a choice
+that is made by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.special import ndtr
+
+from queryveil.advice.pilot import Pilot
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import Bound
+from queryveil.errors import InputError
+from queryveil.measure import graph
+from queryveil.measure.document_frequencies import DocumentFrequencies
+from queryveil.measure.histograms import Histogram
+from queryveil.measure.index_caching import (
+    LARGEST_MEMORY,
+    LONGEST_LIST,
+    POSTING_BYTES,
+    SHARE_OF_INDEX,
+    packed,
+)
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.steered import selection, steering, theory
+from queryveil.mechanisms.steered.steered import Steered
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, TRUNCATED_LAPLACE, Draw
+from queryveil.privacy.noise import Noise
+from queryveil.reading.log import SearchLog
+
+MOST_USERS = 40_000
+"""Users of a pilot for previews: enough to judge frequent items, few enough to be quick."""
+_STEERED_USERS = 8_000
+"""Of them, those whom rounds of steering go over: that takes ten times as long."""
+TOP = 100
+_LONGEST = 1000
+"""Items of one user that are kept: no bound worth a preview is larger."""
+_FORMAT = 1
+
+Shares = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What one setting would give, about; a figure is None where this method or log has none."""
+
+    items: str
+    """What is counted: keywords, queries, query pairs, clicks."""
+    published: float | None = None
+    """How many of them would be published."""
+    coverage: float | None = None
+    """Of the 100 that most users have, the share that would be published."""
+    released_share: float | None = None
+    """Of all their occurrences in the log, the share that those make up which would be published."""
+    hit_probability: float | None = None
+    """That a keyword's posting list is in memory, if the release decides which lists are."""
+    why_not: str = ""
+    """Why there is no preview, if there is none."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Items of one kind: user u has `items[starts[u]:starts[u + 1]]`, in an order of chance."""
+
+    starts: Whole
+    items: npt.NDArray[np.int32]
+    occurrences: Whole
+    """How often each item occurs among these users."""
+    documents: Whole
+    """In how many documents each keyword is; empty for other kinds, and without clicks."""
+
+    @property
+    def different(self) -> int:
+        return len(self.occurrences)
+
+    def of_first(self, users: int) -> _Counts:
+        """The same of the first users alone; they stand in an order of chance."""
+        if users >= len(self.starts) - 1:
+            return self
+        return dataclasses.replace(
+            self, starts=self.starts[: users + 1], items=self.items[: self.starts[users]]
+        )
+
+    def bounded(self, most: int) -> tuple[Whole, npt.NDArray[np.int32]]:
+        """The first `most` of each user."""
+        lengths = np.diff(self.starts)
+        if not len(lengths) or most >= int(lengths.max()):
+            return self.starts, self.items
+        rank = np.arange(len(self.items)) - np.repeat(self.starts[:-1], lengths)
+        starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
+        return starts.astype(np.int64), self.items[rank < most]
+
+
+@dataclass(frozen=True, eq=False)
+class PilotCounts:
+    """Numbers of some users of a log, of which releases are previewed. They come from the raw log: for its curator."""
+
+    users: int
+    """Users whose rows were looked at."""
+    all_users: int
+    """Users of the log."""
+    kinds: dict[str, _Counts] = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        return self.users / max(1, self.all_users)
+
+    @classmethod
+    def of(
+        cls,
+        log: SearchLog,
+        *,
+        most_users: int = MOST_USERS,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> PilotCounts:
+        """Count items of every kind that the log has, of at most about `most_users` of its users."""
+        with log.unchanged():
+            pilot = Pilot.of(log, most_users)
+            wanted = [
+                kind for kind in item_kinds.KINDS.values() if not kind.is_set and _possible(log, kind.name)
+            ]
+            made = {}
+            for number, kind in enumerate(wanted, 1):
+                made[kind.name] = _counted(pilot, kind)
+                if progress:
+                    progress(number, len(wanted))
+            return cls(pilot.users, pilot.all_users, made)
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    def save(self, file: str | Path) -> None:
+        """Write the numbers into one new file, readable by its owner alone."""
+        place = Path(file)
+        place.touch(mode=0o600, exist_ok=False)
+        facts = {
+            "format": _FORMAT,
+            "users": self.users,
+            "all_users": self.all_users,
+            "kinds": list(self.kinds),
+        }
+        arrays = {
+            f"{name}/{one.name}": getattr(counts, one.name)
+            for name, counts in self.kinds.items()
+            for one in dataclasses.fields(_Counts)
+        }
+        with place.open("wb") as opened:
+            np.savez(opened, facts=np.array(json.dumps(facts)), **arrays)
+
+    @classmethod
+    def load(cls, file: str | Path) -> PilotCounts:
+        """The numbers of a file that `save` wrote."""
+        try:
+            with np.load(Path(file), allow_pickle=False) as found:
+                facts = json.loads(str(found["facts"]))
+                names = [one.name for one in dataclasses.fields(_Counts)]
+                kinds = {name: _Counts(*(found[f"{name}/{one}"] for one in names)) for name in facts["kinds"]}
+                return cls(int(facts["users"]), int(facts["all_users"]), kinds)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"the counts of the pilot cannot be read ({type(error).__name__})", "make them again"
+            ) from None
+
+    # -- previews --------------------------------------------------------------------------------------------
+
+    def preview(self, method: Mechanism) -> Preview:
+        """What this setting would publish of the whole log, about."""
+        kind = next(iter(getattr(method, "items", ())), "queries")
+        counts = self.kinds.get(kind)
+        if counts is None:
+            return Preview(items=kind, why_not=f"the log has no {kind}, or they are too many to preview")
+        found = self._chances(method, counts)
+        if found is None:
+            return Preview(
+                items=kind,
+                why_not="this method is not previewed, because what it publishes does not follow from counts alone",
+            )
+        chances, frequency = found
+        users = np.bincount(counts.items, minlength=counts.different)
+        top = np.argpartition(-users, TOP)[:TOP] if counts.different > TOP else np.arange(counts.different)
+        total = counts.occurrences.sum()
+        return Preview(
+            items=kind,
+            published=float(chances.sum()),
+            coverage=float(chances[top].mean()) if len(top) else None,
+            released_share=float((chances * counts.occurrences).sum() / total) if total else None,
+            hit_probability=_hit_probability(counts, chances, frequency),
+        )
+
+    def _chances(self, method: Mechanism, counts: _Counts) -> tuple[Shares, Shares] | None:
+        """The probability that each item is published, and the count that it would have."""
+        plan = method.plan(users=self.all_users)
+        draw = plan.draws[0] if plan.draws else None
+        if isinstance(method, Steered):
+            return self._steered(method, counts)
+        if draw is None:
+            true = np.bincount(counts.items, minlength=counts.different) / self.share
+            crowd = plan.guarantee.k if plan.guarantee.shared == "query" else None
+            return None if crowd is None else ((true >= crowd).astype(np.float64), true)
+        if draw.rows != LOG or draw.scale is None or draw.above is None:
+            return None
+        return self._noisy(draw, counts)
+
+    def _noisy(self, draw: Draw, counts: _Counts) -> tuple[Shares, Shares] | None:
+        """The same where noise decides each item by itself."""
+        starts, items = counts.bounded(draw.most or _LONGEST)
+        if draw.distribution == ROUNDED_NORMAL:
+            weights = np.repeat(GRID / np.sqrt(np.maximum(1, np.diff(starts))), np.diff(starts))
+            sums = np.bincount(items, weights, minlength=counts.different) / self.share
+            held = np.bincount(items, minlength=counts.different)
+            above, scale = float(draw.above or 0), float(draw.scale or 1)
+            return np.where(held > 0, ndtr((sums - above) / scale), 0.0), held / self.share
+        if draw.distribution not in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE):
+            return None
+        true = np.bincount(items, minlength=counts.different) / self.share
+        if draw.copies > 1:
+            # Repeated searches of one user count, too.
+            held = np.maximum(1, np.bincount(counts.items, minlength=counts.different))
+            true = true * counts.occurrences / held
+        return np.where(true >= (draw.at_least or 1), _above(draw, true), 0.0), true
+
+    def _steered(self, method: Steered, counts: _Counts) -> tuple[Shares, Shares]:
+        """One selection. Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
+        noise = method.account().noise(method.items[0])
+        whole = theory.setting(noise)
+        few = counts.of_first(_STEERED_USERS)
+        share = self.share * (len(few.starts) - 1) / max(1, len(counts.starts) - 1)
+        sample = dataclasses.replace(
+            whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
+        )
+        starts, items = few.bounded(method.max_items)
+        nothing: Any = None  # neither texts nor the log are asked for without a prior by length
+        made = histories.Histories(
+            starts, items, item_kinds.kind(method.items[0]), nothing, nothing, counts.different
+        )
+        chosen = selection.select(made, sample, Noise(), length_prior=False, steered_by=steering.rounds_about)
+        chances = np.zeros(counts.different)
+        chances[chosen.numbers] = 1.0
+        return chances, np.bincount(counts.items, minlength=counts.different) / self.share
+
+
+def _possible(log: SearchLog, kind: str) -> bool:
+    needed = {"query-pairs": "time", "clicks": "url"}.get(kind)
+    return needed is None or needed in log.columns
+
+
+def _counted(pilot: Pilot, kind: item_kinds.ItemKind) -> _Counts:
+    found = histories.histories(pilot.log, kind, Bound(most=_LONGEST, salt=pilot.noise.key()))
+    try:
+        occurring = pilot.log.engine.arrow(graph.occurrence_counts(pilot.log, kind))
+        places = found.named.find(occurring.select(list(kind.columns)))
+        known = places >= 0
+        occurrences = np.zeros(found.different, np.int64)
+        occurrences[places[known]] = occurring["count"].to_numpy()[known]
+        documents = np.zeros(0, np.int64)
+        if kind.name == "keywords" and "url" in pilot.log.columns:
+            words = found.texts(np.arange(found.different)).append_column("count", pa.array(occurrences))
+            ordered = Histogram.of(words)
+            frequencies = DocumentFrequencies.of_log(pilot.log).of(ordered)
+            documents = np.zeros(found.different, np.int64)
+            documents[found.named.find(pa.table({"keyword": ordered.items}))] = frequencies
+        return _Counts(*_shuffled(found.starts, found.items), occurrences, documents)
+    finally:
+        found.forget()
+
+
+def _shuffled(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.NDArray[np.int32]]:
+    """Users, and the items of each, in an order of chance: a smaller bound keeps the first of them."""
+    # Whom and what a preview keeps protects nobody: any generator will do.
+    chance = np.random.default_rng()
+    lengths = np.diff(starts)
+    users = chance.permutation(len(lengths))
+    place = np.empty(len(users), np.int64)
+    place[users] = np.arange(len(users))
+    order = np.lexsort((chance.random(len(items)), np.repeat(place, lengths)))
+    return np.concatenate([[0], np.cumsum(lengths[users])]).astype(np.int64), items[order]
+
+
+def _above(draw: Draw, counts: Shares) -> Shares:
+    """The probability that a count with discrete Laplace noise is above the threshold."""
+    scale, above = float(draw.scale or 1), float(draw.above or 0)
+    a = float(np.exp(-1 / scale))
+    gap = above - counts
+    tail = np.exp(-np.abs(gap + np.where(gap >= 0, 1, 0)) / scale) / (1 + a)
+    plain = np.where(gap >= 0, tail, 1 - tail)
+    if draw.distribution == DISCRETE_LAPLACE:
+        return plain
+    # Truncated: what lies beyond the limit never happens.
+    beyond = float(np.exp(-(float(draw.limit or above) + 1) / scale)) / (1 + a)
+    return np.clip((plain - beyond) / (1 - 2 * beyond), 0.0, 1.0)
+
+
+def _hit_probability(counts: _Counts, chances: Shares, frequency: Shares) -> float | None:
+    """How often a search would find its posting list, if lists are kept by what is likely to be published."""
+    if not len(counts.documents):
+        return None
+    total = counts.occurrences.sum()
+    published = np.flatnonzero(chances >= 0.5)
+    if not total or not len(published):
+        return 0.0
+    lists = np.minimum(np.maximum(1, counts.documents), LONGEST_LIST)
+    memory = min(LARGEST_MEMORY, int(SHARE_OF_INDEX * POSTING_BYTES * lists.sum()))
+    score = frequency[published] / np.maximum(1, counts.documents[published])
+    order = np.argsort(-score, kind="stable")
+    chosen, _ = packed(POSTING_BYTES * lists[published], order, memory)
+    return float(counts.occurrences[published[chosen]].sum() / total)
