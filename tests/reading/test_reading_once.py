@@ -69,9 +69,28 @@ def test_texts_beyond_ascii_are_looked_for_when_they_are_needed(
         tmp_path, [f"u{number}" for number in range(rows)], ["\u00c4PFEL ", "\u00e4pfel"] * (rows // 2)
     )
     log = qv.read(path)
+    assert qv.publish(log, qv.Zealous(epsilon=4, delta=1e-4)).released == {"items": 1} and not looked
     release = qv.publish(log, qv.Steered(epsilon=4, delta=1e-4))
     assert release.tables["items"]["query"].to_pylist() == ["\u00e4pfel"] and not looked
     assert log.columns == ("user", "query")
     found = log.engine.arrow(log.table)
     assert set(found["query"].to_pylist()) == {"\u00e4pfel"} and len(looked) == 1
     assert log.table is log.table and len(looked) == 1
+
+
+def test_the_fingerprint_is_found_while_rows_go_by(tmp_path: Path) -> None:
+    """It is the same as by itself; a part of the log does not take it over, nor does a log that was not gone over."""
+    path = written(tmp_path, ["a", "b", "b", "c"], ["x", "", None, "\u00c4 B"])
+    alone = qv.read(path).fingerprint("user", "query")
+    log = qv.read(path)
+    rows = [row for batch in log.raw_rows() for row in batch.to_pylist()]
+    assert sorted(row["query"] for row in rows) == ["", "", "x", "\u00c4 B"] and set(rows[0]) == {
+        "user",
+        "query",
+    }
+    asked: list[Any] = []
+    object.__setattr__(log.engine, "arrow", asked.append)
+    assert log.fingerprint("user", "query") == alone and not asked
+    del log.engine.arrow
+    part = dataclasses.replace(log, source=log.source.filter(log.source["user"] != "a"), staged=None)
+    assert part.fingerprint("user", "query") != alone

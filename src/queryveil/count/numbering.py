@@ -7,7 +7,7 @@ places in the order of bytes. `text_loops` says why texts with equal hashes chan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def numbered(
     # A query is put into its normal form once for each different text, and not once for each row.
     raw = rows is None and kind.is_query and log.is_as_read
     if raw and keyed_here:
-        made = _Numbering.of(log, kind, bound, log.source.drop_null("query"), listed, raw=True)
+        made = _Numbering.of(kind, bound, log.raw_rows(), listed, raw=True)
         return made.numbered(made.keyed(bound.most))
     found = kind.occurrences(log) if rows is None else rows
     timed = ("time",) if bound.keep != "random" and "time" in found.columns else ()
@@ -74,9 +74,8 @@ def numbered(
     if twice:  # rows of users with too many items are gone over again
         found = log.engine.put_aside(found, log.workspace)
     try:
-        made = _Numbering.of(
-            log, kind, bound, log.source.drop_null("query") if raw else found, listed, raw=raw
-        )
+        batches = log.raw_rows() if raw else log.engine.batches(found.select("user", *kind.columns))
+        made = _Numbering.of(kind, bound, batches, listed, raw=raw)
         return made.numbered(
             made.keyed(bound.most) if keyed_here else _bounded(log, found, kind, bound, made)
         )
@@ -227,16 +226,15 @@ class _Numbering:
     @classmethod
     def of(
         cls,
-        log: SearchLog,
         kind: ItemKind,
         bound: Bound,
-        rows: ir.Table,
+        batches: Iterator[pa.RecordBatch],
         listed: PublicItems | None,
         *,
         raw: bool,
     ) -> _Numbering:
         texts = tuple(Texts(bound.salt + bytes([column])) for column in range(1 + len(kind.columns)))
-        people, *codes = _streamed(log.engine, rows.select("user", *kind.columns), texts)
+        people, *codes = _streamed(batches, texts)
         forms = _normal_forms(texts[1]) if raw else None
         if listed is not None:
             for at, column in enumerate(kind.columns):
@@ -270,7 +268,7 @@ class _Numbering:
     def words_of(self, engine: Engine, rows: ir.Table) -> Whole:
         """One word for each of these rows, whose users and items have numbers; in order, each once."""
         people, *codes = _streamed(
-            engine, rows, (self.people.source, *(one.source for one in self.items.ranked))
+            engine.batches(rows), (self.people.source, *(one.source for one in self.items.ranked))
         )
         numbers, *places = (
             ranked.places[found].astype(np.int64)
@@ -281,7 +279,7 @@ class _Numbering:
         return distinct(self.people.places[people].astype(np.int64) << BITS | numbers)
 
 
-def _streamed(engine: Engine, rows: ir.Table, dictionaries: Sequence[Texts]) -> list[Numbers]:
+def _streamed(batches: Iterator[pa.RecordBatch], dictionaries: Sequence[Texts]) -> list[Numbers]:
     """The codes of all columns, row by row. Each column has a thread of its own, while the engine reads on."""
     parts: list[list[Numbers]] = [[np.empty(0, np.int32)] for _ in dictionaries]
     waiting: deque[list[Future[Numbers]]] = deque()
@@ -293,7 +291,7 @@ def _streamed(engine: Engine, rows: ir.Table, dictionaries: Sequence[Texts]) -> 
 
     with ExitStack() as stack:
         threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in dictionaries]
-        for batch in engine.batches(rows):
+        for batch in batches:
             columns = zip(threads, dictionaries, batch.columns, strict=True)
             waiting.append([thread.submit(texts.add, column) for thread, texts, column in columns])
             take(_AHEAD)

@@ -27,7 +27,8 @@ _NOTHING = bytes(1)
 _ASCII = 128
 _SAMPLED = 1 << 10
 """Texts of which bounds are found that divide all texts about equally."""
-_PLAIN = np.array([text.is_plain_byte(byte) for byte in range(256)])
+PLAIN = np.array([text.is_plain_byte(byte) for byte in range(256)])
+"""Bytes that alone keep no text from being its own normal form."""
 
 
 def _role(byte: int) -> int:
@@ -75,11 +76,8 @@ class Texts:
             raise TypeError("a text that is null has no code")
         if not len(column):
             return np.empty(0, np.int32)
-        column = column.cast(pa.string())
-        _, places, content = column.buffers()
-        offsets = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
-        data = np.frombuffer(content or _NOTHING, np.uint8)
-        hashes = self._hashes(data, offsets, pc.max(pc.binary_length(column)).as_py() or 0)
+        data, offsets = parts_of(column)
+        hashes = self._hashes(data, offsets)
         codes = np.empty(len(column), np.int32)
         done = 0
         while True:
@@ -123,24 +121,23 @@ class Texts:
     def in_other_form(self) -> Numbers:
         """The codes of texts that may not be in normal form; all others are."""
         found = np.empty(self._count, np.bool_)
-        given = [(self._starts, self._arena, _PLAIN, *share, found) for share in shares(self._count)]
+        given = [(self._starts, self._arena, PLAIN, *share, found) for share in shares(self._count)]
         side_by_side(text_loops.in_other_form, given)
         return np.flatnonzero(found).astype(np.int32)
 
     def normal_forms(self, codes: Numbers) -> pa.Array:
         """The normal forms of these texts, in their order."""
-        offsets, beyond = np.zeros(len(codes) + 1, np.int64), np.zeros(len(codes), np.bool_)
-        made = np.empty(int(np.sum(self._starts[codes + 1] - self._starts[codes])), np.uint8)
-        text_loops.ascii_normal(self._starts, self._arena, codes, _ROLES, offsets, made, beyond)
-        plain = pa.LargeStringArray.from_buffers(len(codes), *map(pa.py_buffer, (offsets, made))).cast(
-            pa.string()
-        )
+        plain, beyond = _ascii_normal(self._starts, self._arena, codes)
         if not beyond.any():
             return plain
-        others = pa.array(map(text.normalise, self.take(codes[beyond]).to_pylist()), pa.string())
-        return pc.replace_with_mask(plain, pa.array(beyond), others)
+        return pc.replace_with_mask(plain, pa.array(beyond), _normalised(self.take(codes[beyond])))
 
-    def _hashes(self, data: npt.NDArray[np.uint8], offsets: Numbers, longest: int) -> Words:
+    def hashes_of(self, column: pa.Array) -> Words:
+        """The keyed hashes of these texts, none of which is put among those that have codes."""
+        return self._hashes(*parts_of(column))
+
+    def _hashes(self, data: npt.NDArray[np.uint8], offsets: Numbers) -> Words:
+        longest = int(np.diff(offsets).max(initial=0))
         needed = longest // text_loops.BYTES_PER_KEY + text_loops.FIRST_KEY + 1
         if needed > len(self._keys):
             # The beginning of a longer digest is the shorter one: hashes that are known stay as they are.
@@ -166,6 +163,54 @@ class Texts:
             self._known, self._starts = _longer(self._known, size), _longer(self._starts, size + 1)
             self._slots = np.zeros(2 * size, np.uint64)
             text_loops.refilled(self._slots, self._known, self._count)
+
+
+class Forms:
+    """Normal forms of texts as they come: of ASCII by a loop, of others once for each different text."""
+
+    def __init__(self) -> None:
+        self._known, self._forms = Texts(b""), Texts(b"")
+        self._form_of = np.empty(0, np.int32)
+
+    def of(self, column: pa.Array) -> pa.Array:
+        """The normal forms of these texts, in their order."""
+        data, offsets = parts_of(column)
+        plain, beyond = _ascii_normal(offsets.astype(np.int64), data, np.arange(len(column), dtype=np.int32))
+        if not beyond.any():
+            return plain
+        mask = pa.array(beyond)
+        return pc.replace_with_mask(plain, mask, self._beyond_ascii(column.filter(mask)))
+
+    def _beyond_ascii(self, column: pa.Array) -> pa.Array:
+        codes = self._known.add(column)
+        new = np.arange(len(self._form_of), len(self._known), dtype=np.int32)
+        if new.size:
+            forms = self._forms.add(_normalised(self._known.take(new)))
+            self._form_of = np.concatenate([self._form_of, forms])
+        return self._forms.take(self._form_of[codes]).cast(pa.string())
+
+
+def parts_of(column: pa.Array) -> tuple[npt.NDArray[np.uint8], Numbers]:
+    """The bytes of all texts, and where each begins; the last offset is where the last text ends."""
+    column = column.cast(pa.string())
+    _, places, content = column.buffers()
+    offsets = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
+    return np.frombuffer(content or _NOTHING, np.uint8), offsets
+
+
+def _ascii_normal(
+    starts: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], codes: Numbers
+) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    """Normal forms of texts within ASCII, and which texts go beyond it; these are empty here."""
+    offsets, beyond = np.zeros(len(codes) + 1, np.int64), np.zeros(len(codes), np.bool_)
+    made = np.empty(int(np.sum(starts[codes + 1] - starts[codes])), np.uint8)
+    text_loops.ascii_normal(starts, data, codes, _ROLES, offsets, made, beyond)
+    buffers = map(pa.py_buffer, (offsets, made))
+    return pa.LargeStringArray.from_buffers(len(codes), *buffers).cast(pa.string()), beyond
+
+
+def _normalised(column: pa.Array) -> pa.Array:
+    return pa.array(map(text.normalise, column.to_pylist()), pa.string())
 
 
 def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

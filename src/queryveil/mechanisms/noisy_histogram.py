@@ -7,7 +7,7 @@ states and that the guarantee is computed from.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.count import contribution, item_kinds, public_items
+from queryveil.count import contribution, item_kinds, kept_items, public_items
 from queryveil.count.contribution import Bound
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_items
@@ -72,10 +72,16 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
     """
     kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
     with run.stage("bound") as say:
-        kept = contribution.bounded(log, kind, bound)
+        # Both keep at most so many items of a user, chosen by that user's own rows and the salt.
+        here = kept_items.kept(log, kind, bound) if kept_items.fits(log, kind, bound) else None
+        kept = contribution.bounded(log, kind, bound) if here is None else None
         say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
     with run.stage("count") as say:
-        found = above(log, run, kept, kind.columns, draw, listed)
+        if kept is not None:
+            found = above(log, run, kept, kind.columns, draw, listed)
+        elif here is not None:
+            counts = here.counts(1 if listed is not None else draw.at_least or 1)
+            found = of_counts(log, run, counts, kind.columns, draw, listed)
         users = draw.at_least or 1
         least = f"with at least {users:,} users" if users > 1 else "in all"
         say(f"{kind.counted(found.counted)} {least}")
@@ -109,6 +115,40 @@ def above(
 
     Items of a public list have neither of the two: all of them get noise, and are held against the list's threshold.
     """
+    least = 1 if listed is not None else draw.at_least or 1
+    histogram = contribution.counts(kept, tuple(columns), at_least=least).select(*columns, "count")
+    if listed is not None:
+        histogram = _with_places(log, histogram, tuple(columns), draw, listed)
+    # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
+    return _survivors(log.engine.batches(histogram), run, columns, draw, listed)
+
+
+def of_counts(
+    log: SearchLog,
+    run: Run,
+    counts: pa.Table,
+    columns: Sequence[str],
+    draw: Draw,
+    listed: PublicItems | None = None,
+) -> Survivors:
+    """The same for items that were counted already: with a list all of them, else those at the first threshold."""
+    if listed is None:
+        return _survivors(iter(counts.to_batches()), run, columns, draw, listed)
+    known = log.engine.register(counts)
+    try:
+        placed = _with_places(log, known, tuple(columns), draw, listed)
+        return _survivors(log.engine.batches(placed), run, columns, draw, listed)
+    finally:
+        log.engine.drop(known)
+
+
+def _survivors(
+    histogram: Iterator[pa.RecordBatch],
+    run: Run,
+    columns: Sequence[str],
+    draw: Draw,
+    listed: PublicItems | None,
+) -> Survivors:
     if draw.rows != LOG or draw.above is None or draw.at_least is None:
         raise TypeError(f"the draw for {draw.of} has no thresholds for rows of a log")
     if (draw.public is None) != (listed is None):
@@ -116,8 +156,7 @@ def above(
     on_list = _with_noise_on_all(run, draw, listed) if listed is not None else None
     schema = pa.schema([(column, pa.string()) for column in columns] + [("count", pa.int64())])
     counted, released, true = 0, [], []
-    # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
-    for every in log.engine.batches(_histogram(log, kept, tuple(columns), draw, listed)):
+    for every in histogram:
         counted += every.num_rows
         batch = every if on_list is None else _taken_out(every, on_list)
         counts = batch.column("count").to_numpy().astype(np.int64)
@@ -140,15 +179,12 @@ def _with_noise_on_all(run: Run, draw: Draw, listed: PublicItems) -> ListedCount
     return ListedCounts(listed, draw.public, with_noise(np.zeros(listed.items, dtype=np.int64), run, draw))
 
 
-def _histogram(
-    log: SearchLog, kept: ir.Table, columns: tuple[str, ...], draw: Draw, listed: PublicItems | None
+def _with_places(
+    log: SearchLog, histogram: ir.Table, columns: tuple[str, ...], draw: Draw, listed: PublicItems
 ) -> ir.Table:
-    """Counts of the log's items; the first threshold is for those that no public list has."""
-    least = draw.at_least or 1
-    if listed is None:
-        return contribution.counts(kept, columns, at_least=least).select(*columns, "count")
-    placed = public_items.with_places(log, contribution.counts(kept, columns), columns, listed)
-    return placed.filter(placed[public_items.PLACE].notnull() | (placed["count"] >= least))
+    """Counts of the log's items with places on the list; the first threshold is for those that it does not have."""
+    placed = public_items.with_places(log, histogram, columns, listed)
+    return placed.filter(placed[public_items.PLACE].notnull() | (placed["count"] >= (draw.at_least or 1)))
 
 
 def _taken_out(batch: pa.RecordBatch, on_list: ListedCounts) -> pa.RecordBatch:

@@ -39,6 +39,7 @@ SESSION_GAP_MINUTES = 30
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 TEXTS = ("user", "query", "url", "session")
 _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
+_RAW, _ON_THE_WAY = ("user", "query"), "_fingerprint_on_the_way"
 _FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
 
 
@@ -128,13 +129,34 @@ class SearchLog(ShownLog):
 
         Engines hash in ways of their own, which versions may change: one is comparable with those of its `engine`.
         """
+        if columns == _RAW and _ON_THE_WAY in vars(self):
+            return dict(vars(self)[_ON_THE_WAY])
+        mixed = self.source.select(part=self._part(*columns))
+        total = mixed.aggregate(rows=mixed.count(), sum=mixed["part"].sum())
+        found = self.engine.arrow(total).to_pylist()[0]
+        return self._made_of(found["rows"], int(found["sum"] or 0))
+
+    def raw_rows(self) -> Iterator[pa.RecordBatch]:
+        """User and query of every row as it was read, a query that is null as an empty one.
+
+        Whoever goes to the end leaves the fingerprint of both behind, so that rows are not gone over again for it.
+        """
+        query = self.source["query"].fill_null("")
+        rows = total = 0
+        for batch in self.engine.batches(self.source.select("user", query=query, part=self._part(*_RAW))):
+            rows += batch.num_rows
+            total += int(batch.column("part").to_numpy().sum(dtype="int64"))
+            yield batch.select(list(_RAW))
+        # Not a field: a part of this log, made with `replace`, must not take it for its own.
+        vars(self)[_ON_THE_WAY] = self._made_of(rows, total)
+
+    def _part(self, *columns: str) -> ir.Value:
         first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
         other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
-        mixed = self.source.select(part=self.engine.keyed_hash("", [first, other]) % 2**31)
-        total = mixed.aggregate(rows=mixed.count(), sum=mixed["part"].cast("int64").sum())
-        found = self.engine.arrow(total).to_pylist()[0]
-        made_by = f"{self.engine.name} {self.engine.con.version}"
-        return {"rows": found["rows"], "sum": int(found["sum"] or 0), "engine": made_by}
+        return (self.engine.keyed_hash("", [first, other]) % 2**31).cast("int64")
+
+    def _made_of(self, rows: int, total: int) -> dict[str, Any]:
+        return {"rows": rows, "sum": total, "engine": f"{self.engine.name} {self.engine.con.version}"}
 
     @property
     def queries(self) -> ir.Table:

@@ -377,7 +377,7 @@ class Zealous(TakesPublicItems):
 
     def check(self, log: SearchLog) -> None:
         for name in self.items:
-            item_kinds.kind(name).rows(log)
+            item_kinds.kind(name).check(log)
         if self.keep == "first":
             log.need("time", "keeping each user's first items")
         if self.then_clicks and self.results is not None:

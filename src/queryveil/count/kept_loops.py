@@ -1,0 +1,181 @@
+"""The loops that keep the first few items of each user while rows go by, compiled.
+
+Texts stand one after the other, as in `text_loops`. A user's kept items stand in `most` slots, in the order of their
+keys; a slot has the hash of the text, and where its bytes begin in the arena.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from queryveil.compiled import inner, unlocked
+from queryveil.count.text_loops import _mixed
+
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+_BLANK = 32
+_STEP = np.uintp(1)
+
+
+@inner
+def _is_plain(data: Bytes, at: np.uintp, end: np.uintp, plain: Flags) -> bool:
+    """Whether a text is in normal form for sure: what `text_loops.in_other_form` asks."""
+    if at == end:
+        return False
+    blank = True
+    while at < end:
+        byte = data[at]
+        if not plain[byte] or (blank and byte == _BLANK):
+            return False
+        blank = byte == _BLANK
+        at += _STEP
+    return not blank
+
+
+@inner
+def _compared(
+    data: Bytes, at: np.uintp, size: np.uintp, arena: Bytes, there: np.uintp, other: np.uintp
+) -> int:
+    """Below 0 if the text comes before the one of the arena, by bytes; 0 if it is the same; above 0 if after."""
+    place = np.uintp(0)
+    while place < size and place < other:
+        mine, theirs = data[at + place], arena[there + place]
+        if mine != theirs:
+            return -1 if mine < theirs else 1
+        place += _STEP
+    return 0 if size == other else (-1 if size < other else 1)
+
+
+@unlocked
+def offered(
+    data: Bytes,
+    offsets: Numbers,
+    people: Numbers,
+    hashes: Words,
+    owners: Words,
+    plain: Flags,
+    tested: bool,
+    most: int,
+    sizes: Numbers,
+    slots: Words,
+    begins: Whole,
+    lengths: Numbers,
+    arena: Bytes,
+    used: int,
+    other: Flags,
+) -> int:
+    """Let each user keep the `most` texts with the smallest keys among those seen so far; how many bytes are used then.
+
+    The key of a user and a text follows from their two hashes. Texts of equal keys go by their bytes, so that the order
+    is total, and equal hashes decide nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be
+    in normal form is marked in `other` and left for later, unless all were `tested`; one that is empty is none.
+    """
+    for row in range(len(people)):
+        at, end = np.uintp(offsets[row]), np.uintp(offsets[row + 1])
+        if tested:
+            if at == end:
+                continue
+        elif not _is_plain(data, at, end, plain):
+            other[row] = True
+            continue
+        user = int(people[row])
+        owner, first, size = owners[user], user * most, int(sizes[user])
+        key = _mixed(owner ^ hashes[row])
+        if size == most and key > _mixed(owner ^ slots[first + size - 1]):
+            continue
+        place, again = size, False
+        while place > 0:
+            before = first + place - 1
+            there = _mixed(owner ^ slots[before])
+            if there < key:
+                break
+            if there == key:
+                order = _compared(
+                    data, at, end - at, arena, np.uintp(begins[before]), np.uintp(lengths[before])
+                )
+                again = order == 0
+                if order >= 0:
+                    break
+            place -= 1
+        if again or place == most:
+            continue
+        for slot in range(first + min(size, most - 1), first + place, -1):
+            slots[slot], begins[slot], lengths[slot] = slots[slot - 1], begins[slot - 1], lengths[slot - 1]
+        slot = first + place
+        slots[slot], begins[slot], lengths[slot] = hashes[row], used, np.int32(end - at)
+        while at < end:
+            arena[np.uintp(used)] = data[at]
+            used += 1
+            at += _STEP
+        sizes[user] = min(size + 1, most)
+    return used
+
+
+@unlocked
+def closed_up(sizes: Numbers, most: int, begins: Whole, lengths: Numbers, arena: Bytes, into: Bytes) -> int:
+    """Copy the texts that are still kept, one after the other; how many bytes they take."""
+    used = 0
+    for user in range(len(sizes)):
+        for slot in range(user * most, user * most + sizes[user]):
+            begin = begins[slot]
+            begins[slot] = used
+            for at in range(begin, begin + lengths[slot]):
+                into[used] = arena[at]
+                used += 1
+    return used
+
+
+@unlocked
+def sketched(sizes: Numbers, most: int, slots: Words, buckets: Numbers) -> None:
+    """How many kept texts fall into each bucket, by their hashes: at least as many as each of them has users."""
+    mask = np.uint64(len(buckets) - 1)
+    for user in range(len(sizes)):
+        for slot in range(user * most, user * most + sizes[user]):
+            buckets[slots[slot] & mask] += 1
+
+
+@unlocked
+def chosen(
+    sizes: Numbers,
+    most: int,
+    slots: Words,
+    lengths: Numbers,
+    buckets: Numbers,
+    least: int,
+    first: int,
+    found: Whole,
+) -> tuple[int, int, int]:
+    """The slots whose texts may have `least` users, from user `first` on, as many as there is room for.
+
+    It returns with which user to go on, how many slots were found, and how many bytes their texts have.
+    """
+    mask = np.uint64(len(buckets) - 1)
+    number, total = 0, 0
+    for user in range(first, len(sizes)):
+        if number + most > len(found):
+            return user, number, total
+        for slot in range(user * most, user * most + sizes[user]):
+            if buckets[slots[slot] & mask] >= least:
+                found[number] = slot
+                number += 1
+                total += lengths[slot]
+    return len(sizes), number, total
+
+
+@unlocked
+def gathered(
+    found: Whole, begins: Whole, lengths: Numbers, arena: Bytes, offsets: Numbers, data: Bytes
+) -> None:
+    """The texts of some slots one after the other."""
+    used = 0
+    for at in range(len(found)):
+        begin = begins[found[at]]
+        for place in range(begin, begin + lengths[found[at]]):
+            data[used] = arena[place]
+            used += 1
+        offsets[at + 1] = used
