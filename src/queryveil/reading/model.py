@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -257,7 +258,7 @@ class Head:
             suffixes.pop()
         return suffixes[-1] if suffixes else ""
 
-    @property
+    @functools.cached_property
     def lines(self) -> list[str]:
         """The non-blank lines that are complete and text; the only line, even if it was cut short.
 
@@ -265,7 +266,7 @@ class Head:
         """
         return [text for text in self._texts() if "\0" not in text]
 
-    @property
+    @functools.cached_property
     def binary(self) -> bool:
         """Whether this is no text at all: most of its lines have a NUL byte."""
         texts = self._texts()

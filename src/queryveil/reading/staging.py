@@ -300,7 +300,9 @@ class Stager:
 
     def _open(self, path: Path, schema: pa.Schema) -> Any:
         try:
-            return pq.ParquetWriter(path, schema, compression="snappy")
+            # A dictionary of all queries takes longer to write than they do, and is given up in the middle.
+            few = [name for name in ("user", "reason", "file") if name in schema.names]
+            return pq.ParquetWriter(path, schema, use_dictionary=few, write_statistics=["time"])
         except OSError as error:
             raise not_writable(self._into, error) from None
 

@@ -16,6 +16,7 @@ FIRST_YEAR, LAST_YEAR = 1000, 9999
 _DATE = r"[1-9]\d{3}-\d\d-\d\d"
 _CLOCK = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
 _LOCAL = rf" *{_DATE}(?:{_CLOCK})? *"
+_IN_UTC = rf"{_DATE}{_CLOCK}Z"
 _WITH_ZONE = rf" *({_DATE}{_CLOCK}) ?(?:[Zz]|([+-])(0\d|1[0-5]):?([0-5]\d)?) *"
 # Digits before the point tell the unit. Lengths between them are left out on purpose: 12 and 14 digits are
 # more often a date run together (yymmddHHMMSS) than a count, and reading those as an epoch would be silent.
@@ -53,7 +54,11 @@ def time_sql(text: str, time_format: str | None) -> str:
         f"try_cast({part(1)} AS TIMESTAMP) - "
         f"CASE WHEN {part(2)} = '' THEN INTERVAL 0 MINUTE ELSE to_minutes({minutes}) END"
     )
+    without = f"left({text}, strlen({text}) - 1)"
     dates = [
+        # What programs write as a rule: one pattern is tried, and not one for each part.
+        f"WHEN ends_with({text}, 'Z') AND regexp_full_match({text}, {literal(_IN_UTC)}) "
+        f"THEN try_cast({without} AS TIMESTAMP)",
         f"WHEN regexp_full_match({text}, {literal(_LOCAL)}) THEN try_cast({text} AS TIMESTAMP)",
         f"WHEN regexp_full_match({text}, {literal(_WITH_ZONE)}) THEN {zoned}",
     ]

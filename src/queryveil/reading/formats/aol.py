@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import pyarrow.compute as pc
 
 from queryveil.reading.formats.delimited import Layout, lay_out, stage_fields
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.plain_rows import Fields, Mask
 
 _HEADER = ("anonid", "query", "querytime", "itemrank", "clickurl")
 _COLUMNS = {"user": 1, "query": 2, "time": 3, "rank": 4, "url": 5}
@@ -33,8 +36,13 @@ class Aol:
         query = f"f[{layout.columns['query']}]"
         # AOL wrote a dash where it had withheld the query.
         raw = {"query": f"CASE WHEN {query} = '-' THEN '' ELSE {query} END"}
-        return stage_fields(source, layout, options, into, progress, format=self.name, raw=raw)
+        return stage_fields(source, layout, options, into, progress, format=self.name, raw=raw, plain=_plain)
 
 
 def _is_header(line: str) -> bool:
     return tuple(field.strip().lower() for field in line.split("\t")) == _HEADER
+
+
+def _plain(lines: Fields, columns: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
+    query = pc.if_else(pc.equal(columns["query"], "-"), "", columns["query"])
+    return columns | {"query": query}, lines.whole

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
+from queryveil.reading import plain_rows
 from queryveil.reading.columns import (
     ALIASES,
     WAY_OUT,
@@ -34,6 +36,8 @@ from queryveil.reading.staging import LEFT_OUT, Stager, chunks, conform_sql, con
 from queryveil.reading.times import literal
 
 Split = Callable[[str], list[str]]
+Plain = Callable[[plain_rows.Fields, dict[str, Any]], tuple[dict[str, Any], plain_rows.Mask]]
+"""What a format makes of the columns of plain lines, and of which lines it is sure."""
 
 # What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
@@ -265,11 +269,12 @@ def stage_fields(
     format: str,
     raw: Mapping[str, str] | None = None,
     prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+    plain: Plain | None = None,
 ) -> Staged:
     """Parse and stage all lines.
 
-    `raw` replaces the expression of single columns; `prepare` may add a column `fields` to a batch for lines
-    that need more than splitting at the delimiter.
+    `raw` replaces the expression of single columns, and `plain` says the same for Arrow; `prepare` may add a column
+    `fields` to a batch for lines that need more than splitting at the delimiter.
     """
     batches: Iterator[pa.RecordBatch] = read_lines(source, layout.header, progress)
     fields = f"string_split(text, {literal(layout.delimiter)})"
@@ -290,15 +295,46 @@ def stage_fields(
     sql = conform_sql(relation, expressions, time_format=options.time_format, nulls=options.null or ())
     with connect(into, options) as connection, Stager(into, list(layout.columns), source) as stager:
         _require_patterns(connection, layout)
-        for chunk in chunks(batches):
-            connection.register("chunk", chunk)
+
+        def carefully(rows: pa.Table) -> pa.Table:
+            connection.register("chunk", rows)
             judged = connection.execute(sql).to_arrow_table()
+            connection.unregister("chunk")
+            return judged
+
+        quick = _is_usual(layout, options) and (raw is None or plain is not None)
+        for chunk in chunks(batches):
+            judged = _quickly(chunk, layout, plain, carefully) if quick else carefully(chunk)
             left_out += chunk.num_rows - judged.num_rows
             stager.add(judged)
-            connection.unregister("chunk")
         return replace(
             stager.finish(format),
             passed_over={LEFT_OUT: left_out} if layout.conditions else {},
             mapping=layout.mapping(),
             ignored=layout.ignored(),
         )
+
+
+def _is_usual(layout: Layout, options: ReadOptions) -> bool:
+    """Whether nothing is asked for that the rules of plain rows do not know."""
+    asked = options.time_format or options.null or layout.patterns or layout.conditions
+    return not asked and layout.delimiter != ""
+
+
+def _quickly(
+    chunk: pa.Table, layout: Layout, plain: Plain | None, carefully: Callable[[pa.Table], pa.Table]
+) -> pa.Table:
+    """The rows of a chunk: lines of the usual number of fields by Arrow if they are plain, others by SQL."""
+    found = plain_rows.cut(chunk, layout.delimiter)
+    least, most = max(layout.columns.values()), layout.width or 10**9
+    fitting = (
+        np.isin(found.many, layout.widths) if layout.widths else (found.many >= least) & (found.many <= most)
+    )
+    sure = found.whole & fitting
+    if "fields" in chunk.column_names:
+        sure &= np.asarray(chunk.column("fields").combine_chunks().is_null())
+    columns = {name: found.at(number) for name, number in layout.columns.items()}
+    if plain is not None:
+        columns, known = plain(found, columns)
+        sure &= known
+    return plain_rows.quickly(chunk, columns, sure, carefully)

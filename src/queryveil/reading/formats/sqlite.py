@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,7 +46,7 @@ def _open(path: Path, options: ReadOptions) -> Opened:
         found = con.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
-        names = [str(row[0]) for row in found]
+        names = [_decoded(row[0]) for row in found]
         tables = {name: _columns(con, name) for name in names}
     table = chosen_table(tables, options, where)
     schema = pa.schema([(name, pa.string()) for name in tables[table]])
@@ -57,20 +57,19 @@ def _open(path: Path, options: ReadOptions) -> Opened:
         with closing(_connected(path)) as con:
             rows = con.execute(f"SELECT {wanted} FROM {_quoted(table)}")  # noqa: S608 (names are quoted)
             while some := rows.fetchmany(_BATCH):
-                values = (pa.array(map(_text, one), pa.string()) for one in zip(*some, strict=True))
-                yield pa.record_batch(list(values), schema=types)
+                yield pa.record_batch([_texts(one) for one in zip(*some, strict=True)], schema=types)
 
     return schema, batches
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     made = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-    made.text_factory = _decoded
+    made.text_factory = bytes
     return made
 
 
 def _columns(con: sqlite3.Connection, table: str) -> list[str]:
-    return [str(row[1]) for row in con.execute(f"PRAGMA table_info({_quoted(table)})")]
+    return [_decoded(row[1]) for row in con.execute(f"PRAGMA table_info({_quoted(table)})")]
 
 
 def _require_settled(path: Path) -> None:
@@ -81,6 +80,19 @@ def _require_settled(path: Path) -> None:
             f"{path.name!r} is in use: some of its rows are still in {log.name!r}",
             "close the program that writes it, or give a copy made with sqlite3's .backup",
         )
+
+
+def _texts(values: Sequence[Any]) -> Any:
+    """The values of a column as texts: all at once if they are of one kind, else one by one."""
+    kinds = set(map(type, values)) - {type(None)}
+    try:
+        if kinds == {bytes}:
+            return pa.array(values, pa.binary()).cast(pa.string())
+        if kinds == {int}:
+            return pa.array(values, pa.int64()).cast(pa.string())
+    except pa.ArrowInvalid:  # some text is no UTF-8
+        pass
+    return pa.array(map(_text, values), pa.string())
 
 
 def _text(value: Any) -> str | None:
