@@ -50,9 +50,7 @@ def test_one_round_is_the_normal_tail_and_the_interval_is_narrow() -> None:
 def test_dropping_an_item_on_the_way_is_counted() -> None:
     """A walk that nobody drops would be above the upper bound: the gates of the release are in it."""
     setting = normals.setting_of(STEERED.plan().draws[0])
-    free = norm.sf(
-        (setting.tau - 5 * setting.sum * GRID) / (np.sqrt(float(setting.square)) * setting.scale)
-    )
+    free = norm.sf((setting.tau - 5 * setting.sum * GRID) / (np.sqrt(float(setting.square)) * setting.scale))
     assert normals.published(setting, 5).high < 0.99 * free
 
 
