@@ -166,7 +166,7 @@ def show(audit: qv.Audit) -> None:
     console.title(f"{what}: can its promise be refuted?")
     console.line()
     rows: list[tuple[str, ...]] = [("logs", "by", "runs", "epsilon at least", "delta at least")]
-    rows += [(one.shape, *_cells(one)) for one in _strongest(audit)]
+    rows += [(_logs(one, audit), *_cells(one)) for one in _strongest(audit)]
     console.table(rows, right=(2, 3, 4))
     console.line()
     for sentence in audit.beside:
@@ -177,10 +177,10 @@ def show(audit: qv.Audit) -> None:
 
 
 def _strongest(audit: qv.Audit) -> list[qv.AuditFinding]:
-    """For each shape and way of running it, the finding that says most."""
+    """For each shape and way of running it, the finding that says most; parts of a promise by themselves."""
     best: dict[tuple[str, str, str], qv.AuditFinding] = {}
     for one in audit.findings:
-        key = (one.shape, one.how, one.runner)
+        key = (_logs(one, audit), one.how, one.runner)
         if key not in best or (one.refutes, one.epsilon, one.delta) > (
             best[key].refutes,
             best[key].epsilon,
@@ -188,6 +188,11 @@ def _strongest(audit: qv.Audit) -> list[qv.AuditFinding]:
         ):
             best[key] = one
     return list(best.values())
+
+
+def _logs(one: qv.AuditFinding, audit: qv.Audit) -> str:
+    """The shape, and the draw if the claim is of that draw alone."""
+    return one.shape if one.claim.same_numbers(audit.claim) else f"{one.shape}, {one.of} alone"
 
 
 def _cells(one: qv.AuditFinding) -> tuple[str, ...]:
