@@ -180,6 +180,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "audit": script("audit.py", "--runs", "200000"),
     "audit-power": script("audit_power.py"),
     "audit-peers": script("audit_peers.py"),
+    "audit-planted": script("audit_planted.py"),
 }
 
 PRINTED = {
@@ -203,6 +204,7 @@ PRINTED = {
     "audit": "Every private method audited",
     "audit-power": "What an audit sees, for noise scaled by 0.5 to 1.5",
     "audit-peers": "Thresholding of other libraries audited",
+    "audit-planted": "Planted defects, and the runs that it takes to catch each",
 }
 """Parts whose benchmark's own output is shown."""
 

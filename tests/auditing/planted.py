@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 import queryveil as qv
+from queryveil.auditing.dressing import Dress
 from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.steps import HistogramStep
+from queryveil.auditing.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil.auditing.worlds import World
 from queryveil.mechanisms import noisy_histogram
 from queryveil.mechanisms.base import Plan, Run
@@ -188,6 +190,37 @@ class NoiseOfOneState(qv.Zealous):
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         run.noise = _FORKED
         return super().protect(log, run)
+
+
+# -- logs that are drawn from a release --------------------------------------------------------------------------
+
+
+def _with_truth(tables: Mapping[str, pa.Table], dress: Dress, world: World) -> dict[str, pa.Table]:
+    """The table of queries, with what the log holds besides: as if a threshold did not matter here."""
+    table, known = tables["queries"].select(["query", "count"]), set(tables["queries"]["query"].to_pylist())
+    counts = world.counts(None, repeated=False).tolist()
+    more = {dress.key(item)[0]: count for item, count in enumerate(counts) if count}
+    added = {query: count for query, count in more.items() if query not in known}
+    rows = pa.table(
+        {"query": pa.array([*added], pa.string()), "count": pa.array([*added.values()], pa.int64())}
+    )
+    return {"queries": pa.concat_tables([table.cast(rows.schema), rows])}
+
+
+@dataclass(frozen=True)
+class PeekingStep(SyntheticStep):
+    """A log is drawn from the release and from the log itself."""
+
+    def drawn(self, tables: Mapping[str, pa.Table], world: World) -> pa.Table | None:
+        return super().drawn(_with_truth(tables, self.dress, world), world)
+
+
+@dataclass(frozen=True)
+class PeekingPath(SyntheticPath):
+    """The same for files."""
+
+    def drawn(self, tables: Mapping[str, pa.Table], world: World, file: Path) -> pa.Table | None:
+        return super().drawn(_with_truth(tables, self.dress, world), world, file)
 
 
 # -- declarations --------------------------------------------------------------------------------------------------

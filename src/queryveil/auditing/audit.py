@@ -18,7 +18,8 @@ from queryveil.auditing.folders import Compared
 from queryveil.auditing.forks import Forked
 from queryveil.auditing.odd_rows import OddRows
 from queryveil.auditing.phrases import neighbouring_logs
-from queryveil.auditing.planning import Planned, public_users
+from queryveil.auditing.planning import Asked, Planned, public_users
+from queryveil.auditing.series import ONCE, Repeats, SeriesPath
 from queryveil.auditing.statistics import Level
 from queryveil.auditing.trials import ENUMERATED, AuditFinding, Levels, Trial
 from queryveil.auditing.worlds import World
@@ -54,6 +55,10 @@ class Audit(Shown):
     seconds: float
     seed: int
     forked: Forked | None = None
+    series: Repeats = ONCE
+    """Periods of a series of releases, and what it protects; one period is a release by itself."""
+    synthetic: bool = False
+    """Whether rows of logs were looked at that are drawn from the release, instead of its tables."""
     left_out: int = 0
     """Pairs of logs that are so large that runs on them would take too long."""
 
@@ -121,6 +126,9 @@ class Audit(Shown):
         return {
             "method": self.plan.method,
             "parameters": dict(self.plan.parameters),
+            "periods": self.series.periods,
+            "unit": self.series.unit,
+            "synthetic": self.synthetic,
             "kind": self.claim.kind,
             "neighbours": self.claim.neighbours,
             "epsilon_lower_bound": min(self.epsilon_lower_bound, _ENDLESS),
@@ -159,6 +167,9 @@ def audit(
     workers: int | None = None,
     seed: int = 0,
     whole_path: bool = True,
+    periods: int = 1,
+    unit: str = "user",
+    synthetic: bool = False,
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
@@ -172,31 +183,48 @@ def audit(
     `workers`: processes; as many as there are cores if left out.
     `seed`: decides logs and events alone. Noise is the system's, and has no seed.
     `whole_path`: whether whole publications are run too, folders compared, and odd rows read.
+    `periods`: audit a series of so many releases, held against what the series promises for `unit`: `user`, or
+    `user-period`. `synthetic`: audit a log that is drawn from the released click graph, by its rows.
     `out`: a folder for the page. Finished trials are kept beside it until the audit is over.
     """
     start = time.monotonic()
     runs = RUNS if runs is None else runs
     _check(runs, confidence, workers, seed)
+    series = Repeats(periods, unit)
     place = Path(out) if out is not None else None
     if place is not None:
         output.new_folder(place, "--out")
     number = public_users(mechanism, users)
     plan = mechanism.plan(users=number)
     refuse_without_guarantee(plan.method, plan.guarantee)
-    claim = Claim.of_guarantee(plan.guarantee)
-    made, levels, left_out = _planned(mechanism, plan, claim, number, runs, confidence, seed, whole_path)
+    if synthetic and series.periods > 1:
+        raise UsageError("a series and a synthetic log are audited one at a time", "leave out one of them")
+    asked = Asked(
+        mechanism=mechanism,
+        plan=plan,
+        users=number,
+        runs=runs,
+        seed=seed,
+        series=series,
+        synthetic=synthetic,
+    )
+    claim = asked.whole
+    made, levels, left_out = _planned(asked, confidence, whole_path)
     about = {
         "mechanism": repr(mechanism),
         "users": number,
         "runs": runs,
         "confidence": confidence,
         "seed": seed,
+        "series": repr(series),
+        "synthetic": synthetic,
     }
     kept = running.Kept(place, about | {"version": metadata.version("queryveil")}) if place else None
     findings = _found(made, levels, workers, kept, progress)
     compared = odd = forked = None
-    if whole_path:
-        compared = _compared(mechanism, made, claim, levels, number)
+    if whole_path and not synthetic:
+        compared = _compared(asked, made, levels)
+    if whole_path and not synthetic and series.periods == 1:
         odd = odd_rows.checked()
         forked = _forked(mechanism, made, number)
     result = Audit(
@@ -211,6 +239,8 @@ def audit(
         seconds=time.monotonic() - start,
         seed=seed,
         forked=forked,
+        series=series,
+        synthetic=synthetic,
         left_out=left_out,
     )
     if place is not None and kept is not None:
@@ -251,23 +281,14 @@ def _check(runs: int, confidence: float, workers: int | None, seed: int) -> None
         )
 
 
-def _planned(
-    mechanism: Mechanism,
-    plan: Plan,
-    claim: Claim,
-    users: int | None,
-    runs: int,
-    confidence: float,
-    seed: int,
-    whole_path: bool,
-) -> tuple[Planned, Levels, int]:
+def _planned(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned, Levels, int]:
     """The trials, and the levels that their number asks for; refused if no outcome could refute the claim."""
-    made = planning.planned(mechanism, plan, users, runs, runs, seed)
+    made, claim, runs = planning.planned(asked), asked.whole, asked.runs
     if not whole_path:
         made.trials = [one for one in made.trials if one.runner.name != "whole path"]
     if not made.trials:
         raise UsageError(
-            f"there is no audit for {plan.method} with these parameters",
+            f"there is no audit for {asked.plan.method} with these parameters",
             "audit it with one domain for all phrases, without --keep-words and --whole-queries",
         )
     tests = sum(one.tests for one in made.trials) + _TESTS_OF_FOLDERS
@@ -328,16 +349,22 @@ def _cost(test: planning.Test) -> int:
     return test.runs * sum(test.runner.load(world) for world in test.worlds)
 
 
-def _compared(
-    mechanism: Mechanism, made: Planned, claim: Claim, levels: Levels, users: int | None
-) -> Compared:
+def _compared(asked: Asked, made: Planned, levels: Levels) -> Compared:
+    mechanism = asked.mechanism
     if made.pair is not None:
-        logs = [log_of(side, made.dress, 1, bystanders=40) for side in made.pair.sides]
+        worlds = made.pair.sides
+        if asked.series.periods > 1:
+            path = SeriesPath(mechanism, "", made.dress, asked.series, worlds[0], bystanders=40)
+            logs = [path.log(side, 1) for side in worlds]
+        else:
+            logs = [log_of(side, made.dress, 1, bystanders=40) for side in worlds]
     else:
         logs = neighbouring_logs(mechanism, next(one.pair for one in made.trials if isinstance(one, Trial)))
     level = Level(chance=statistics.VERDICT, tests=levels.verdict.tests)
     subject = planning.with_public_lists(mechanism)
-    return folders.compared(subject, logs[0], logs[1], claim, level, users=users)
+    return folders.compared(
+        subject, logs[0], logs[1], asked.whole, level, users=asked.users, series=asked.series
+    )
 
 
 def _forked(mechanism: Mechanism, made: Planned, users: int | None) -> Forked | None:

@@ -107,7 +107,8 @@ def keys_of(dress: Dress, items: int, copies: int, separator: str) -> pa.Array:
 
 def _rows(world: World, dress: Dress) -> Iterator[_Row]:
     """The rows of one copy, without its name; None stands for an empty query."""
-    for number, history in enumerate(reversed(list(world.histories()))):
+    # Everyone but the target has the same name in both logs of a pair.
+    for number, history in enumerate(reversed(list(world.histories())), start=int(world.target is None)):
         user = f"u{number:06d}"
         if not history:
             yield user, _START, None, None

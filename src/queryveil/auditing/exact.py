@@ -36,10 +36,10 @@ def possible(draw: Draw) -> bool:
     return known and (draw.limit is None or draw.limit <= _MOST_VALUES)
 
 
-def finding(draw: Draw, pair: Pair, claim: Claim) -> AuditFinding | None:
-    """What one pair of worlds proves about a draw; None if it has too many outputs."""
+def finding(draw: Draw, pair: Pair, claim: Claim, times: int = 1) -> AuditFinding | None:
+    """What one pair of worlds proves about a draw that is made so many times; None if it has too many outputs."""
     with localcontext(_CONTEXT):
-        classes = outputs(draw, pair.first, pair.second)
+        classes = outputs(draw, pair.first, pair.second, times)
         if classes is None:
             return None
         plain = claim.indistinguishable
@@ -90,11 +90,11 @@ def of_family(draw: Draw, family: Family, claim: Claim) -> AuditFinding | None:
         )
 
 
-def outputs(draw: Draw, first: World, second: World) -> list[Class] | None:
-    """All outputs of a draw, in classes of equally telling ones."""
+def outputs(draw: Draw, first: World, second: World, times: int = 1) -> list[Class] | None:
+    """All outputs of so many independent draws, in classes of equally telling ones."""
     here, there = (one.counts(draw.most, repeated=draw.copies > 1).tolist() for one in (first, second))
     together: list[Class] = [(Decimal(1), Decimal(1))]
-    for a, b in zip(here, there, strict=True):
+    for a, b in list(zip(here, there, strict=True)) * times:
         if a == b:
             continue
         own = list(_merged(_item(draw, a, b)))

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from queryveil.auditing import statistics
 from queryveil.auditing.claims import Claim
+from queryveil.auditing.series import Repeats
 from queryveil.auditing.statistics import Level
 from queryveil.auditing.whole import opened
 from queryveil.mechanisms import Mechanism
@@ -61,12 +62,20 @@ def compared(
     level: Level,
     *,
     users: int | None = None,
+    series: Repeats | None = None,
 ) -> Compared:
-    """Publish two logs, and compare what their folders hold."""
+    """Publish two logs, and compare what their folders hold; of a series, its index and all releases."""
     logs = opened(first), opened(second)
+
+    def published(log: SearchLog, out: Path) -> None:
+        if series is not None and series.periods > 1:
+            series.published(log, mechanism, out, users)
+        else:
+            publish(log, mechanism, out=out, users=users, allow_empty=True, i_understand=True)
+
     with tempfile.TemporaryDirectory(prefix="queryveil-audit-") as folder:
         found: tuple[list[Fields], list[Fields]] = ([], [])
-        _more(mechanism, logs, found, Path(folder), _FIRST_LOOK, users)
+        _more(published, logs, found, Path(folder), _FIRST_LOOK)
         suspects = _different(found)[:_MOST_SHOWN]
         enough = max(_FIRST_LOOK, statistics.needed(claim, level.tests, level.chance) // 2 + 1)
         confirmed: tuple[str, ...] = ()
@@ -74,7 +83,7 @@ def compared(
             values = {name: found[0][0].get(name) for name in suspects}
             # What was looked at to choose the fields is not what they are tested on.
             found = ([], [])
-            _more(mechanism, logs, found, Path(folder), enough, users)
+            _more(published, logs, found, Path(folder), enough)
             confirmed = tuple(name for name in suspects if _refutes(found, name, values[name], claim, level))
             suspects = confirmed
         return Compared(
@@ -95,17 +104,16 @@ def _refutes(
 
 
 def _more(
-    mechanism: Mechanism,
+    published: Callable[[SearchLog, Path], None],
     logs: tuple[SearchLog, SearchLog],
     found: tuple[list[Fields], list[Fields]],
     folder: Path,
     times: int,
-    users: int | None,
 ) -> None:
     for log, fields in zip(logs, found, strict=True):
         for _ in range(times):
             out = folder / "release"
-            publish(log, mechanism, out=out, users=users, allow_empty=True, i_understand=True)
+            published(log, out)
             fields.append(fields_of(out))
             shutil.rmtree(out)
             shutil.rmtree(folder / "release.private", ignore_errors=True)

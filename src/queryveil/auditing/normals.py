@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal, special
+from scipy import signal, special, stats
 
 from queryveil.auditing import statistics
 from queryveil.auditing.claims import Claim
@@ -176,13 +176,16 @@ def _ahead(setting: Setting, users: int) -> float:
 # -- findings --------------------------------------------------------------------------------------------------
 
 
-def findings(draw: Draw, claim: Claim) -> Iterator[AuditFinding]:
-    """What computed probabilities prove: of a rare item, and of items that nobody else has."""
+def findings(draw: Draw, claim: Claim, times: int = 1) -> Iterator[AuditFinding]:
+    """What computed probabilities prove: of a rare item, and of items that nobody else has.
+
+    `times`: so many independent releases of neighbouring logs, all of which publish the item, or none.
+    """
     setting = setting_of(draw)
     scanned = list(_scanned(setting))
     chances = {users: published(setting, users) for users in sorted({0, 1, *_both(scanned)})}
-    found = [(users, *_event(chances[users + 1], chances[users], claim)) for users in (0, *scanned)]
-    if claim.replaces:
+    found = [(users, *_event(chances[users + 1], chances[users], claim, times)) for users in (0, *scanned)]
+    if claim.replaces and times == 1:
         found += [
             (users, *_replaced(chances, users, other, claim))
             for users in scanned
@@ -193,7 +196,8 @@ def findings(draw: Draw, claim: Claim) -> Iterator[AuditFinding]:
     yield _finding(draw, claim, "rare item", best, [(one.low, one.high) for _, _, _, one in found[1:]])
     number = min(draw.most or 1, 12) if draw.weights == EQUAL and setting.rounds == 1 else 1
     alone = any_new(draw, number) if number > 1 else chances[1]
-    proven = statistics.between(claim, alone.low, 0.0)
+    # Once is enough, in any of the releases.
+    proven = statistics.between(claim, -math.expm1(times * math.log1p(-alone.low)) - times * _SLACK, 0.0)
     words = f"any of {number} items is published that nobody else has" if number > 1 else "published"
     yield _finding(draw, claim, "new items", (0, words, number, proven), [(proven.low, proven.high)])
 
@@ -247,13 +251,21 @@ def _scanned(setting: Setting) -> Iterator[int]:
 _Event = tuple[str, int, statistics.Proven]
 
 
-def _event(with_her: Chance, without: Chance, claim: Claim) -> _Event:
-    """The item is published; or it is not, under the other log."""
-    either = (
-        ("published", 1, statistics.between(claim, with_her.low, without.high)),
-        ("not published", 1, statistics.between(claim, without.other.low, with_her.other.high)),
-    )
-    return max(either, key=lambda one: (one[2].refutes, one[2].epsilon))
+def _event(with_her: Chance, without: Chance, claim: Claim, times: int = 1) -> _Event:
+    """The item is published so often, of so many times; or it is not, under the other log."""
+    found = []
+    for least in range(1, times + 1):
+        how = "" if times == 1 else f", {least} times of {times} or more"
+        for name, here, there in (
+            ("published", with_her, without),
+            ("not published", without.other, with_her.other),
+        ):
+            low, high = here.low, there.high
+            if times > 1:  # it grows with the chance of one time, so that bounds of it give bounds
+                low = max(0.0, float(stats.binom.sf(least - 1, times, low)) - _SLACK)
+                high = min(1.0, float(stats.binom.sf(least - 1, times, high)) + _SLACK)
+            found.append((f"{name}{how}", 1, statistics.between(claim, low, high)))
+    return max(found, key=lambda one: (one[2].refutes, one[2].epsilon))
 
 
 def _replaced(chances: dict[int, Chance], users: int, other: int, claim: Claim) -> _Event:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from queryveil.auditing import exact, normals, phrases, shapes
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.dressing import Dress
+from queryveil.auditing.series import ONCE, Repeats, SeriesPath
 from queryveil.auditing.shapes import Terrain
 from queryveil.auditing.steps import GaussianStep, HistogramStep
+from queryveil.auditing.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil.auditing.trials import AuditFinding, CellTrial, Trial
 from queryveil.auditing.whole import Runner, WholePath
 from queryveil.auditing.worlds import Pair
+from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.gaussian_account import GRID
@@ -34,6 +37,11 @@ _FAR = 8
 _PUBLIC_USERS = 20_000
 _LISTED = 40
 _COPY = re.compile(r"\A(c\d{7})")
+
+_TOGETHER = ("new items", "one item, again and again", "at the threshold", "popular items", "tie")
+"""Shapes for series and synthetic logs; how a log is bounded and counted is seen in single releases."""
+_DRAWN_LESS = 10
+"""Drawing a log takes so many times longer than drawing noise."""
 
 Test = Trial | CellTrial
 
@@ -79,21 +87,43 @@ def public_users(mechanism: Mechanism, users: int | None) -> int | None:
     return _PUBLIC_USERS if getattr(mechanism, "guarantee", "") == "probabilistic" else None
 
 
-def planned(
-    mechanism: Mechanism, plan: Plan, users: int | None, runs: int, whole_runs: int, seed: int
-) -> Planned:
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is audited, and how much of it."""
+
+    mechanism: Mechanism
+    plan: Plan
+    users: int | None
+    runs: int
+    seed: int
+    series: Repeats = ONCE
+    synthetic: bool = False
+
+    @property
+    def whole(self) -> Claim:
+        return self.series.claim(self.plan)
+
+    def pairs(self, on: Terrain) -> list[Pair]:
+        made = shapes.pairs(on, self.seed)
+        few = self.synthetic or self.series.periods > 1
+        return [pair for pair in made if pair.shape in _TOGETHER] if few else made
+
+
+def planned(asked: Asked) -> Planned:
     """All trials of an audit."""
     made = Planned()
-    for drawing in phrases.kinds(mechanism):
-        _of_phrases(made, drawing, plan, runs, whole_runs)
+    if asked.synthetic:
+        _of_synthetic(made, asked)
         return made
-    total = Claim.of_guarantee(plan.guarantee.approximate())
-    for draw in plan.draws:
+    for drawing in phrases.kinds(asked.mechanism):
+        _of_phrases(made, drawing, asked.plan, asked.runs, asked.runs)
+        return made
+    for draw in asked.plan.draws:
         if draw.kind not in PRIVATE_KINDS or draw.scale is None:
             continue
-        _of_step(made, mechanism, plan, draw, users, runs, seed)
+        _of_step(made, asked, draw)
         if draw.rows != PUBLISHED:
-            _of_whole(made, mechanism, plan, draw, total, users, whole_runs, seed)
+            _of_whole(made, asked, draw)
     return made
 
 
@@ -121,48 +151,53 @@ def terrain(draw: Draw, claim: Claim) -> Terrain:
     )
 
 
-def _of_step(
-    made: Planned, mechanism: Mechanism, plan: Plan, draw: Draw, users: int | None, runs: int, seed: int
-) -> None:
+def _of_step(made: Planned, asked: Asked, draw: Draw) -> None:
     if draw.distribution == ROUNDED_NORMAL:
-        if normals.possible(draw) and not getattr(mechanism, "length_prior", False):
-            _of_normals(made, mechanism, plan, draw, runs, seed)
+        if normals.possible(draw) and not getattr(asked.mechanism, "length_prior", False):
+            _of_normals(made, asked, draw)
         return
-    claim = Claim.of_draw(draw)
-    on = terrain(draw, claim)
-    pairs = shapes.pairs(on, seed)
-    made.trials += [Trial(HistogramStep(draw), pair, claim, runs, draw.of) for pair in pairs]
-    made.proofs += _proofs(draw, pairs, claim)
+    alone = asked.series.periods == 1
+    # Each draw of one release has its own claim; what a series promises is promised of all draws together.
+    claim = Claim.of_draw(draw) if alone else asked.whole
+    pairs = asked.pairs(terrain(draw, claim))
+    _add_steps(made, asked, HistogramStep(draw), pairs, claim, draw.of)
+    if exact.possible(draw):
+        found = (asked.series.proof(draw, pair, claim) for pair in pairs)
+        made.proofs += [one for one in found if one is not None]
     if draw.public is not None:
         listed = HistogramStep(draw, listed=True)
-        made.trials += [Trial(listed, pair, claim, runs, f"{draw.of}, public list") for pair in pairs[:3]]
-    if draw.kind == PROBABILISTIC:
-        _of_cells(made, mechanism, draw.of, users, runs)
+        _add_steps(made, asked, listed, pairs[:3], claim, f"{draw.of}, public list")
+    if draw.kind == PROBABILISTIC and alone:
+        _of_cells(made, asked.mechanism, draw.of, asked.users, asked.runs)
 
 
-def _of_normals(made: Planned, mechanism: Mechanism, plan: Plan, draw: Draw, runs: int, seed: int) -> None:
+def _add_steps(
+    made: Planned, asked: Asked, step: Runner, pairs: Iterable[Pair], claim: Claim, of: str
+) -> None:
+    series = asked.series
+    made.trials += [
+        Trial(series.step(step, pair), series.pair(pair), claim, asked.runs, of) for pair in pairs
+    ]
+
+
+def _of_normals(made: Planned, asked: Asked, draw: Draw) -> None:
     """Of a selection by normal noise: what it proves against the whole promise, and against its own part of it."""
+    mechanism, draws = asked.mechanism, asked.plan.draws
     if not isinstance(mechanism, (Steered, WeightedGaussian, ClickGraph)):
         return
-    whole, own = Claim.of_guarantee(plan.guarantee), Claim.of_draw(draw)
     # Clicks are selected among those of published queries: by itself such a draw has its own claim alone.
-    first = draw.of == plan.draws[0].of
-    claims = [whole, own] if first else [own]
+    first, alone = draw.of == draws[0].of, asked.series.periods == 1
+    claims = [*([asked.whole] if first else []), *([Claim.of_draw(draw)] if alone else [])]
     for claim in claims:
-        made.proofs += normals.findings(draw, claim)
+        made.proofs += asked.series.proofs_of_normals(draw, claim)
+    if not claims:
+        return
     claim = claims[0]
-    following = [one for one in plan.draws[1:] if normals.possible(one) and one.bounded == "clicks"]
-    if first and following and isinstance(mechanism, ClickGraph):
+    following = [one for one in draws[1:] if normals.possible(one) and one.bounded == "clicks"]
+    if first and alone and following and isinstance(mechanism, ClickGraph):
         made.proofs.append(normals.nested(draw, following[0], claim))
-    pairs = [*shapes.pairs(terrain(draw, claim), seed), normals.rare_pair(draw, claim)]
-    runner: Runner = GaussianStep(mechanism, draw)
-    made.trials += [Trial(runner, pair, claim, runs, draw.of) for pair in pairs]
-
-
-def _proofs(draw: Draw, pairs: Iterable[Pair], claim: Claim) -> Iterator[AuditFinding]:
-    if exact.possible(draw):
-        found = (exact.finding(draw, pair, claim) for pair in pairs)
-        yield from (one for one in found if one is not None)
+    pairs = [*asked.pairs(terrain(draw, claim)), normals.rare_pair(draw, claim)]
+    _add_steps(made, asked, GaussianStep(mechanism, draw), pairs, claim, draw.of)
 
 
 def _of_cells(made: Planned, mechanism: Mechanism, of: str, users: int | None, runs: int) -> None:
@@ -178,26 +213,23 @@ def _of_cells(made: Planned, mechanism: Mechanism, of: str, users: int | None, r
             return
 
 
-def _of_whole(
-    made: Planned,
-    mechanism: Mechanism,
-    plan: Plan,
-    draw: Draw,
-    total: Claim,
-    users: int | None,
-    runs: int,
-    seed: int,
-) -> None:
-    """The whole path is run on the logs of the auditor, whose items no public list of a curator has."""
-    if getattr(mechanism, "then_clicks", False) and draw.rows != LOG:
-        return
-    on = terrain(draw, total)
+def dress_of(asked: Asked, draw: Draw, total: Claim) -> Dress:
+    """How items of a draw look in a log; queries that clicks and pairs consist of have enough users."""
     support = 0
     if draw.bounded in ("clicks", "query-pairs") and draw.table != "items":
-        support = terrain(plan.draws[0], total).safe
-    dress = Dress(draw.bounded, support)
+        support = terrain(asked.plan.draws[0], total).safe
+    return Dress(draw.bounded, support)
+
+
+def _of_whole(made: Planned, asked: Asked, draw: Draw) -> None:
+    """The whole path is run on the logs of the auditor, whose items no public list of a curator has."""
+    mechanism, users, series = asked.mechanism, asked.users, asked.series
+    if getattr(mechanism, "then_clicks", False) and draw.rows != LOG:
+        return
+    total = asked.whole.indistinguishable
+    on, dress = terrain(draw, total), dress_of(asked, draw, total)
     subject = with_public_lists(mechanism)
-    pairs = shapes.pairs(on, seed)
+    pairs = asked.pairs(on)
     if draw.bounded.startswith("user-itemsets"):
         # Two items of one user would make further sets: one item each is watched.
         pairs = [
@@ -206,15 +238,48 @@ def _of_whole(
             if all(len(set(one)) < 2 for side in pair.sides for one in side.histories())
         ]
     for pair in pairs:
-        crowd = max(side.users for side in pair.sides) + support * (2 * pair.items)
-        most = _ROWS_OF_A_LOG if users is None else max(1, users - on.even)
-        runner = WholePath(
-            subject, draw.table, dress, copies=max(1, most // crowd), users=users, bystanders=max(1, on.even)
-        )
-        made.trials.append(Trial(runner, pair, total, runs, draw.of))
+        crowd = max(side.users for side in pair.sides) + dress.support * (2 * pair.items)
+        most = _ROWS_OF_A_LOG // series.periods if users is None else max(1, users - on.even)
+        about: dict[str, Any] = {"copies": max(1, most // crowd), "users": users}
+        about |= {"bystanders": max(1, on.even)}
+        runner: Runner = WholePath(subject, draw.table, dress, **about)
+        if series.periods > 1:
+            runner = SeriesPath(subject, draw.table, dress, series, pair.first, **about)
+        made.trials.append(Trial(runner, series.pair(pair), total, asked.runs, draw.of))
     if made.pair is None:
         made.pair = next(pair for pair in pairs if pair.shape in ("tie", "popular items"))
         made.dress = dress
+
+
+# -- synthetic logs --------------------------------------------------------------------------------------------
+
+
+def _of_synthetic(made: Planned, asked: Asked) -> None:
+    """A log that is drawn from a click graph keeps what the graph promises, in all of its rows."""
+    mechanism, total = asked.mechanism, asked.whole.indistinguishable
+    if not isinstance(mechanism, ClickGraph):
+        raise UsageError(
+            f"a synthetic log is drawn from a click graph, and {asked.plan.method} publishes none",
+            "audit click-graph, or leave out --synthetic",
+        )
+    subject = with_public_lists(mechanism)
+    for draw in asked.plan.draws:
+        if draw.kind not in PRIVATE_KINDS or draw.rows == PUBLISHED or draw.scale is None:
+            continue
+        on, dress = terrain(draw, total), dress_of(asked, draw, total)
+        for pair in asked.pairs(on):
+            if (
+                draw.table == "queries"
+                and draw.distribution != ROUNDED_NORMAL
+                and mechanism.counts == "reuse"
+            ):
+                step: Runner = SyntheticStep(HistogramStep(draw), dress)
+                made.trials.append(Trial(step, pair, total, asked.runs // _DRAWN_LESS, draw.of))
+            crowd = max(side.users for side in pair.sides) + dress.support * (2 * pair.items)
+            path: Runner = SyntheticPath(
+                subject, dress, copies=max(1, _ROWS_OF_A_LOG // crowd), bystanders=max(1, on.even)
+            )
+            made.trials.append(Trial(path, pair, total, asked.runs // _DRAWN_LESS, draw.of))
 
 
 # -- phrases ---------------------------------------------------------------------------------------------------

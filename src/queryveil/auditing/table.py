@@ -48,13 +48,35 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """How each private mechanism is audited: with a delta that can be seen in a few thousand runs, and few items."""
 
 
-def subjects() -> Iterator[tuple[str, Mechanism]]:
-    """Every private mechanism, by name; one that has no settings here is audited by its own example."""
+_ONE = {"epsilon": 0.5, "delta": _DELTA, "max_items": 1}
+SEVERAL: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
+    "series, by user": ("zealous", {**_ONE, "neighbours": "add-remove"}, {"periods": 3}),
+    "series, by user and period": (
+        "zealous",
+        {**_ONE, "neighbours": "add-remove"},
+        {"periods": 3, "unit": "user-period"},
+    ),
+    "series of steered": ("steered", _ONE, {"periods": 3}),
+    "synthetic logs": (
+        "click-graph",
+        {**_USUAL, "max_queries": 1, "epsilon_clicks": 0.5, "urls": "private", "delta_clicks": _DELTA},
+        {"synthetic": True},
+    ),
+}
+"""What is made of several releases or of one release: a method, its settings, and how it is audited."""
+
+
+def subjects() -> Iterator[tuple[str, Mechanism, Mapping[str, Any]]]:
+    """Every private mechanism by name; one that has no settings here is audited by its own example. Then series, and
+    synthetic logs.
+    """
     for name, cls in MECHANISMS.items():
         for variant, given in SETTINGS.get(name, {"": cls.example}).items():
             made = cls(**given)
             if made.plan(users=1_000).guarantee.private:
-                yield f"{name}, {variant}" if variant else name, made
+                yield f"{name}, {variant}" if variant else name, made, {}
+    for name, (method, given, how) in SEVERAL.items():
+        yield name, MECHANISMS[method](**given), how
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -92,7 +114,7 @@ def audit_all(
     told: Callable[[str, Mapping[str, Any]], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditTable:
-    """Audit every private mechanism, with settings that show the most in a few minutes.
+    """Audit every private mechanism, series and synthetic logs, with settings that show the most in a few minutes.
 
     Parameters are those of `audit`; 20,000 runs if left out. `told` is called with each name and its document, as they
     come. With `out`, each has a page in a folder of its own there, and one that is complete is not run again.
@@ -101,14 +123,21 @@ def audit_all(
     asked: dict[str, Any] = {"runs": RUNS if runs is None else runs, "confidence": confidence, "seed": seed}
     found: dict[str, Mapping[str, Any]] = {}
     every = list(subjects())
-    for number, (name, mechanism) in enumerate(every):
+    for number, (name, mechanism, how) in enumerate(every):
         if progress:
             progress(number, len(every))
+        same = {**asked, "periods": 1, "unit": "user", "synthetic": False, **how}
         own = place / name.replace(", ", "-").replace(" ", "-") if place else None
-        made = _complete(own, mechanism, asked) if own is not None and own.exists() else None
+        made = _complete(own, mechanism, same) if own is not None and own.exists() else None
         if made is None:
             made = audit(
-                mechanism, runs=asked["runs"], confidence=confidence, workers=workers, seed=seed, out=own
+                mechanism,
+                runs=asked["runs"],
+                confidence=confidence,
+                workers=workers,
+                seed=seed,
+                out=own,
+                **how,
             ).as_dict()
         found[name] = made
         if told:

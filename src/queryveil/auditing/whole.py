@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,8 +18,8 @@ from queryveil.reading.engine import connect
 from queryveil.reading.log import SearchLog, read
 from queryveil.release.publish import publish
 
-_SEPARATOR = "\x1f"
-_ROW = 10
+SEPARATOR = "\x1f"
+ROW = 10
 
 
 class Runner(Protocol):
@@ -51,7 +52,7 @@ class WholePath:
         copies = min(self.copies, runs)
         found: list[Outcomes] = []
         log = opened(log_of(world, self.dress, copies, self.bystanders))
-        keys = keys_of(self.dress, world.items, copies, _SEPARATOR)
+        keys = keys_of(self.dress, world.items, copies, SEPARATOR)
         done = 0
         while done < runs:
             found.append(self._once(log, keys, world.items, copies))
@@ -60,7 +61,7 @@ class WholePath:
 
     def load(self, world: World) -> int:
         # Reading, bounding and counting a row takes as long as so many steps of a loop.
-        return _ROW * (world.users + sum(1 for _ in self.dress.supporters(world.items)))
+        return ROW * (world.users + sum(1 for _ in self.dress.supporters(world.items)))
 
     def _once(self, log: SearchLog, keys: pa.Array, items: int, copies: int) -> Outcomes:
         release = publish(log, self.mechanism, users=self.users, allow_empty=True, i_understand=True)
@@ -76,7 +77,7 @@ def seen(table: pa.Table, keys: pa.Array, items: int, copies: int) -> Outcomes:
     """What a published table shows of the watched items of each copy."""
     names = [name for name in table.column_names if pa.types.is_string(table.schema.field(name).type)]
     columns = [table[name].combine_chunks() for name in names]
-    joined = columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, _SEPARATOR)
+    joined = columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, SEPARATOR)
     at = pc.index_in(joined, value_set=keys)
     known = at.is_valid()
     where = at.filter(known).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -85,9 +86,9 @@ def seen(table: pa.Table, keys: pa.Array, items: int, copies: int) -> Outcomes:
     values[where] = table["count"].filter(known).to_numpy()
     # The place among the watched items of the same copy: what stands between them belongs to other copies.
     places[where] = np.flatnonzero(known.to_numpy(zero_copy_only=False))
-    beside = None
-    if "deviation" in table.column_names:
-        beside = np.full(items * copies, ABSENT, np.int64)
-        beside[where] = table["deviation"].filter(known).to_numpy()
-        beside = beside.reshape(copies, items)
-    return Outcomes(values.reshape(copies, items), places.reshape(copies, items), beside)
+    shown = Outcomes(values.reshape(copies, items), places.reshape(copies, items))
+    if "deviation" not in table.column_names:
+        return shown
+    beside = np.full(items * copies, ABSENT, np.int64)
+    beside[where] = table["deviation"].filter(known).to_numpy()
+    return dataclasses.replace(shown, beside=beside.reshape(copies, items))

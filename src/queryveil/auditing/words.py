@@ -58,7 +58,7 @@ def beside(audit: Audit) -> Iterator[str]:
     if (forked := audit.forked) is not None:
         found = "both drew the same noise" if forked.drawn_twice else "they drew noise of their own"
         yield f"Forks: two processes with one past published {forked.releases} times each, and {found}."
-    elif audit.folders is not None:
+    elif audit.folders is not None and audit.series.periods == 1:
         yield "Forks: not tried, because processes that fork could not publish the log that was made for this method."
 
 

@@ -53,6 +53,32 @@ StepsOnly = Annotated[
         help="run the step that adds noise alone: no whole publications, folders, odd rows or forks",
     ),
 ]
+Periods = Annotated[
+    int,
+    typer.Option(
+        "--periods",
+        metavar="N",
+        rich_help_panel=METHOD,
+        help="audit a series of so many releases, held against what the series promises",
+    ),
+]
+Unit = Annotated[
+    str,
+    typer.Option(
+        "--unit",
+        metavar="UNIT",
+        rich_help_panel=METHOD,
+        help="what a series protects: user, or user-period (a user in one period)",
+    ),
+]
+Synthetic = Annotated[
+    bool,
+    typer.Option(
+        "--synthetic",
+        rich_help_panel=METHOD,
+        help="audit the rows of a synthetic log that is drawn from the released click graph",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -72,6 +98,13 @@ _SHARED: list[tuple[str, Any, Any]] = [
 ]
 
 
+_OF_MANY: list[tuple[str, Any, Any]] = [
+    ("periods", Periods, 1),
+    ("unit", Unit, "user"),
+    ("synthetic", Synthetic, False),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     methods = help.App(
         cls=Methods,
@@ -81,7 +114,7 @@ def add_to(app: typer.Typer) -> None:
         epilog="Each method has options of its own: queryveil audit METHOD --help",
     )
     for name, cls in qv.MECHANISMS.items():
-        own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False)]
+        own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False), *_OF_MANY]
         made = options.declared([cls], required=True)
         made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
         command = options.with_signature(_auditor(cls), made)
@@ -94,7 +127,7 @@ def add_to(app: typer.Typer) -> None:
 
 def _auditor(cls: type[qv.Mechanism]) -> Any:
     def audit(**given: Any) -> None:
-        names = ("users", "runs", "confidence", "workers", "seed", "out")
+        names = ("users", "runs", "confidence", "workers", "seed", "out", "periods", "unit", "synthetic")
         how = {name: given.pop(name) for name in names}
         as_json, steps_only = given.pop("as_json"), given.pop("steps_only")
         method = options.method(cls, given, how["users"])
@@ -126,10 +159,14 @@ def _all(**given: Any) -> None:
 
 def show(audit: qv.Audit) -> None:
     """The strongest of each kind of pair, the verdict, and what to do next."""
-    console.title(f"{audit.plan.method}: can its promise be refuted?")
+    what = audit.plan.method
+    if audit.series.periods > 1:
+        what += f", {audit.series.periods} releases of a series"
+    what += ", synthetic logs" if audit.synthetic else ""
+    console.title(f"{what}: can its promise be refuted?")
     console.line()
     rows: list[tuple[str, ...]] = [("logs", "by", "runs", "epsilon at least", "delta at least")]
-    rows += [(one.shape, *_cells(one)) for one in _strongest(audit)]
+    rows += [(_logs(one, audit), *_cells(one)) for one in _strongest(audit)]
     console.table(rows, right=(2, 3, 4))
     console.line()
     for sentence in audit.beside:
@@ -140,10 +177,10 @@ def show(audit: qv.Audit) -> None:
 
 
 def _strongest(audit: qv.Audit) -> list[qv.AuditFinding]:
-    """For each shape and way of running it, the finding that says most."""
+    """For each shape and way of running it, the finding that says most; parts of a promise by themselves."""
     best: dict[tuple[str, str, str], qv.AuditFinding] = {}
     for one in audit.findings:
-        key = (one.shape, one.how, one.runner)
+        key = (_logs(one, audit), one.how, one.runner)
         if key not in best or (one.refutes, one.epsilon, one.delta) > (
             best[key].refutes,
             best[key].epsilon,
@@ -151,6 +188,11 @@ def _strongest(audit: qv.Audit) -> list[qv.AuditFinding]:
         ):
             best[key] = one
     return list(best.values())
+
+
+def _logs(one: qv.AuditFinding, audit: qv.Audit) -> str:
+    """The shape, and the draw if the claim is of that draw alone."""
+    return one.shape if one.claim.same_numbers(audit.claim) else f"{one.shape}, {one.of} alone"
 
 
 def _cells(one: qv.AuditFinding) -> tuple[str, ...]:
