@@ -150,6 +150,9 @@ PARTS: dict[str, Callable[[], Any]] = {
         *("--set", "days=7", "--vary", "d=20", "--vary", "analysis=tight"),
     ),
     "short-ids": script("short_ids.py", "--json"),
+    "short-ids-large": script(
+        "short_ids.py", "--json", *("--rows", "12000000", "--users", "60000", "--lifetimes", "3650")
+    ),
     "profiles": study_runs.profiles,
     **{name: study_runs.inversion(name) for name in INVERSION},
     "hash-inversion-speed": script("hash_inversion.py"),
@@ -175,6 +178,9 @@ PARTS: dict[str, Callable[[], Any]] = {
         for part in RESUMED
     },
     "clump-version-2": study_runs.clump_version_2,
+    "profile-interests": script("profile_interests.py", "--json"),
+    "clump-shapes": script("clump_shapes.py", "--json"),
+    "drift-distances": script("drift_distances.py", "--json"),
     "language": script("language.py"),
     "semantic": script("semantic.py", "--lengths", "1,4"),
     "audit": script("audit.py", "--runs", "200000"),
@@ -187,6 +193,10 @@ PRINTED = {
     "release-versions": "Released shares of a week by both versions of the generator",
     "release-people": "Released shares by the number of people",
     "short-ids": "Released shares of a year whose ids do not last",
+    "short-ids-large": "Released shares of a large year",
+    "profile-interests": "Losses of user profiles by how many interests users have",
+    "clump-shapes": "Clump and Partition on transactions of several shapes",
+    "drift-distances": "Distances of words in logs of different times",
     "hash-inversion-speed": "Hash inversion",
     "inversion-choices": "Choices of hash inversion",
     "inversion-large": "Hash inversion of 64,000 words",

@@ -82,21 +82,25 @@ class Row:
     """What is found here; None if it is not repeated."""
     agrees: Callable[[Evidence], bool] | None = None
     """Whether that is what the paper found; None if it is not repeated."""
-    differs: str = ""
-    """Why it differs. Nothing stands for: it is not known why."""
+    differs: str | Callable[[Evidence], str] = ""
+    """Why it differs, with figures of an experiment where one was made. Nothing stands for: it is not known why."""
     left_out: str = ""
     """Why it is not repeated."""
-    note: str = ""
+    note: str | Callable[[Evidence], str] = ""
     """What a reader of the row must know in any case."""
 
     def verdict(self, evidence: Evidence) -> str:
         """What the row's last column says."""
-        note = f"; {self.note}" if self.note else ""
+        note = f"; {_told(self.note, evidence)}" if self.note else ""
         if self.agrees is None:
             return f"not repeated: {self.left_out}{note}"
         if self.agrees(evidence):
             return f"**agrees**{note}"
-        return f"**differs**: {self.differs or 'it is not known why'}{note}"
+        return f"**differs**: {_told(self.differs, evidence) or 'it is not known why'}{note}"
+
+
+def _told(words: str | Callable[[Evidence], str], evidence: Evidence) -> str:
+    return words if isinstance(words, str) else words(evidence)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -319,6 +319,29 @@ def test_growth_is_compared_with_the_papers_factors() -> None:
     assert little.verdict == "too small to tell" and not little.fails
 
 
+def peaks(*curves: tuple[float, float], released: float = 5.0) -> Any:
+    """Impressions at d = 5 and 20 of a day, a week and so on."""
+    found = []
+    for span, curve in zip((1, 7, 30), curves, strict=False):
+        others = ("released-distinct", "released-queries", "released-queries-deviation")
+        for metric, line in (
+            ("released-impressions", curve),
+            *((one, (released, released)) for one in others),
+        ):
+            fixed = {"days": span, "analysis": "tight", "how": "expected", "repeat": None}
+            found += rows("release-span", metric, line, "d", 5, 20, **fixed)
+    checks = qv.STUDIES["release-span"].checks(Findings(tuple(found)))
+    return {one.name: one.verdict for one in checks}[
+        "the peak of impressions moves later for longer logs (tight)"
+    ]
+
+
+def test_the_best_d_of_logs_that_release_nothing_is_not_judged() -> None:
+    assert peaks((2, 1), (1, 2)) == "pass"
+    assert peaks((1, 2), (2, 1)) == "FAIL"
+    assert peaks((1, 2), (2, 1), released=0.4) == "too small to tell"
+
+
 def test_a_share_that_depends_on_the_span_is_told() -> None:
     check = "the share of distinct queries hardly depends on the length of the log (tight)"
     assert growing(10, 60, 240, 1840, share=1.9)[check].verdict == "pass"

@@ -42,6 +42,10 @@ _DASHES: tuple[list[int], ...] = (
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "wedge")
 MOST_SERIES = len(_COLOURS)
 _DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
+_NUMBER = "queryveil_number"
+"""Of a series: Vega merges legends of one domain, hidden ones too, and dashes would break the outlines of marks."""
+_LONG = 10_000
+"""From here on numbers are long, and an axis has fewer of them."""
 LOW, HIGH = "low", "high"
 """Columns of a span: the ends of an interval."""
 
@@ -156,7 +160,9 @@ def curves(
             f"a figure can tell {MOST_SERIES} series apart, not {len(series)}", "vary fewer values"
         )
     shown = [name for name in rows[0] if name != _DRAWN]
-    marks = {name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at]} for at, name in enumerate(series)}
+    marks = {
+        name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at], _NUMBER: at} for at, name in enumerate(series)
+    }
     rows = [{**row, **marks[row[by]]} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(f"{_field(x.column)}:{_type(x)}", **_axis(alt, x, [row[x.column] for row in rows])),
@@ -172,8 +178,14 @@ def curves(
     )
 
     def told_apart(channel: Any, marks: Sequence[Any], *, shown: bool = True) -> Any:
-        scale = alt.Scale(domain=series, range=list(marks[: len(series)]))
-        return channel(f"{_field(by)}:N", scale=scale, legend=legend if shown else None, sort=series)
+        given = list(marks[: len(series)])
+        if not shown:
+            return channel(
+                f"{_NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
+            )
+        return channel(
+            f"{_field(by)}:N", scale=alt.Scale(domain=series, range=given), legend=legend, sort=series
+        )
 
     drawn = base.transform_filter(f"datum.{_DRAWN} === 'line'").mark_line(strokeWidth=2)
     layers = [
@@ -336,6 +348,8 @@ def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:
     ticks = scale.ticks or (_powers(values) if scale.log else ())
     if ticks:
         axis |= {"values": list(ticks), "labelOverlap": "greedy", "labelSeparation": 3}
+    elif values and max(values) >= _LONG:
+        axis["tickCount"] = 6
     if scale.labels:
         axis["labelExpr"] = scale.labels
     if scale.format or scale.log:

@@ -118,7 +118,15 @@ def _prepare(given: Given) -> Prepared:
     return Prepared(taxonomy, generated(users, phrases, seed, taxonomy))
 
 
-def generated(users: int, phrases: int, seed: int, taxonomy: Taxonomy) -> Phrases:
+def generated(
+    users: int,
+    phrases: int,
+    seed: int,
+    taxonomy: Taxonomy,
+    *,
+    focus: float = _FOCUS,
+    anywhere_share: float = _ANYWHERE,
+) -> Phrases:
     """Users with interests and about this many phrases each, nearly all from a few of the sub-topics.
 
     A phrase is the first word of a concept. Only concepts that this word is mapped to can be posed.
@@ -132,10 +140,10 @@ def generated(users: int, phrases: int, seed: int, taxonomy: Taxonomy) -> Phrase
     spread = int(_SPREAD * phrases)
     counts = random.integers(phrases - spread, phrases + spread, size=users, endpoint=True)
     owners = np.repeat(np.arange(users), counts)
-    interests = np.cumsum(random.dirichlet(np.full(len(topics), _FOCUS), size=users), axis=1)
+    interests = np.cumsum(random.dirichlet(np.full(len(topics), focus), size=users), axis=1)
     chosen = (interests[owners, :-1] < random.random(len(owners))[:, np.newaxis]).sum(axis=1)
     concepts = random.choice(anywhere, size=len(owners))
-    focused = random.random(len(owners)) >= _ANYWHERE
+    focused = random.random(len(owners)) >= anywhere_share
     for topic, own in enumerate(choices):
         here = np.flatnonzero(focused & (chosen == topic))
         concepts[here] = random.choice(own, size=len(here))

@@ -87,11 +87,17 @@ def _later_and_more(found: Findings) -> Iterator[Check]:
         peaks = best_bounds(own)
         if len(peaks) == 1:
             continue
-        yield Check(
-            f"the peak of impressions moves later for longer logs ({analysis})",
-            shapes.grows(peaks.heights),
-            ", ".join(f"{days(span)}: d = {peak}" for span, peak in peaks.items()),
-        )
+        # Of a length that releases nothing at any d, the best d is one of many that are no good.
+        most = {one["days"]: line.highest for one, line in own.where(metric=QUERIES).lines("d", "days")}
+        told = Line({span: peak for span, peak in peaks.items() if most.get(span, 0.0) >= 1})
+        name = f"the peak of impressions moves later for longer logs ({analysis})"
+        if len(told) < 2:
+            yield too_small(
+                name, f"at its best d the longest log releases {max(most.values(), default=0):.2g} queries"
+            )
+        else:
+            detail = ", ".join(f"{days(span)}: d = {peak}" for span, peak in told.items())
+            yield Check(name, shapes.grows(told.heights), detail)
         middle = min(computed.values("d"), key=lambda d: abs(d - 20))
         numbers = own.where(metric=QUERIES, d=middle).along("days")
         yield Check(

@@ -87,7 +87,7 @@ def _panels(name: str, metric: str, axis: str, y: str, said: str, *, log: bool =
         under=f"j: the log's most frequent items; {MEANS}",
         metric=metric,
         x=Scale(axis, titles[axis], log=True),
-        y=Scale("value", y, log=log, zero=not log),
+        y=Scale("value", y, log=log, zero=not log, top=1 if metric == COVERAGE else None),
         by=by,
         by_title=by_title,
         panel="items",
