@@ -128,7 +128,8 @@ def test_the_verifier_computes_numbers_on_its_own() -> None:
     """An error of the writer's is caught only by code that does not repeat it.
 
     The writer is asked for its list of methods, to read an earlier format, to know whether a taxonomy is missing, and
-    to write again what is compared to the letter, or a release that a program never saved. Draws, rows, crowds and tables are judged without it.
+    to write again what is compared to the letter, or a release that a program never saved. Draws, rows, crowds and
+    tables are judged without it.
     """
     home = SOURCE / "verification"
     asking = {
