@@ -9,6 +9,7 @@ from queryveil.advice import Proposal as Proposal
 from queryveil.advice import Wanted as Wanted
 from queryveil.advice import advise as advise
 from queryveil.advice import find_purpose as find_purpose
+from queryveil.advice import init as init
 from queryveil.advice import propose as propose
 from queryveil.advice import wanted as wanted
 from queryveil.attack import ATTACKS as ATTACKS
@@ -113,12 +114,15 @@ from queryveil.reading.log import read as read
 from queryveil.reading.model import ReadOptions as ReadOptions
 from queryveil.reading.text import keywords as keywords
 from queryveil.reading.text import normalise as normalise
+from queryveil.release.about import About as About
 from queryveil.release.difference import Difference as Difference
 from queryveil.release.difference import diff as diff
 from queryveil.release.ledger.ledger import Ledger as Ledger
 from queryveil.release.publish import Release as Release
 from queryveil.release.publish import load as load
 from queryveil.release.publish import publish as publish
+from queryveil.release.recipes.recipe import Recipe as Recipe
+from queryveil.release.recipes.recipe import publish_recipe as publish_recipe
 from queryveil.release.series.publish import Series as Series
 from queryveil.release.series.publish import publish_series as publish_series
 from queryveil.release.understanding import refuse_unless_understood as refuse_unless_understood

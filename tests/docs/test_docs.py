@@ -110,6 +110,8 @@ def commands(
     }
     yield path, flags
     for name, part in getattr(command, "commands", {}).items():
+        if getattr(part, "hidden", False):  # what stands for a recipe, which people type as a file
+            continue
         yield from commands(part, (*path, name))
 
 

@@ -1,7 +1,7 @@
 """The shape of a release folder: names, schema, digests and how files are written.
 
-DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html, and, if it is
-                    signed, manifest.json.sig
+DIR/                manifest.json, one Parquet file per table, croissant.json, DATASHEET.md, report.html; CITATION.cff
+                    if its publisher is named, and manifest.json.sig if it is signed
 DIR.private/        what the curator alone may see, mode 0700
 """
 
@@ -27,11 +27,15 @@ SERIES = "series.json"
 """The index of a folder of releases; such a folder has no manifest of its own."""
 SIGNATURE = "manifest.json.sig"
 """The one file that the manifest does not name, since it is made of the manifest."""
+CITATION = "CITATION.cff"
+"""How to cite a release, if its publisher is named."""
 CROISSANT = "croissant.json"
 DATASHEET = "DATASHEET.md"
 REPORT = "report.html"
 
 PRIVATE_SUFFIX = ".private"
+IMPACT = "DPIA.md"
+"""Text for an impact assessment, which the curator completes; in the private folder."""
 CURATOR = "curator"
 """What the private folder says of the log, as JSON."""
 

@@ -23,6 +23,7 @@ from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import KIND_IN_WORDS, Guarantee
 from queryveil.privacy.statements import NO, QUESTIONS, VERDICTS, Statement
 from queryveil.release import former
+from queryveil.release.about import About
 
 _DEEPEST = 4
 _LARGEST = 10**18
@@ -113,6 +114,7 @@ def manifest(content: Any) -> dict[str, Any]:
             f"the calibration of {kind} is not an object",
         )
     _files(content["files"])
+    _about(content.get("about", {}))
     return content  # type: ignore[no-any-return]
 
 
@@ -163,6 +165,13 @@ def _files(given: Mapping[str, Any]) -> None:
     for entry in given.values():
         good = isinstance(entry, dict) and _text(entry.get("sha256")) and type(entry.get("bytes")) is int
         _need(good, "a file of the manifest has no digest")
+
+
+def _about(given: Any) -> None:
+    try:
+        About.from_dict(given)
+    except (QueryveilError, TypeError, AttributeError):
+        raise Malformed("'about' of the manifest is not what a publisher can say") from None
 
 
 def _upgraded(content: dict[str, Any]) -> dict[str, Any]:

@@ -7,17 +7,15 @@ import dataclasses
 import datetime
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
-from queryveil.files import appearing, folder, interruptions, output
+from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_LAPLACE
@@ -26,7 +24,7 @@ from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import load as loading
 from queryveil.release import wording
-from queryveil.release.documents import writing as documents
+from queryveil.release.about import About
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
 from queryveil.release.shown import ShownRelease
@@ -37,6 +35,7 @@ from queryveil.release.understanding import (
     refuse_rows_of_users,
     refuse_untold_users,
 )
+from queryveil.release.writing import writing
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,6 +53,8 @@ class Release(ShownRelease):
     """The day on which it was made; None until it is written."""
     software: Mapping[str, str] | None = field(default=None, repr=False)
     """What it was made with; None if it was made here."""
+    about: About = field(default_factory=About, repr=False)
+    """What its publisher says of it."""
 
     @property
     def private_place(self) -> Path | None:
@@ -81,7 +82,7 @@ class Release(ShownRelease):
         """Write the release folder, and the private folder beside it or where `private` says."""
         apart = Path(private) if private is not None else None
         with writing(Path(out), apart) as target:
-            target.fill(self)
+            target.fill(self.manifest(), self.tables, self.private)
         return dataclasses.replace(self, path=Path(out), private_path=apart)
 
     def manifest(self) -> dict[str, Any]:
@@ -94,6 +95,7 @@ class Release(ShownRelease):
         return {
             "format": folder.FORMAT,
             "format_version": folder.FORMAT_VERSION,
+            **({"about": self.about.as_dict()} if self.about.as_dict() else {}),
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
             "software": dict(self.software or wording.software()),
@@ -112,6 +114,8 @@ def publish(
     ledger: Ledger | str | Path | None = None,
     source: str | None = None,
     recipe: str | None = None,
+    about: About | None = None,
+    noted: Mapping[str, Any] | None = None,
     period: str | None = None,
     order_key: str = "engine",
     allow_empty: bool = False,
@@ -126,11 +130,12 @@ def publish(
     what is counted. `users` is a public upper bound on the number of users; left out, the log's own number is public.
     The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
-    the name of a `recipe`, and the `period`. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that day, week
-    or month (UTC) are published and no others; there may be none. A release that promises nothing, or whose delta is so
-    large that it promises as good as nothing, needs `i_understand`. Noise that is not the system's may be known to
-    somebody: with it, nothing is promised. `told` is called with each stage and a sentence, `order_key` orders rows.
-    An empty release is refused unless `allow_empty` is given.
+    the name of a `recipe`, and the `period`. `about` is what the publisher says of the release, in all its documents;
+    `noted` is what the private folder keeps besides. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that
+    day, week or month (UTC) are published and no others; there may be none. A release that promises nothing,
+    or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that is not the
+    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence;
+    `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
     log, mechanism = as_log(log), chosen(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
@@ -179,12 +184,13 @@ def publish(
         release = Release(
             plan=plan,
             tables=tables,
-            private=_private(log, run, plan, target is not None),
+            private=_private(log, run, plan, target is not None, noted or {}),
             seconds=run.seconds,
+            about=about or About(),
         )
         if target is not None:
             with run.stage("write") as say:
-                target.fill(release)
+                target.fill(release.manifest(), tables, release.private)
                 rows = ", ".join(f"{table.num_rows:,} rows of {name}" for name, table in tables.items())
                 say(f"{target.release}{os.sep}   {rows}")
     return dataclasses.replace(release, path=Path(out) if out is not None else None, private_path=apart)
@@ -280,7 +286,8 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
             f"the release in '{release}' cannot be read ({type(error).__name__})",
             "see what is wrong with queryveil release verify, or fetch it again",
         ) from None
-    made = {"created": manifest["created"], "software": manifest["software"]}
+    made: dict[str, Any] = {"created": manifest["created"], "software": manifest["software"]}
+    made["about"] = About.from_dict(manifest.get("about", {}))
     return Release(plan=plan, tables=tables, path=release, private_path=apart, **made)
 
 
@@ -327,83 +334,18 @@ def noted_facts(release: Release) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _private(log: SearchLog, run: Run, plan: Plan, written: bool) -> dict[str, Any]:
+def _private(log: SearchLog, run: Run, plan: Plan, written: bool, noted: Mapping[str, Any]) -> dict[str, Any]:
     known = facts_of(log) if written else {"users": log.users, "rows": log.rows}
     facts: dict[str, Any] = {**known, "seconds": run.seconds}
     if log.staged is not None:
         facts |= {"rejected": log.staged.rejected, "reasons": dict(log.staged.reasons)}
+        facts |= {"columns": dict(log.staged.mapping)} if log.staged.mapping else {}
     facts["warnings"] = [*plan.warnings, *run.warnings]
+    facts |= dict(noted)
     private: dict[str, Any] = {folder.CURATOR: facts, **run.private}
     if log.staged is not None and log.staged.rejected_file is not None:
         private["rejected"] = log.staged.rejected_file
     return private
-
-
-# -- writing -------------------------------------------------------------------------------------------------
-
-
-class Target:
-    """A release folder being written under a temporary name."""
-
-    def __init__(self, release: Path, public: Path, private: Path) -> None:
-        self.release = release
-        self.public = public
-        self.private = private
-        self.public.mkdir()
-        self.private.mkdir(mode=0o700)
-        self.filled = False
-
-    def fill(self, release: Release) -> None:
-        with output.disk_errors(self.release):
-            self._fill_public(release)
-            self._fill_private(release)
-        self.filled = True
-
-    def _fill_public(self, release: Release) -> None:
-        manifest = release.manifest()
-        files: dict[str, dict[str, Any]] = {}
-        for name, table in release.tables.items():
-            file = self.public / folder.table_file(name)
-            folder.write_table(table, file)
-            files[file.name] = {"rows": table.num_rows}
-        manifest["files"] = files
-        self._digest(files, *files)
-        for name, content in documents.written(manifest, release.tables):
-            (self.public / name).write_bytes(content)
-        (self.public / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
-
-    def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
-        for name in names:
-            file = self.public / name
-            files[name] = {"sha256": folder.digest(file), "bytes": file.stat().st_size} | files.get(name, {})
-
-    def _fill_private(self, release: Release) -> None:
-        for name, content in release.private.items():
-            if isinstance(content, pa.Table):
-                pq.write_table(content, self.private / folder.table_file(name), compression="zstd")
-            elif isinstance(content, Path):
-                shutil.copyfile(content, self.private / folder.table_file(name))
-            else:
-                (self.private / f"{name}.json").write_text(folder.as_json(content), encoding="utf-8")
-        for file in self.private.iterdir():
-            file.chmod(0o600)
-
-
-@contextlib.contextmanager
-def writing(release: Path, apart: Path | None = None) -> Iterator[Target]:
-    """Claim an output folder; it appears complete at the end, or not at all."""
-    output.new_release(release, apart)
-    with contextlib.ExitStack() as stack:
-        with output.disk_errors(release):
-            # Private folder first: once the release is there, everything is.
-            claims = stack.enter_context(appearing.claimed(apart or folder.private_folder(release), release))
-            output.new_release(release, apart)  # again, now that nobody else can make it
-            private, public = claims
-            target = Target(release, public.content, private.content)
-        yield target
-        if target.filled:
-            with output.disk_errors(release):
-                claims.appear(f"the release stands complete in '{release}'")
 
 
 def _no_release(place: Path) -> InputError:

@@ -18,6 +18,8 @@ _CONFORMS = "http://mlcommons.org/croissant/1.0"
 _NEEDED = {"@context", "@type", "conformsTo", "name", "description", "distribution", "recordSet"}
 _KNOWN = _NEEDED | {
     "license",
+    "creator",
+    "publisher",
     "citeAs",
     "version",
     "datePublished",
@@ -25,6 +27,7 @@ _KNOWN = _NEEDED | {
     "isLiveDataset",
     "keywords",
     "rai:dataCollection",
+    "rai:dataUseCases",
     "rai:dataManipulationProtocol",
     "rai:dataPreprocessingProtocol",
     "rai:personalSensitiveInformation",
@@ -58,6 +61,12 @@ def _problems(file: Path, manifest: Manifest) -> Iterator[str]:
         yield "it is not a data set of Croissant 1.0"
     if content.get("datePublished") != manifest.content.get("created"):
         yield "its date is not the manifest's date"
+    said = manifest.section("about")
+    if "title" in said and content["name"] not in (said["title"], manifest.content.get("what")):
+        yield "its name is not the title that the manifest states"
+    named = content.get("publisher", {}).get("name") if "publisher" in content else None
+    if named is not None and named != said.get("publisher"):
+        yield "its publisher is not the manifest's"
     tables = manifest.section("tables")
     yield from _files(content["distribution"], manifest.section("files"), tables)
     described = {one["@id"]: one for one in content["recordSet"]}

@@ -12,10 +12,13 @@ from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 
 DOCUMENTS = (folder.DATASHEET, folder.REPORT)
-OPTIONAL = (folder.CROISSANT,)
-"""What the first releases did not have."""
+OPTIONAL = (folder.CROISSANT, folder.CITATION)
+"""What the first releases did not have, and what only some have."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ABOUT = ("title", "publisher", "contact", "licence", "purpose", "period", "language", "citation")
+_LONGEST = 2_000
+_BLANK = re.compile(r"\s*[\[<{].*[\]>}]\s*")
 
 
 def checks(release: Path, manifest: Manifest) -> list[Check]:
@@ -36,6 +39,7 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
             "every named file is a table or a document of the release",
             lambda: _roles(files, manifest.section("tables")),
         ),
+        *_about(release, manifest),
         judge(
             "documents",
             f"{' and '.join(DOCUMENTS)} are text",
@@ -84,6 +88,31 @@ def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterato
     for name in (*sorted(of_tables), *DOCUMENTS):
         if name not in files:
             yield f"{quoted(name)} is not among the files"
+
+
+def _about(release: Path, manifest: Manifest) -> list[Check]:
+    """What a publisher says of a release: no reader can check it, only that it is said as it may be."""
+    if "about" not in manifest.content:
+        return []
+    good = "the publisher's own words are plain, and are cited where they name the publisher"
+    return [judge("about", good, lambda: _said(release, manifest))]
+
+
+def _said(release: Path, manifest: Manifest) -> Iterator[str]:
+    said = manifest.content["about"]
+    if not isinstance(said, dict) or not said:
+        yield "'about' is empty, or is not a list of names and texts"
+        return
+    for name, text in said.items():
+        if name not in _ABOUT:
+            yield f"'about' has the unknown key {quoted(name)}"
+        elif not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
+            yield f"{quoted(name)} of 'about' is not a plain text"
+        elif _BLANK.fullmatch(text):
+            yield f"{quoted(name)} of 'about' is a blank that was not filled in"
+    named = isinstance(said.get("publisher"), str) and said["publisher"].casefold() != "not stated"
+    if named != (folder.CITATION in manifest.section("files")):
+        yield f"{folder.CITATION} is there without a publisher, or is missing"
 
 
 def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:

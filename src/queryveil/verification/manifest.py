@@ -31,6 +31,8 @@ _SECTIONS: dict[str, type] = {
 }
 _TYPES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 _SENTENCES = {"how", "what"}
+_OPTIONAL = {"about"}
+"""What only some manifests have; it is checked with the files that repeat it."""
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
 _STATEMENT = {"code", "sentence", "fields"}
@@ -247,7 +249,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     )
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
-    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS)
+    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | _OPTIONAL)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
             where = f"{section} entry {quoted(name)}"
@@ -316,7 +318,8 @@ def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
             never = name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}
             if never and not isinstance(inner, bool):  # yes or no tells nothing of a log
                 yield f"the key {quoted(name)} does not belong in a release"
-            yield from _leaks(inner, (*at, name))
+            if (*at, name) != ("about",):  # the publisher's own words, which may be addresses
+                yield from _leaks(inner, (*at, name))
     elif isinstance(value, list):
         for inner in value:
             yield from _leaks(inner, at)

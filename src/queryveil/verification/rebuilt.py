@@ -20,6 +20,7 @@ from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import Plan
 from queryveil.release import planned, wording
+from queryveil.release.about import About
 from queryveil.release.documents import writing as documents
 from queryveil.release.publish import Release
 from queryveil.release.understanding import REPEATABLE, with_known_noise
@@ -120,7 +121,7 @@ def checks(
         ),
         judge(
             "written-again",
-            f"{', '.join(documents.NAMES)} follow from manifest and tables, byte by byte",
+            f"{', '.join(documents.named(manifest.content))} follow from manifest and tables, byte by byte",
             lambda: _documents(release, manifest, opened),
         ),
     ]
@@ -196,7 +197,8 @@ def _sentences(
 
 def _expected(plan: Plan, content: Mapping[str, Any], opened: Mapping[str, Opened]) -> dict[str, Any]:
     tables = {name: opened[name].table for name in content["tables"]}
-    made = Release(plan=_admitted(plan, content), tables=tables).manifest()
+    about = About.from_dict(content.get("about", {}))
+    made = Release(plan=_admitted(plan, content), tables=tables, about=about).manifest()
     again: dict[str, Any] = json.loads(folder.as_json(made))
     taken = {"created": content["created"], "software": content["software"]}
     return again | taken | {"files": _files(content["files"])}

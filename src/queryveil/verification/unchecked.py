@@ -29,6 +29,8 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
             f"{folder.DATASHEET}, {folder.REPORT}, {folder.CROISSANT}, and in {folder.MANIFEST} {_WORDS}: their "
             f"sentences {software.whose}; rely only on their figures"
         )
+    if content.get("about"):
+        yield f"about: {', '.join(map(str, content['about']))} are the publisher's own words"
     yield "created: nobody can check the day"
     yield (
         "parameters: the publisher says that the release was made with them; what follows from them was computed anew"

@@ -66,7 +66,6 @@ def test_the_page_has_what_people_look_for_the_guarantee_first(name: str, releas
         "Singling out",
         "Linkability",
         "Inference",
-        "Text for a data-protection impact assessment",
         "How to cite",
         "SHA-256",
     ]

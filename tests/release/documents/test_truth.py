@@ -60,7 +60,7 @@ def stated(method: qv.Mechanism) -> dict[str, Any]:
 def said_by(manifest: dict[str, Any]) -> str:
     """All sentences of all documents that do not come from tables."""
     guarantee = qv.Guarantee.from_dict(manifest["guarantee"])
-    parts = [part.text for part in assessment.impact(manifest)]
+    parts = [one for part in assessment.impact(manifest) for one in part.points]
     return " ".join(
         [
             guarantee.headline,
@@ -88,7 +88,7 @@ def test_each_answer_begins_with_a_verdict(manifest: dict[str, Any]) -> None:
 
 
 def test_an_impact_assessment_asks_for_what_only_the_controller_knows(manifest: dict[str, Any]) -> None:
-    text = " ".join(part.text for part in assessment.impact(manifest))
+    text = " ".join(one for part in assessment.impact(manifest) for one in part.points)
     for asked in ("Article 6", "Article 9(2)", "Article 35(2)", "Article 35(9)", "WP216"):
         assert asked in text, asked
     unprotected = manifest["guarantee"]["kind"] == "none"

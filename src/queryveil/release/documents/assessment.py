@@ -2,8 +2,9 @@
 
 The three questions are those that European data-protection authorities ask of an anonymisation technique: can a person
 be singled out, can records about a person be linked, can something be inferred about a person? Each answer begins with
-a verdict: yes, no, limited, or not excluded. Text in square brackets is for the controller to write; whether a release
-is anonymous in the sense of a law is theirs to decide.
+a verdict: yes, no, limited, or not excluded. The text for an impact assessment goes to the private folder. What is in
+square brackets there is for the controller to write; whether a release is anonymous in the sense of a law is theirs to
+decide.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from queryveil.privacy.statements import (
     codes,
     say,
 )
+from queryveil.release.about import stated
 from queryveil.release.documents import words
 from queryveil.release.documents.chances import evenly, is_weak
 
@@ -43,11 +45,11 @@ SOURCE = (
 
 
 @dataclass(frozen=True)
-class Paragraph:
-    """A part of an impact assessment, with its heading."""
+class Part:
+    """A part of an impact assessment: its heading, and what is to be said under it."""
 
     heading: str
-    text: str
+    points: tuple[str, ...]
 
 
 def answers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -107,39 +109,68 @@ def _by_guarantee(guarantee: Guarantee) -> list[Statement]:
     ]
 
 
-def impact(manifest: Mapping[str, Any]) -> list[Paragraph]:
+def impact(manifest: Mapping[str, Any]) -> list[Part]:
     """Text for a data-protection impact assessment, in the order of Article 35(7) of the GDPR."""
     guarantee = Guarantee.from_dict(manifest["guarantee"])
+    return [
+        Part("Description of the processing", _processing(manifest)),
+        Part(
+            "Necessity and proportionality",
+            (
+                "[Why this is needed for the purpose, and why less would not do.]",
+                *_minimised(manifest, guarantee),
+                "[The legal basis under Article 6 of the GDPR, for making the release and for disclosing it.]",
+                "[Queries can reveal special categories of personal data, such as health: which exception of Article "
+                "9(2) of the GDPR applies.]",
+            ),
+        ),
+        Part("Risks for the people in the log", _risks(manifest)),
+        Part("Measures", _measures(manifest, guarantee)),
+        Part("What remains", _remains(manifest, guarantee)),
+        Part(
+            "Who was asked",
+            (
+                "[The advice of the data protection officer, Article 35(2) of the GDPR.]",
+                "[The views of the people in the log or of their representatives, Article 35(9) of the GDPR, or why "
+                "they were not sought.]",
+            ),
+        ),
+    ]
+
+
+def written(manifest: Mapping[str, Any]) -> str:
+    """The same as Markdown, for the private folder: what only the controller knows is left open there."""
+    lines = [
+        f"# Impact assessment: {stated(manifest, 'title') or manifest['what']}",
+        "",
+        "Text to begin with. Complete what is in square brackets: only the controller knows it.",
+        "",
+    ]
+    for part in impact(manifest):
+        lines += [f"## {part.heading}", "", *(f"- {one}" for one in part.points), ""]
+    return "\n".join(lines)
+
+
+def _processing(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     software = manifest["software"]
-    tables = "; ".join(
+    tables = (
         f"{table['file']} with {words.counted(table['rows'], 'rows')} of "
         f"{', '.join(one['name'] for one in table['columns'])}"
         for table in manifest["tables"].values()
     )
-    return [
-        Paragraph(
-            "Description of the processing",
-            "[Controller] holds a search log, has derived a data set from it, and discloses the data set to "
-            f"[recipients] for [purpose]. The data set is: {_inside(manifest['what'])} ({tables}). "
-            f"{manifest['how']} {words.NORMAL_FORM} It was made on "
-            f"{manifest['created']} with {software['name']} {software['version']}, method {manifest['method']}. The "
-            "log itself is not disclosed. Nor is what was measured on it.",
-        ),
-        Paragraph(
-            "Necessity and proportionality",
-            f"[Why this is needed for the purpose, and why less would not do.] {_minimised(manifest, guarantee)} "
-            "[The legal basis under Article 6 of the GDPR, for making the release and for disclosing it. Queries can "
-            "reveal special categories of personal data, such as health: which exception of Article 9(2) applies.]",
-        ),
-        Paragraph("Risks for the people in the log", _risks(manifest)),
-        Paragraph("Measures", _measures(manifest, guarantee)),
-        Paragraph("What remains", _remains(manifest, guarantee)),
-        Paragraph(
-            "Who was asked",
-            "[The advice of the data protection officer, Article 35(2) of the GDPR. The views of the people in the log "
-            "or of their representatives, Article 35(9), or why they were not sought.]",
-        ),
-    ]
+    controller = stated(manifest, "publisher") or "[Controller]"
+    purpose = stated(manifest, "purpose") or "[purpose]"
+    period = stated(manifest, "period")
+    return (
+        f"{controller} holds a search log{f' of {period}' if period else ''}, has derived a data set from it, and "
+        f"discloses the data set to [recipients]. Purpose: {purpose}.",
+        f"The data set is: {_inside(manifest['what'])}.",
+        *(f"It has {one}." for one in tables),
+        f"{manifest['how']} {words.NORMAL_FORM}",
+        f"It was made on {manifest['created']} with {software['name']} {software['version']}, method "
+        f"{manifest['method']}.",
+        "The log itself is not disclosed. Nor is what was measured on it.",
+    )
 
 
 def _inside(sentence: str) -> str:
@@ -147,38 +178,39 @@ def _inside(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _minimised(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
-    said = " ".join(words.declared(manifest, DISCLOSED))
+def _minimised(manifest: Mapping[str, Any], guarantee: Guarantee) -> tuple[str, ...]:
+    said = tuple(words.declared(manifest, DISCLOSED))
     if guarantee.private:
         what = (
             "one person's searches"
             if guarantee.unit == "user"
             else f"one single {guarantee.unit} of a person"
         )
-        how_much = (
+        how_much = [
             f"How much {what} can change the release is limited. The limit follows from parameters that are published "
             "with it."
-        )
+        ]
         if guarantee.disclosed:
-            how_much += (
-                f" Not limited, and published unchanged about every person: {listed(guarantee.disclosed)}."
+            how_much.append(
+                f"Not limited, and published unchanged about every person: {listed(guarantee.disclosed)}."
             )
-        return f"{how_much} {said}".strip()
+        return (*how_much, *said)
     if guarantee.kind == K_ANONYMITY:
-        return said or f"{guarantee.crowd}."
-    return said or "Nothing limits what is disclosed about single people."
+        return said or (f"{guarantee.crowd}.",)
+    return said or ("Nothing limits what is disclosed about single people.",)
 
 
-def _risks(manifest: Mapping[str, Any]) -> str:
+def _risks(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         "Search queries can reveal health, beliefs, sexual life, debts, crimes and whereabouts. They often name the "
-        "person who searched, or someone close. The risk is that a reader recognises a person in the release, joins it "
-        "with other data about that person, or concludes from it what the person searched for. "
-        "This is what a reader of this release can learn. " + " ".join(words.learnt(manifest))
+        "person who searched, or someone close.",
+        "The risk is that a reader recognises a person in the release, joins it with other data about that person, or "
+        "concludes from it what the person searched for.",
+        *(f"A reader of this release can learn: {_inside(one)}" for one in words.learnt(manifest)),
     )
 
 
-def _measures(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
+def _measures(manifest: Mapping[str, Any], guarantee: Guarantee) -> tuple[str, ...]:
     said = [f"The release has this guarantee: {guarantee.headline}."] if guarantee.kind != NONE else []
     said.append(guarantee.plain_words())
     said.append(SOURCE)
@@ -187,27 +219,30 @@ def _measures(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
         "The release has digests of all its files. Anyone can check it with queryveil release verify, which "
         + words.check(manifest)
     )
-    return " ".join(said)
+    return tuple(said)
 
 
-def _remains(manifest: Mapping[str, Any], guarantee: Guarantee) -> str:
-    listed_limits = " ".join(words.limits(manifest))
+def _remains(manifest: Mapping[str, Any], guarantee: Guarantee) -> tuple[str, ...]:
+    limits = words.limits(manifest)
     if guarantee.private:
-        kept = (
-            "The remaining risk for each person is the bound above, for this release alone. [Which other releases of "
-            "the same log there are, and what their epsilons and deltas add up to.]"
-        )
+        kept = [
+            "The remaining risk for each person is the bound above, for this release alone.",
+            "[Which other releases of the same log there are, and what their epsilons and deltas add up to.]",
+        ]
     elif guarantee.kind == K_ANONYMITY:
-        kept = (
-            "The remaining risk is not bounded. [Who receives the release, what they know about the people in it, "
-            "whether they can open accounts of their own, and which other releases of the same log there are.]"
-        )
+        kept = [
+            "The remaining risk is not bounded.",
+            "[Who receives the release, what they know about the people in it, whether they can open accounts of "
+            "their own, and which other releases of the same log there are.]",
+        ]
     else:
         return (
-            f"{listed_limits} The release should be treated as personal data, like the log. [Who has access, under "
-            "which contract, and until when.]"
+            *limits,
+            "The release should be treated as personal data, like the log.",
+            "[Who has access, under which contract, and until when.]",
         )
     return (
-        f"{listed_limits} {kept} [Whether the release is anonymous information in the sense of Recital 26 of the GDPR, "
-        "and on what grounds.]"
+        *limits,
+        *kept,
+        "[Whether the release is anonymous information in the sense of Recital 26 of the GDPR, and on what grounds.]",
     )

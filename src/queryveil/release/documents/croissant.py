@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.release.documents import assessment, words
+from queryveil.release.about import stated
+from queryveil.release.documents import assessment, citation_file, words
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 RESPONSIBLE = "http://mlcommons.org/croissant/RAI/1.0"
 NO_LICENCE = "http://rightsstatements.org/vocab/CNE/1.0/"
 """The standard statement that rights were not evaluated, and that the publisher is to be asked. Hubs show what stands
-here as the licence, and queryveil does not know it; nor who publishes, or where: they ask for that themselves."""
+here as the licence, if the publisher names none."""
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -75,18 +76,20 @@ def describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": [CROISSANT, RESPONSIBLE],
-        "name": manifest["what"],
+        "name": words.title(manifest),
         "description": f"{words.what_it_is(manifest)} {guarantee.headline}. {guarantee.plain_words()}",
-        "license": NO_LICENCE,
+        "license": _licence(stated(manifest, "licence")),
+        **_publisher(manifest),
         "citeAs": words.bibtex(manifest),
         "version": "1.0.0",
         "datePublished": manifest["created"],
-        "inLanguage": "und",
+        "inLanguage": stated(manifest, "language") or "und",
         "isLiveDataset": False,
         "keywords": ["search logs", manifest["method"], guarantee.kind],
         "distribution": [_file(table, manifest["files"]) for table in manifest["tables"].values()],
         "recordSet": [_records(name, table) for name, table in manifest["tables"].items()],
-        "rai:dataCollection": "Derived from a search log, which is not part of the release.",
+        "rai:dataCollection": _collected(stated(manifest, "period")),
+        **({"rai:dataUseCases": [purpose]} if (purpose := stated(manifest, "purpose")) else {}),
         "rai:dataManipulationProtocol": f"{manifest['how']} {words.NORMAL_FORM}",
         "rai:dataPreprocessingProtocol": [
             f"{software['name']} {software['version']}, method {manifest['method']}",
@@ -99,6 +102,26 @@ def describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "rai:dataLimitations": words.limits(manifest),
     }
+
+
+def _licence(named: str) -> str:
+    """A licence as hubs know it: by its address if it is a known one."""
+    return f"https://spdx.org/licenses/{named}" if named in citation_file.SPDX else named or NO_LICENCE
+
+
+def _publisher(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    name, contact = stated(manifest, "publisher"), stated(manifest, "contact")
+    if not name:
+        return {}
+    reached = {"email": contact} if citation_file.is_mail(contact) else {}
+    reached = {"url": contact} if citation_file.is_address(contact) else reached
+    one = {"@type": "sc:Organization", "name": name, **reached}
+    return {"creator": one, "publisher": one}
+
+
+def _collected(period: str) -> str:
+    of = f" of {period}" if period else ""
+    return f"Derived from a search log{of}, which is not part of the release."
 
 
 def _file(table: Mapping[str, Any], files: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,10 +19,11 @@ def write(manifest: Mapping[str, Any]) -> str:
     software = manifest["software"]
     odds = chances(guarantee)
     lines = [
-        "# Data sheet",
+        f"# Data sheet: {_plain(words.title(manifest))}",
         "",
         words.what_it_is(manifest),
         f"Made on {manifest['created']} with {software['name']} {software['version']}, method `{manifest['method']}`.",
+        *_about(manifest),
         "",
         "## What is promised",
         "",
@@ -68,12 +69,6 @@ def write(manifest: Mapping[str, Any]) -> str:
     lines += [f"- {name}: {answer}" for name, answer in assessment.answers(manifest)]
     lines += [
         "",
-        "Text for a data-protection impact assessment; please complete what is in square brackets.",
-        "",
-    ]
-    for part in assessment.impact(manifest):
-        lines += [f"**{part.heading}.** {part.text}", ""]
-    lines += [
         "## How to cite",
         "",
         words.citation(manifest),
@@ -88,6 +83,19 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _about(manifest: Mapping[str, Any]) -> list[str]:
+    """What the publisher says: a text of theirs must not become a mark of Markdown."""
+    return (
+        ["", *(f"- {name.capitalize()}: {_plain(said)}" for name, said in words.about(manifest))]
+        if (words.about(manifest))
+        else []
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(f"\\{one}" if one in "\\`*_[]<>#|" else one for one in text)
 
 
 def _calibration(manifest: Mapping[str, Any]) -> list[str]:

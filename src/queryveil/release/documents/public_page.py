@@ -39,6 +39,7 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     odds = chances(guarantee)
     warn = " warn" if guarantee.kind == NONE else ""
     head = [
+        page.keyed([(name.capitalize(), escape(said)) for name, said in words.about(manifest)]),
         f'<p class="soft">{escape(_sizes(manifest))} {escape(made)}, method {escape(manifest["method"])}.</p>',
         f'<div class="card{warn}"><p>{escape(first)}</p><p class="soft">{escape(guarantee.headline)}</p></div>',
         page.paragraphs([odds.says]),
@@ -61,7 +62,7 @@ def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     ]
     foot = f"{escape(made)}. This page shows nothing that is not in the release. It runs no script and loads nothing."
     return page.document(
-        kind="Report of a release", title=manifest["what"], head=head, sections=sections, foot=foot
+        kind="Report of a release", title=words.title(manifest), head=head, sections=sections, foot=foot
     )
 
 
@@ -204,15 +205,9 @@ def _law(manifest: Mapping[str, Any]) -> list[str]:
         f"{escape(answer[:1].upper() + answer[1:])}</dd>"
         for name, answer in assessment.answers(manifest)
     )
-    text = "".join(
-        f"<p><b>{escape(part.heading)}.</b> {escape(part.text)}</p>" for part in assessment.impact(manifest)
-    )
     return [
         f"<p>{escape(assessment.SOURCE)}</p>",
         f"<dl>{answered}</dl>",
-        "<h3>Text for a data-protection impact assessment</h3>",
-        '<p class="soft">Copy it, and complete what is in square brackets: only the controller knows it.</p>',
-        f"<blockquote>{text}</blockquote>",
     ]
 
 
@@ -230,7 +225,6 @@ def _citation(manifest: Mapping[str, Any]) -> list[str]:
     return [
         page.paragraphs([words.citation(manifest)]),
         f"<pre>{escape(words.bibtex(manifest))}</pre>",
-        '<p class="soft">Please fill in the publisher: queryveil does not know who publishes.</p>',
     ]
 
 

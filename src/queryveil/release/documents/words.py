@@ -14,6 +14,7 @@ from typing import Any
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, listed
 from queryveil.privacy.statements import CHECKED, LEARNT, ON_PURPOSE, WITHHELD, Statement
+from queryveil.release.about import NAMES, stated
 
 _MANY_PEOPLE = "Popular searches are published on purpose, whatever they are."
 _IN_GENERAL = "Readers may still draw conclusions about a person from what is true of people in general."
@@ -208,11 +209,28 @@ def _sentences(caveats: Iterable[Statement]) -> list[str]:
 # -- how to name it ------------------------------------------------------------------------------------------
 
 
+def title(manifest: Mapping[str, Any]) -> str:
+    """What the release is called: by its publisher, or else by what it holds."""
+    return stated(manifest, "title") or str(manifest["what"])
+
+
+def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the publisher says of the release, without its title and how to cite it."""
+    names = (name for name in NAMES if name not in ("title", "citation"))
+    return [(name, said) for name in names if (said := str((manifest.get("about") or {}).get(name, "")))]
+
+
 def citation(manifest: Mapping[str, Any]) -> str:
     """One line to refer to exactly this release."""
     software, guarantee = manifest["software"], Guarantee.from_dict(manifest["guarantee"])
+    publisher = stated(manifest, "publisher")
+    by = f"{publisher}: " if publisher else ""
+    named = (
+        stated(manifest, "citation").removesuffix(".")
+        or f"{by}{title(manifest)}. Data set, {manifest['created']}"
+    )
     return (
-        f"[publisher]: {manifest['what']}. Data set, {manifest['created']}. Made with {software['name']} "
+        f"{named}. Made with {software['name']} "
         f"{software['version']}, method {manifest['method']}: {guarantee.headline}.{_known_by(manifest)}"
     )
 
@@ -225,9 +243,10 @@ def bibtex(manifest: Mapping[str, Any]) -> str:
         f"Made with {software['name']} {software['version']}, method {manifest['method']}: {guarantee.headline}."
         f"{_known_by(manifest)}"
     )
+    publisher = stated(manifest, "publisher")
     fields = {
-        "author": "[publisher]",
-        "title": f"{{{_plain_tex(manifest['what'])}}}",
+        **({"author": f"{{{_plain_tex(publisher)}}}"} if publisher else {}),
+        "title": f"{{{_plain_tex(title(manifest))}}}",
         "year": year,
         "howpublished": "Data set",
         "note": _plain_tex(note),

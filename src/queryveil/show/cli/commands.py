@@ -18,6 +18,7 @@ COMMANDS = {
     "generate": "Write a synthetic log that looks like a real one, and a file that says where its secrets are.",
     "inspect": "Count what a log holds and how few queries single a person out. Nothing is published.",
     "convert": "Write a log in another format: Parquet, AOL, OpenSearch UBI or TSV. It stays as personal as it is.",
+    "init": "Write a recipe, release.yaml: columns as guessed, method, parameters, budget, and what is said about it.",
     "plan": "Show parameters, thresholds and guarantee of a method, without any data.",
     "publish": "Publish a log privately: a release folder with tables, manifest, data sheet and report.",
     "evaluate": "Compare releases with the log that they were made from. The figures are for the curator.",

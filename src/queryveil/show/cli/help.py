@@ -67,7 +67,11 @@ class Group(TyperGroup):
         _write_groups(self.get_params(ctx), formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        rows = [(name, _sentence(self.commands[name])) for name in self.list_commands(ctx)]
+        rows = [
+            (name, _sentence(self.commands[name]))
+            for name in self.list_commands(ctx)
+            if not self.commands[name].hidden
+        ]
         with formatter.section(console.heading(self.listing)):
             _write_rows(rows, formatter)
 

@@ -10,7 +10,7 @@ import typer
 
 import queryveil as qv
 from queryveil.parameters import PROMISES
-from queryveil.show.cli import console, help, options
+from queryveil.show.cli import console, help, options, recipes
 
 _ASIDE = {"paper", "pure_dp"}
 """Figures that stand beside others, or are for scripts."""
@@ -33,9 +33,12 @@ Users = Annotated[
 
 
 class Methods(help.Group):
-    """The methods, one of which is planned."""
+    """The methods, one of which is planned; or a recipe, which names one."""
 
     listing = "Methods"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if ctx.resilient_parsing else recipes.before_file(args))
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,8 +47,10 @@ def add_to(app: typer.Typer) -> None:
         help="Show parameters, thresholds and guarantee of a method, without any data.",
         no_args_is_help=True,
         subcommand_metavar="METHOD [OPTIONS]",
-        epilog="Each method has options of its own: queryveil plan METHOD --help",
+        epilog="Each method has options of its own: queryveil plan METHOD --help. "
+        "A recipe of queryveil init takes the place of method and options: queryveil plan release.yaml",
     )
+    methods.command(recipes.NAME, hidden=True, help="Plan what a recipe says.")(recipes.planner(show))
     for name, cls in qv.MECHANISMS.items():
         made = options.declared([cls], required=True)
         made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])

@@ -11,7 +11,7 @@ import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
 from queryveil.parameters import COUNTED, OUTPUT, PROMISES, SERIES
-from queryveil.show.cli import console, help, options, plan
+from queryveil.show.cli import console, help, options, plan, recipes
 
 _WAY = "queryveil publish METHOD LOG --out DIR"
 
@@ -21,6 +21,9 @@ def _output(*names: str, **named: Any) -> Any:
 
 
 Out = Annotated[Path, _output("--out", metavar="DIR", help="folder to write; it must not exist")]
+RecipeOut = Annotated[
+    Path | None, _output("--out", metavar="DIR", help="another folder to write than the recipe's")
+]
 Private = Annotated[
     Path | None,
     _output("--private", metavar="DIR", help="the private folder; beside --out if left out"),
@@ -117,7 +120,9 @@ class Methods(help.Group):
     listing = "Methods"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args if ctx.resilient_parsing else _method_first(args))
+        return super().parse_args(
+            ctx, args if ctx.resilient_parsing else _method_first(recipes.before_file(args))
+        )
 
 
 def add_to(app: typer.Typer) -> None:
@@ -126,7 +131,13 @@ def add_to(app: typer.Typer) -> None:
         help=publish.__doc__,
         no_args_is_help=True,
         subcommand_metavar="METHOD LOG... --out DIR [OPTIONS]",
-        epilog="Each method has options of its own: queryveil publish METHOD --help",
+        epilog="Each method has options of its own: queryveil publish METHOD --help. "
+        "A recipe of queryveil init takes the place of method and options: queryveil publish release.yaml",
+    )
+    own = [("file", recipes.File, options.NOTHING), ("out", RecipeOut, None)]
+    own += [one for one in _OWN if one[0] in ("private", "allow_empty", "i_understand", "as_json")]
+    methods.command(recipes.NAME, hidden=True)(
+        options.with_signature(publish_recipe, options.own_parameters(own))
     )
     for name, cls in qv.MECHANISMS.items():
         log = [("log", options.Logs, options.NOTHING), ("out", Out, options.NOTHING)]
@@ -144,7 +155,7 @@ def _method_first(args: list[str]) -> list[str]:
         raise qv.UsageError("the method is named twice", f"name it once: {_WAY}")
     if named:
         return [_known(named[0]), *rest]
-    if not args or args[0] in ("-h", "--help"):
+    if not args or args[0] in ("-h", "--help", recipes.NAME):
         return args
     if args[0].startswith("-"):
         raise _none_named()
@@ -208,6 +219,15 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     as_json = own.pop("as_json")
     with console.waiting("counting"):
         release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
+    _told(release, as_json)
+
+
+def publish_recipe(**own: Any) -> None:
+    """Publish what a recipe says."""
+    _told(recipes.publish(own), own["as_json"])
+
+
+def _told(release: qv.Release, as_json: bool) -> None:
     if as_json:
         console.as_json(
             {

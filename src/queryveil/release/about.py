@@ -1,0 +1,105 @@
+"""What only the publisher of a release knows: its title, who they are, and under which terms it may be used.
+
+Nothing of it comes from a log. It stands in the manifest and in every document of a release; nobody can check it, but
+all places must say the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from queryveil.errors import UsageError, instead
+
+NOT_STATED = "not stated"
+"""What a publisher writes who does not want to say something: it is then no longer asked for."""
+_LONGEST = 2_000
+_BLANK = re.compile(r"[\[<{].*[\]>}]|\.{3}|…|(?:to ?do|tbd|fixme|xxx)\b.*", re.IGNORECASE)
+"""What stands in a form for something that is still to be written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What the publisher says of a release. What is left out is left out of its documents too.
+
+    title: what the release is called.
+    publisher: the person or body that answers for it.
+    contact: an e-mail address or a page where they are reached.
+    licence: under which terms it may be used: an SPDX name such as CC-BY-4.0, an address, or words.
+    purpose: what it is published for.
+    period: which time the searches are of, such as 2026-01-01/2026-03-31; public knowledge, not measured on the log.
+    language: the language of the searches, such as en.
+    citation: how to cite it, if not by publisher, title and date.
+    """
+
+    title: str | None = None
+    publisher: str | None = None
+    contact: str | None = None
+    licence: str | None = None
+    purpose: str | None = None
+    period: str | None = None
+    language: str | None = None
+    citation: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            given = getattr(self, name)
+            text = " ".join(given.split()) if isinstance(given, str) else given
+            object.__setattr__(self, name, text or None)
+            if text:
+                _check(name, text)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> About:
+        """The inverse of `as_dict`. An unknown name is refused."""
+        for name in given:
+            if name not in NAMES:
+                raise UsageError(f"'about' has no '{str(name)[:40]}'", instead(name, NAMES))
+        return cls(**given)
+
+    def as_dict(self) -> dict[str, str]:
+        """What is said, in the order of the fields."""
+        return {name: getattr(self, name) for name in NAMES if getattr(self, name)}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What a reader will ask for and is not said. How to cite follows from the rest."""
+        return tuple(name for name in NAMES if name != "citation" and not getattr(self, name))
+
+
+NAMES = tuple(one.name for one in dataclasses.fields(About))
+
+ASKED = {
+    "title": "what the release is called",
+    "publisher": "the person or body that answers for it",
+    "contact": "an e-mail address or a page",
+    "licence": "such as CC-BY-4.0, an address, or words",
+    "purpose": "what it is published for",
+    "period": "which time the searches are of, such as 2026-01-01/2026-03-31",
+    "language": "of the searches, such as en",
+    "citation": "how to cite it; may stay empty",
+}
+"""What each of them asks for."""
+
+
+def _check(name: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"'{name}' of 'about' is not a text", "write it between quotes")
+    if len(text) > _LONGEST:
+        raise UsageError(f"'{name}' of 'about' is longer than {_LONGEST:,} characters", "say it shorter")
+    if not text.isprintable():
+        raise UsageError(f"'{name}' of 'about' has a character that cannot be printed", "write it anew")
+    if _BLANK.fullmatch(text):
+        raise UsageError(
+            f"'{name}' of 'about' is a blank that is still to be filled in",
+            f"write {ASKED[name]}, or '{NOT_STATED}'",
+        )
+
+
+def stated(manifest: Mapping[str, Any], name: str) -> str:
+    """What a manifest's publisher says under a name; nothing if they do not."""
+    said = str((manifest.get("about") or {}).get(name) or "")
+    return "" if said.casefold() == NOT_STATED else said

@@ -1,0 +1,353 @@
+"""A recipe: everything that a release is made of, as a value and as a file, release.yaml.
+
+The same file gives the same plan anywhere. Paths in it are relative to its folder. It holds no row of the log, unless
+samples of columns are asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from queryveil.errors import UsageError, instead
+from queryveil.files import folder, new_files
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
+from queryveil.parameters import parameters
+from queryveil.reading.log import SearchLog, read
+from queryveil.reading.model import COLUMNS, Progress, ReadOptions
+from queryveil.release.about import NAMES, NOT_STATED, About
+from queryveil.release.publish import Release, publish
+from queryveil.release.recipes import words
+from queryveil.release.recipes.reading import Document, content_of
+
+FILE = "release.yaml"
+VERSION = "1"
+_PLAIN = {"format": str, "time_format": str, "header": bool, "delimiter": str, "max_rejected": float}
+_OF_READ = {"engine": str, "session_gap_minutes": int}
+_LOG = ("files", "columns", "columns_confirmed")
+_SECTIONS = ("recipe", "log", "method", "items", "parameters", "users", "budget", "out", "private", "about")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a release is made: from which log, by which method, charged to which budget, and what is said about it.
+
+    log: files, folders or globs of the log, relative to the recipe's folder.
+    columns: which column of the log holds what; None to find out when the log is read.
+    columns_confirmed: whether somebody compared them with the log.
+    reading: other options of `queryveil.read`, such as format or encoding.
+    method: name of the method.
+    parameters: its parameters; what is left out has its default.
+    items: what is counted, if the method counts several things.
+    users: a public upper bound on the number of users.
+    ledger: the ledger to charge, and `source` the name of the log in it.
+    out: the release folder to write; `private` is its private folder, if not beside it.
+    about: what the publisher says of the release.
+    home: the folder that paths are relative to.
+    name: what the recipe is called in a ledger.
+    samples: values of columns, written as comments. They are personal data, and are not read back.
+    """
+
+    log: tuple[str, ...]
+    method: str
+    columns: Mapping[str, str | int] | None = None
+    columns_confirmed: bool = False
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    items: tuple[str, ...] | None = None
+    users: int | None = None
+    ledger: str | None = None
+    source: str | None = None
+    out: str = "release"
+    private: str | None = None
+    about: About = field(default_factory=About)
+    home: Path = field(default=Path(), compare=False, repr=False)
+    name: str = field(default=FILE, compare=False, repr=False)
+    samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, given in (("log", self.log), ("items", self.items)):
+            _check_texts(name, given)
+        if not self.log:
+            raise UsageError("a recipe names no log", "name its files under log: files:")
+        if self.method not in MECHANISMS:
+            raise UsageError(f"there is no method '{self.method[:40]}'", instead(self.method, MECHANISMS))
+        if (self.ledger is None) != (self.source is None):
+            raise UsageError(
+                "charging a ledger needs both the ledger and the name of the source log",
+                "give budget: ledger: and source:, or neither",
+            )
+        if self.users is not None and self.users < 1:
+            raise UsageError("the public number of users is below 1", "leave users: empty, or raise it")
+        known = {one.name for one in parameters(MECHANISMS[self.method])}
+        for one in self.parameters:
+            if one not in known:
+                raise UsageError(f"method {self.method} has no parameter '{one[:40]}'", instead(one, known))
+        if self.items is not None and ("items" in self.parameters or "items" not in known):
+            twice = "items" in self.parameters
+            raise UsageError(
+                "items are given twice" if twice else f"method {self.method} takes no items",
+                "leave out one of them" if twice else "leave items: empty",
+            )
+        ReadOptions(columns=self.columns, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {name: value for name, value in self.reading.items() if name not in _OF_READ}
+
+    # -- as a file -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, path: str | Path) -> Recipe:
+        """The recipe in a file. Whatever is wrong with it is said with the name of the file."""
+        file = Path(path)
+        return _parsed(content_of(file), file)
+
+    def text(self) -> str:
+        """The file, with a comment for each part. Samples of columns stand in it only if the recipe has them."""
+        return words.written(self)
+
+    def write(self, path: str | Path) -> Recipe:
+        """Write the file, which must not exist; the recipe as it is read from there."""
+        file = Path(path)
+        moved = dataclasses.replace(self._moved(file.parent), name=file.name)
+        with new_files.new_files(file) as (new,):
+            new.write_text(moved.text(), encoding="utf-8")
+        return moved
+
+    def _moved(self, home: Path) -> Recipe:
+        """The same recipe, with paths as they are seen from another folder."""
+        if Path(os.path.realpath(home)) == Path(os.path.realpath(self.home)):
+            return dataclasses.replace(self, home=home)
+
+        def seen(text: str | None) -> str | None:
+            there = None if text is None else _placed(self.home, text)
+            return (
+                text
+                if there is None or (there == text and not _relative(there))
+                else os.path.relpath(there, home)
+            )
+
+        files = _file_parameters(self.method)
+        return dataclasses.replace(
+            self,
+            log=tuple(str(seen(one)) for one in self.log),
+            parameters={
+                name: seen(value) if name in files and isinstance(value, str) else value
+                for name, value in self.parameters.items()
+            },
+            ledger=seen(self.ledger),
+            out=str(seen(self.out)),
+            private=seen(self.private),
+            home=home,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain values, without what is left out."""
+        return {
+            "recipe": int(VERSION),
+            "log": {
+                "files": list(self.log),
+                **({"columns": dict(self.columns)} if self.columns is not None else {}),
+                "columns_confirmed": self.columns_confirmed,
+                **{name: _listed(value) for name, value in self.reading.items()},
+            },
+            "method": self.method,
+            **({"items": list(self.items)} if self.items is not None else {}),
+            "parameters": {name: _listed(value) for name, value in self.parameters.items()},
+            **({"users": self.users} if self.users is not None else {}),
+            **({"budget": {"ledger": self.ledger, "source": self.source}} if self.ledger else {}),
+            "out": self.out,
+            **({"private": self.private} if self.private is not None else {}),
+            "about": self.about.as_dict(),
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the recipe says; comments, samples and order of the file do not change it."""
+        return folder.digest_of(folder.as_json(_sorted(self.as_dict())).encode())
+
+    @property
+    def label(self) -> str:
+        """What a ledger says that a release was made from."""
+        name = self.name if self.name.isprintable() and len(self.name) <= 60 else FILE
+        return f"{name.strip()} {self.digest[:16]}"
+
+    # -- what it makes ---------------------------------------------------------------------------------------
+
+    def placed(self, path: str) -> str:
+        """A path of the recipe, as it is seen from here."""
+        return _placed(self.home, path)
+
+    def mechanism(self) -> Mechanism:
+        """The method with its parameters."""
+        files = _file_parameters(self.method)
+        given = {
+            name: self.placed(value) if name in files and isinstance(value, str) else value
+            for name, value in self.parameters.items()
+        }
+        given |= {"items": self.items} if self.items is not None else {}
+        cls = MECHANISMS[self.method]
+        for one in parameters(cls):
+            if one.required and one.name not in given:
+                raise UsageError(
+                    f"parameter '{one.name}' is missing", f"write it under parameters: {one.help}"
+                )
+        with_users = getattr(cls, "with_users", None)
+        return cls(**(with_users(given) if with_users is not None and self.users is not None else given))
+
+    def plan(self) -> Plan:
+        """Parameters, thresholds and guarantee. No data is read: the same recipe gives the same plan anywhere."""
+        return self.mechanism().plan(users=self.users)
+
+    def read_log(self, *, progress: Progress | None = None) -> SearchLog:
+        """The log, read as the recipe says; `progress` is called with bytes read and bytes in all."""
+        files = [self.placed(one) for one in self.log]
+        return read(
+            files if len(files) > 1 else files[0], columns=self.columns, progress=progress, **self.reading
+        )
+
+    def refuse_incomplete(self) -> None:
+        """Ask by name for what the publisher has not said."""
+        if self.about.missing:
+            raise UsageError(
+                f"{self.name} lacks {', '.join(self.about.missing)} under 'about'",
+                f"fill in each, or write '{NOT_STATED}'",
+            )
+
+
+def publish_recipe(
+    recipe: Recipe | str | Path,
+    *,
+    log: SearchLog | None = None,
+    out: str | Path | None = None,
+    private: str | Path | None = None,
+    allow_empty: bool = False,
+    i_understand: bool = False,
+    told: Callable[[str, str], None] | None = None,
+) -> Release:
+    """Publish what a recipe says, given as a value or as its file.
+
+    log: the log, if it was read already (see `Recipe.read_log`).
+    out, private: other folders than those of the recipe.
+    allow_empty, i_understand, told: as for `queryveil.publish`.
+
+    A recipe that lacks what readers will ask for (see `About.missing`) is refused before anything is read or charged.
+    """
+    made = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+    made.refuse_incomplete()
+    apart = made.placed(made.private) if made.private is not None and out is None else None
+    return publish(
+        log or made.read_log(),
+        made.mechanism(),
+        users=made.users,
+        out=out or made.placed(made.out),
+        private=private or apart,
+        ledger=made.placed(made.ledger) if made.ledger is not None else None,
+        source=made.source,
+        recipe=made.label,
+        about=made.about,
+        noted={"recipe": made.label, "columns_confirmed": made.columns_confirmed},
+        allow_empty=allow_empty,
+        i_understand=i_understand,
+        told=told,
+    )
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def _parsed(content: Mapping[str, Any], file: Path) -> Recipe:
+    document = Document(file.name)
+    document.only(content, _SECTIONS, "a recipe")
+    if content.get("recipe") != VERSION:
+        document.wrong("it is not a recipe of version 1, which begins with 'recipe: 1'")
+    log = document.section(content, "log", (*_LOG, *_reading_options()))
+    method = document.text(content.get("method"), "method")
+    if method not in MECHANISMS:
+        document.wrong(f"there is no method '{method[:40]}'", instead(method, MECHANISMS))
+    known = {one.name: one for one in parameters(MECHANISMS[method])}
+    given = document.section(content, "parameters", tuple(known))
+    budget = document.section(content, "budget", ("ledger", "source"))
+    texts = {
+        name: document.text(content[name], name)
+        for name in ("out", "private")
+        if content.get(name) is not None
+    }
+    made: dict[str, Any] = {
+        "log": document.texts(log.get("files", []), "files"),
+        "columns": _columns(document, log),
+        "columns_confirmed": document.typed(log.get("columns_confirmed", "false"), "columns_confirmed", bool),
+        "reading": _reading(document, log),
+        "method": method,
+        "parameters": {name: document.parameter(value, known[name]) for name, value in given.items()},
+        "users": None if content.get("users") is None else document.typed(content["users"], "users", int),
+        **{name: document.text(value, name) for name, value in budget.items()},
+        **texts,
+        "home": file.parent,
+        "name": file.name,
+    }
+    if content.get("items") is not None:
+        listed = content["items"]
+        made["items"] = document.texts(listed.split(",") if isinstance(listed, str) else listed, "items")
+    about = {
+        name: document.text(value, name) for name, value in document.section(content, "about", NAMES).items()
+    }
+    return document.tried(lambda: Recipe(about=About(**about), **made))  # type: ignore[no-any-return]
+
+
+def _reading_options() -> dict[str, type]:
+    return {**_PLAIN, **_OF_READ, **{one.name: one.type for one in parameters(ReadOptions)}}
+
+
+def _reading(document: Document, log: Mapping[str, Any]) -> dict[str, Any]:
+    declared = {one.name: one for one in parameters(ReadOptions)}
+    plain = {**_PLAIN, **_OF_READ}
+    return {
+        name: document.typed(value, name, plain[name])
+        if name in plain
+        else document.parameter(value, declared[name])
+        for name, value in log.items()
+        if name not in _LOG
+    }
+
+
+def _columns(document: Document, log: Mapping[str, Any]) -> dict[str, str | int] | None:
+    if "columns" not in log:
+        return None
+    found = document.section(log, "columns", COLUMNS)
+    places = {name: document.text(value, name) for name, value in found.items()}
+    return {name: int(at) if at.isascii() and at.isdigit() else at for name, at in places.items()}
+
+
+def _check_texts(name: str, given: Any) -> None:
+    if given is not None and not (isinstance(given, tuple) and all(isinstance(one, str) for one in given)):
+        raise UsageError(f"'{name}' of a recipe is not a tuple of texts", f"write {name}=(...,)")
+
+
+# -- paths and values ----------------------------------------------------------------------------------------
+
+
+def _file_parameters(method: str) -> set[str]:
+    return {one.name for one in parameters(MECHANISMS[method]) if one.declaration.path}
+
+
+def _relative(text: str) -> bool:
+    return text != "-" and "://" not in text and not Path(text).is_absolute()
+
+
+def _placed(home: Path, text: str) -> str:
+    return str(home / text) if _relative(text) else text
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return value
