@@ -135,7 +135,7 @@ def publish(
     `noted` is what the private folder keeps besides. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that
     day, week or month (UTC) are published and no others; there may be none. A release that promises nothing,
     or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that is not the
-    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence,
+    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence;
     `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
     log, mechanism = as_log(log), chosen(mechanism, parameters, items)
