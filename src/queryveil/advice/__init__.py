@@ -10,8 +10,8 @@ May import: errors, parameters, files, charts, reading, count, privacy, mechanis
 from __future__ import annotations
 
 from queryveil.advice.asking import advise, find_purpose, wanted
-from queryveil.advice.preview import PilotCounts, Preview
 from queryveil.advice.beginning import init
+from queryveil.advice.preview import PilotCounts, Preview
 from queryveil.advice.proposal import Proposal, propose
 from queryveil.advice.purpose import Advice, Option, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
