@@ -33,7 +33,7 @@ def test_a_wrong_number_is_a_sentence_and_not_a_failure(start: Starter) -> None:
     for typed in (
         "epsilon=-1&delta=1e-6",
         "epsilon=abc&delta=1e-6",
-        "epsilon=1e300&delta=1e-6",
+        "epsilon=1&delta=2",
         "epsilon=nan&delta=0.1",
     ):
         found = visitor.get(f"/design/{log}/preview?method=zealous&{typed}").json()
@@ -63,7 +63,7 @@ def test_previews_follow_the_setting_and_looking_has_a_price(start: Starter) -> 
     ]
     assert all(one.status_code == 200 for one in made)
     fifth = visitor.submit(f"/design/{log}/keep", {"method": "zealous", "epsilon": 9, "delta": 1e-4})
-    assert fifth.status_code == 400 and "drop one" in fifth.text
+    assert fifth.status_code == 400 and "Drop one" in fifth.text
     visitor.submit(f"/design/{log}/drop", {"at": "0"})
     assert (
         visitor.submit(f"/design/{log}/keep", {"method": "zealous", "epsilon": 9, "delta": 1e-4}).status_code

@@ -23,7 +23,7 @@ from queryveil.show.web import rendering
 from queryveil.show.web.guard import Guard
 from queryveil.show.web.jobs import Jobs
 from queryveil.show.web.logs import Logs
-from queryveil.show.web.pages import design, entrance, jobs, log, risk
+from queryveil.show.web.pages import attack, design, entrance, history, jobs, log, publish, releases, risk
 from queryveil.show.web.previews import Previews
 from queryveil.show.web.sessions import Sessions
 from queryveil.show.web.settings import Settings
@@ -38,6 +38,7 @@ class Bench:
     def __init__(self, settings: Settings, tell: Callable[[str], None]) -> None:
         for folder in (settings.uploads, settings.jobs, settings.pilots):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.releases.mkdir(parents=True, exist_ok=True)
         self.settings = settings
         self.sessions = Sessions(settings.password)
         self.jobs = Jobs(settings)
@@ -80,7 +81,7 @@ def _routes() -> list[BaseRoute]:
         Route("/static/charts.js", _charts),
         Mount("/static", StaticFiles(directory=rendering.STATIC), name="static"),
     ]
-    for module in (entrance, log, risk, design, jobs):
+    for module in (entrance, log, risk, design, publish, attack, releases, history, jobs):
         made += [Route(path, handler) for path, handler in module.PAGES.items()]
         made += [Route(path, posting(handler), methods=["POST"]) for path, handler in module.FORMS.items()]
     return made

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """A name, which nobody asks for."""
 
 

@@ -62,7 +62,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
         label=one.name.replace("_", " "),
         help=one.help if not rule.choices else rule.help,
         kind=kind,
-        value=_typed(value),
+        value=typed(value),
         choices=rule.choices or (),
         step="1" if one.type is int else "any",
         low=low,
@@ -72,24 +72,25 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     )
 
 
-def _typed(value: Any) -> str:
+def typed(value: Any) -> str:
+    """A value as it stands in a field."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, list | tuple):
-        return ",".join(map(_typed, value))
+        return ",".join(map(typed, value))
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-def given(cls: type, typed: Mapping[str, Any]) -> dict[str, Any]:
+def given(cls: type, sent: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that were typed and are not the defaults; what is no value of its kind is refused."""
     found: dict[str, Any] = {}
     for one in _shown(cls):
-        if hasattr(typed, "getlist"):
-            text = ",".join(part for part in map(str, typed.getlist(one.name)) if part)
+        if hasattr(sent, "getlist"):
+            text = ",".join(part for part in map(str, sent.getlist(one.name)) if part)
         else:
-            text = _typed(typed.get(one.name))
+            text = typed(sent.get(one.name))
         if not text.strip():
             continue
         value = _value(one, text.strip())

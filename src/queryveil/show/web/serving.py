@@ -41,6 +41,14 @@ class Patient(H11Protocol):
         super().connection_lost(exc)
 
 
+class _Server(uvicorn.Server):
+    """Leaves signals to us: a request to stop is how a workbench ends, and no failure."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @contextlib.contextmanager
 def home() -> Iterator[Any]:
     """A folder for uploads and results that goes away with this process, however that ends."""
@@ -90,9 +98,14 @@ def serve(
         timeout_graceful_shutdown=2,
         proxy_headers=False,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
+
+    def stop() -> None:
+        server.should_exit = True
 
     async def run() -> None:
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(one, stop)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
@@ -103,14 +116,9 @@ def serve(
                 threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
         await task
 
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
-        # Uvicorn raises the signals that it answered once more at the end; by then everything is tidied up.
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(run())
+        asyncio.run(run())
     finally:
-        for one, how in before.items():
-            signal.signal(one, how)
         bench.close()
         listening.close()
 

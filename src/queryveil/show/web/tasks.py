@@ -118,25 +118,17 @@ def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
 
 
 def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
-    """Charge the ledger, protect, write; sign if there is a key."""
-    method = forms.made(qv.MECHANISMS[asked["method"]], asked["given"])
-    log = _log(asked, told)
-    release = qv.publish(
-        log,
-        method,
-        out=asked["out"],
-        ledger=asked["ledger"],
-        source=asked["source"],
-        i_understand=asked["i_understand"],
-        told=told.stage,
-    )
+    """Charge the ledger, protect, write; sign if there is a key. A recipe says all of it."""
+    recipe = qv.Recipe.read(asked["recipe"])
+    told.stage("read")
+    log = recipe.read_log(progress=told.progress)
+    release = qv.publish_recipe(recipe, log=log, i_understand=asked["i_understand"], told=told.stage)
     if asked["key"]:
         told.stage("sign", "with the key that the workbench was started with")
-        qv.sign(asked["out"], asked["key"])
+        qv.sign(str(release.path), asked["key"])
     told.stage("verify", "as a reader would, without the log")
-    checked = qv.verify(asked["out"])
+    checked = qv.verify(str(release.path))
     return {
-        "release": asked["out"],
         "released": release.released,
         "warnings": list(release.warnings),
         "seconds": release.seconds,
@@ -149,23 +141,24 @@ def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     """Attack a release, beside a control, and keep the result in its private folder."""
     made = forms.made(qv.ATTACKS[asked["attack"]], asked["given"])
     release = qv.load(asked["release"])
-    log = _log(asked, told) if asked["needs_log"] else None
     inputs: list[Any] = []
     for one in made.inputs:
-        found = log if one.kind in ("log", "log-or-release") and log is not None else release
-        inputs.append([found] if one.many else found)
+        found: Any = release if "release" in one.kind else None
+        if one.kind == "log" and one.needed:
+            found = _log(asked, told)
+        inputs.append([found] if one.many and found is not None else found)
     told.stage("attack")
-    found = made.run(*inputs, progress=told.progress)
-    kept = qv.keep_attack(release, made, found)
+    result = made.run(*inputs, progress=told.progress)
+    kept = qv.keep_attack(release, made, result)
     return {
-        "success": found.success,
-        "control": found.control,
-        "advantage": found.advantage,
-        "interval": list(found.interval),
-        "trials": found.trials,
-        "words": [list(one) for one in found.words],
+        "success": result.success,
+        "control": result.control,
+        "advantage": result.advantage,
+        "interval": list(result.interval),
+        "trials": result.trials,
+        "words": [list(one) for one in result.words],
         "tables": [
-            [title, [list(row) for row in rows]] for title, rows in (("", found.table), *found.more) if rows
+            [title, [list(row) for row in rows]] for title, rows in (("", result.table), *result.more) if rows
         ],
         "kept": str(kept),
     }

@@ -160,3 +160,5 @@ document.querySelectorAll("[data-curve]").forEach((box) => {
 });
 
 document.querySelectorAll("[data-chart]").forEach((box) => draw(box, JSON.parse(box.dataset.chart)));
+
+document.querySelectorAll("[data-submit-on-change]").forEach((one) => one.addEventListener("change", () => one.form.requestSubmit()));

@@ -1,0 +1,90 @@
+"""Attack: let one loose on a release, beside a control, and say what that means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import queryveil as qv
+from queryveil.show.web import charts, forms, same, shelf
+from queryveil.show.web.jobs import DONE
+from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.rendering import page
+
+
+def on_releases() -> dict[str, type[qv.Attack]]:
+    """Attacks that need nothing but a release and its log."""
+    return {
+        name: cls
+        for name, cls in qv.ATTACKS.items()
+        if any("release" in one.kind for one in cls.inputs)
+        and not any(one.kind == "file" and one.needed for one in cls.inputs)
+    }
+
+
+def shown(request: Request) -> Response:
+    log, bench = chosen(request), request.app.state.bench
+    if not log.confirmed:
+        return RedirectResponse(f"/log/{log.id}", 303)
+    attacks, found = on_releases(), shelf.releases(bench.settings.releases)
+    name = request.query_params.get("attack", "")
+    name = name if name in attacks else next(iter(attacks))
+    asked = request.query_params.get("release", "")
+    release = next((one for one in found if one.name == asked), found[0] if found else None)
+    given, wrong = {}, None
+    try:
+        given = forms.given(attacks[name], request.query_params)
+    except qv.QueryveilError as error:
+        wrong = error
+    job = bench.jobs.latest("attack", f"{release.name}/{name}") if release is not None else None
+    return page(
+        request,
+        "attack.html",
+        step="attack",
+        log=log,
+        attacks=attacks,
+        name=name,
+        cls=attacks[name],
+        fields=forms.fields(attacks[name], given),
+        releases=found,
+        release=release,
+        wrong=wrong,
+        job=job,
+        result=job.result if job is not None and job.state == DONE else None,
+        same=_same(log, name, given, str(release.path) if release is not None else "RELEASE"),
+    )
+
+
+def _same(log: Any, name: str, given: dict[str, Any], release: str) -> same.Same:
+    inputs: list[tuple[Any, str]] = []
+    reads = False
+    for one in qv.ATTACKS[name].inputs:
+        if "release" in one.kind:
+            inputs.append((one, release))
+        elif one.kind == "log" and one.needed:
+            reads = True
+            inputs.append((one, log.said_path))
+    return same.attack(name, given, inputs, same.reading_words(log.how) if reads else [])
+
+
+def start(request: Request, form: FormData) -> Response:
+    log, bench = chosen(request), request.app.state.bench
+    attacks, name = on_releases(), str(form.get("attack", ""))
+    release = shelf.find(bench.settings.releases, str(form.get("release", "")))
+    if name not in attacks or release is None:
+        raise qv.UsageError("no attack or no release was chosen", "choose both")
+    given = forms.given(attacks[name], form)
+    forms.made(attacks[name], given)
+    spec = log.spec | {"attack": name, "given": given, "release": str(release.path)}
+    bench.jobs.start("attack", f"Attacking {release.name} by {name}", f"{release.name}/{name}", spec)
+    said = charts.address(
+        {"attack": name, "release": release.name} | {key: forms.typed(one) for key, one in given.items()}
+    )
+    return RedirectResponse(f"/attack/{log.id}?{said}", 303)
+
+
+PAGES = {"/attack/{log}": shown}
+FORMS = {"/attack/{log}": start}

@@ -1,0 +1,73 @@
+"""History: releases, what the ledger lists, and series over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+import queryveil as qv
+from queryveil.show.web import charts, shelf
+from queryveil.show.web.rendering import page
+from queryveil.show.web.same import Same
+
+
+def shown(request: Request) -> Response:
+    bench = request.app.state.bench
+    settings = bench.settings
+    accounts: list[Any] = []
+    wrong = None
+    if "://" in settings.ledger or Path(settings.ledger).exists():
+        try:
+            accounts = qv.Ledger(settings.ledger).show()
+        except qv.QueryveilError as error:
+            wrong = error
+    series = shelf.series(settings.releases)
+    return page(
+        request,
+        "history.html",
+        step="history",
+        releases=shelf.releases(settings.releases),
+        folder=settings.releases,
+        accounts=accounts,
+        wrong=wrong,
+        spent=charts.spent_over_time(_spent(accounts)) if any(one.events for one in accounts) else None,
+        series=[(name, content, _periods(name, content)) for name, content in series],
+        cut_short=bench.jobs.cut_short(),
+        same=Same(
+            f"queryveil ledger show {settings.ledger}",
+            f"import queryveil as qv\n\nledger = qv.Ledger({settings.ledger!r})\n"
+            "for account in ledger.show():\n    print(account.as_dict())",
+        ),
+    )
+
+
+def _spent(accounts: list[Any]) -> list[dict[str, Any]]:
+    rows = []
+    for account in accounts:
+        total = 0.0
+        for event in account.events:
+            total += event.epsilon or 0.0
+            rows.append(
+                {
+                    "source": account.source,
+                    "time": event.time.isoformat(),
+                    "spent": round(total, 6),
+                    "method": event.method,
+                }
+            )
+    return rows
+
+
+def _periods(name: str, content: dict[str, Any]) -> dict[str, Any]:
+    rows = [
+        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
+        for one in content.get("periods", [])
+    ]
+    return charts.series_over_time(rows, name)
+
+
+PAGES = {"/history": shown}
+FORMS: dict[str, Any] = {}

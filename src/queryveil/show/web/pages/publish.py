@@ -1,0 +1,206 @@
+"""Publish: what it costs, who answers for it, a last look, and the work itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import queryveil as qv
+from queryveil.show.web import charts, same, shelf
+from queryveil.show.web.jobs import DONE, Job
+from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.pages.design import Setting, facts
+from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.rendering import page
+
+ABOUT = {
+    "title": ("Title", "what the release is called"),
+    "publisher": ("Publisher", "the person or body that answers for it"),
+    "contact": ("Contact", "an e-mail address or a page"),
+    "licence": ("Licence", "such as CC-BY-4.0"),
+    "purpose": ("Purpose", "what it is published for"),
+    "period": ("Period", "such as 2026-01-01/2026-03-31, from public knowledge"),
+    "language": ("Language", "of the searches, such as en"),
+}
+NOT_STATED = "not stated"
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """What a source has, and would have after this release."""
+
+    before: Any = None
+    after: Any = None
+    error: qv.QueryveilError | None = None
+
+
+def _stem(log: ChosenLog) -> str:
+    last = re.split(r"[/\\]", log.name)[-1]
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", last.split(".")[0]).strip("-")[:40] or "log"
+
+
+def _sources(ledger: str) -> list[str]:
+    """Names of logs that have a budget; none where the ledger was not made yet."""
+    if "://" not in ledger and not Path(ledger).exists():
+        return []
+    return [one.source for one in qv.Ledger(ledger).show()]
+
+
+def _budget(ledger: str, source: str, setting: Setting) -> Budget:
+    before = qv.Ledger(ledger).budget(source)
+    if setting.plan is None:
+        return Budget(before)
+    plan = setting.plan
+    try:
+        return Budget(before, qv.Ledger(ledger).after(source, plan.method, plan.guarantee, draws=plan.draws))
+    except qv.QueryveilError as error:
+        return Budget(before, None, error)
+
+
+def _free_name(request: Request, log: ChosenLog) -> str:
+    folder = request.app.state.bench.settings.releases
+    first = f"{_stem(log)}-{datetime.datetime.now(datetime.UTC).date().isoformat()}"
+    names = [first, *(f"{first}-{number}" for number in range(2, 1000))]
+    return next(one for one in names if not (folder / one).exists())
+
+
+def _needs_understanding(setting: Setting) -> bool:
+    """Whether a release promises nothing, or as good as nothing."""
+    guarantee = setting.plan.guarantee if setting.plan is not None else None
+    return guarantee is not None and (guarantee.kind == "none" or guarantee.exposing)
+
+
+def publishing(request: Request, log: ChosenLog) -> Job | None:
+    """The last publication of this log in this start."""
+    found = [one for one in request.app.state.bench.jobs.of_kind("publish") if one.spec["log"] == log.id]
+    return found[-1] if found else None
+
+
+def shown(request: Request) -> Response:
+    log, settings = chosen(request), request.app.state.bench.settings
+    if not log.confirmed:
+        return RedirectResponse(f"/log/{log.id}", 303)
+    job = publishing(request, log)
+    if job is not None and job.state == DONE and request.query_params.get("job") == job.id:
+        return RedirectResponse(f"/releases/{job.about}", 303)
+    delta, users = facts(request, log)
+    setting = Setting(request.query_params, delta, users=users)
+    sources = _sources(settings.ledger)
+    source = request.query_params.get("source") or (
+        _stem(log) if _stem(log) in sources or not sources else ""
+    )
+    budget = _budget(settings.ledger, source, setting) if source in sources else None
+    name = _free_name(request, log)
+    return page(
+        request,
+        "publish.html",
+        step="publish",
+        log=log,
+        setting=setting,
+        words=setting.words,
+        address=charts.address(setting.query),
+        job=job,
+        sources=sources,
+        source=source,
+        budget=budget,
+        name=name,
+        about=ABOUT,
+        understand=_needs_understanding(setting),
+        signs=settings.key is not None,
+        suggested={"epsilon": 4, "delta": delta * 10},
+        same=same.publish(
+            log,
+            setting.method,
+            setting.given,
+            {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source or "NAME"},
+        ),
+    )
+
+
+def open_budget(request: Request, form: FormData) -> Response:
+    """Give a source its budget, once and for all."""
+    log, settings = chosen(request), request.app.state.bench.settings
+    delta, users = facts(request, log)
+    setting = Setting(form, delta, users=users)
+    numbers = {}
+    for name in ("budget_epsilon", "budget_delta"):
+        try:
+            numbers[name.removeprefix("budget_")] = float(str(form.get(name, "")))
+        except ValueError:
+            raise qv.UsageError("a budget is two numbers", "type figures, such as 4 and 1e-6") from None
+    source = str(form.get("source", "")).strip()
+    neighbours = setting.plan.guarantee.neighbours if setting.plan is not None else None
+    known = {"neighbours": neighbours} if neighbours in ("replace-one-user", "add-remove-one-user") else {}
+    qv.Ledger(settings.ledger).open(source, **numbers, **known)
+    return RedirectResponse(f"/publish/{log.id}?{charts.address(setting.query | {'source': source})}", 303)
+
+
+def start(request: Request, form: FormData) -> Response:
+    """Everything is checked before anything is started; the ledger is charged by the job."""
+    bench, log = request.app.state.bench, chosen(request)
+    settings = bench.settings
+    delta, users = facts(request, log)
+    setting = Setting(form, delta, users=users)
+    if setting.error is not None:
+        raise setting.error
+    if form.get("confirmed") != "yes":
+        raise qv.UsageError("the promise and the budget were not confirmed", "tick the box before the button")
+    name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
+    if (settings.releases / name).exists():
+        raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
+    if source not in _sources(settings.ledger):
+        raise qv.UsageError("this log has no budget yet", "give it one first")
+    budget = _budget(settings.ledger, source, setting)
+    if budget.error is not None:
+        raise budget.error
+    understood = form.get("understood") == "yes"
+    qv.refuse_unless_understood(setting.mechanism, users=None, i_understand=understood)
+    recipe = _recipe(log, setting, settings, name, source, form)
+    file = settings.private / f"{name}.yaml"
+    settings.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)  # of a publication that was cancelled
+    recipe.write(file)
+    file.chmod(0o600)
+    spec = {
+        "log": log.id,
+        "recipe": str(file),
+        "i_understand": understood,
+        "key": str(settings.key) if settings.key else None,
+    }
+    job = bench.jobs.start(
+        "publish", f"Publishing {name}", name, spec, who=request.state.session.who, noted=True
+    )
+    return RedirectResponse(
+        f"/publish/{log.id}?{charts.address(setting.query | {'source': source, 'job': job.id})}", 303
+    )
+
+
+def _recipe(
+    log: ChosenLog, setting: Setting, settings: Any, name: str, source: str, form: FormData
+) -> qv.Recipe:
+    said = {one: str(form.get(one, "")).strip() or NOT_STATED for one in ABOUT}
+    columns = log.how.get("columns")
+    return qv.Recipe(
+        log=(str(log.path),),
+        columns=columns,
+        columns_confirmed=log.confirmed,
+        reading={key: value for key, value in log.how.items() if key != "columns"},
+        method=setting.method,
+        parameters=setting.given,
+        ledger=settings.ledger,
+        source=source,
+        out=str(settings.releases / name),
+        about=qv.About(**said),
+        name=f"{name}.yaml",
+    )
+
+
+PAGES = {"/publish/{log}": shown}
+FORMS = {"/publish/{log}": start, "/publish/{log}/budget": open_budget}

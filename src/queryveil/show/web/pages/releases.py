@@ -1,0 +1,112 @@
+"""One release: what it promises, what it holds, what to take away, and who is told what."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+from starlette.background import BackgroundTask
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+import queryveil as qv
+from queryveil.show.web import shelf
+from queryveil.show.web.guard import REPORT_POLICY
+from queryveil.show.web.rendering import page
+from queryveil.show.web.same import Same
+
+
+def named(request: Request) -> shelf.Shelved:
+    found = shelf.find(request.app.state.bench.settings.releases, request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def _recipe(request: Request, release: shelf.Shelved) -> Path | None:
+    file: Path = request.app.state.bench.settings.private / f"{release.name}.yaml"
+    return file if file.is_file() and not file.is_symlink() else None
+
+
+def shown(request: Request) -> Response:
+    release, bench = named(request), request.app.state.bench
+    loaded = qv.load(release.path)
+    checked = qv.verify(release.path)
+    first = next(iter(loaded.tables.values()))
+    job = bench.jobs.latest("publish", release.name)
+    return page(
+        request,
+        "release.html",
+        step="publish" if job is not None else "history",
+        log=bench.logs.find(job.spec["log"]) if job is not None else None,
+        release=release,
+        guarantee=loaded.guarantee,
+        what=loaded.plan.what,
+        released=loaded.released,
+        top=first.slice(0, 10).to_pylist() if first.num_rows else [],
+        columns=first.column_names,
+        checked=checked,
+        recipe=_recipe(request, release),
+        key=bench.settings.key,
+        warnings=(job.result or {}).get("warnings", []) if job is not None else [],
+        same=Same(
+            f"queryveil release verify {release.path}",
+            f"import queryveil as qv\n\nprint(qv.verify({str(release.path)!r}).passes)",
+        ),
+    )
+
+
+def report(request: Request) -> Response:
+    """The page of the release itself, in a room of its own: it may run nothing and ask for nothing."""
+    return FileResponse(
+        named(request).path / "report.html",
+        media_type="text/html; charset=utf-8",
+        headers={"content-security-policy": REPORT_POLICY},
+    )
+
+
+def download(request: Request) -> Response:
+    """The release as one file: what everybody may see, and nothing of the private folder."""
+    release = named(request)
+    handle, place = tempfile.mkstemp(suffix=".zip", dir=request.app.state.bench.settings.home)
+    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in sorted(release.path.rglob("*")):
+            if file.is_file() and not file.is_symlink():
+                packed.write(file, f"{release.name}/{file.relative_to(release.path).as_posix()}")
+    return FileResponse(
+        place,
+        media_type="application/zip",
+        filename=f"{release.name}.zip",
+        background=BackgroundTask(Path(place).unlink),
+    )
+
+
+def recipe(request: Request) -> Response:
+    found = _recipe(request, named(request))
+    if found is None:
+        raise HTTPException(404)
+    return FileResponse(found, media_type="application/yaml", filename=found.name)
+
+
+def sign(request: Request, _: FormData) -> Response:
+    release, key = named(request), request.app.state.bench.settings.key
+    if key is None:
+        raise qv.UsageError(
+            "the workbench was started without a key",
+            "start it with --key FILE; ssh-keygen -t ed25519 makes one",
+        )
+    qv.sign(release.path, key)
+    return RedirectResponse(f"/releases/{release.name}", 303)
+
+
+PAGES = {
+    "/releases/{name}": shown,
+    "/releases/{name}/report.html": report,
+    "/releases/{name}/release.zip": download,
+    "/releases/{name}/recipe.yaml": recipe,
+}
+FORMS = {"/releases/{name}/sign": sign}

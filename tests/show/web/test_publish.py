@@ -1,0 +1,126 @@
+"""Publish, Attack and History: what is charged stays charged, and what is written is whole."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import queryveil as qv
+from tests.show.web.conftest import Starter, Visitor
+from tests.show.web.test_design import confirmed
+
+SETTING = {
+    "method": "zealous",
+    "epsilon": "2",
+    "delta": "1e-4",
+    "items": "queries",
+    "neighbours": "add-remove",
+}
+
+
+def asked(log: str, **more: str) -> str:
+    return f"/publish/{log}?" + "&".join(f"{name}={value}" for name, value in (SETTING | more).items())
+
+
+def budgeted(visitor: Visitor, log: str, epsilon: str = "3") -> None:
+    given = SETTING | {"source": "people", "budget_epsilon": epsilon, "budget_delta": "1e-3"}
+    visitor.look(asked(log))
+    assert visitor.submit(f"/publish/{log}/budget", given).status_code == 200
+
+
+def published(visitor: Visitor, log: str, name: str, **more: str) -> Any:
+    given = SETTING | {"source": "people", "name": name, "confirmed": "yes", "title": "Test"} | more
+    return visitor.submit(f"/publish/{log}", given)
+
+
+def test_the_whole_way_to_a_release_an_attack_and_the_history(start: Starter, raw_logs: Path) -> None:
+    visitor = start()
+    log = confirmed(visitor)
+    assert "This log has no budget yet" in visitor.look(asked(log)).text
+    budgeted(visitor, log)
+    shown = visitor.look(asked(log, source="people")).text
+    assert "After this release" in shown and "Charge the budget and publish" in shown
+    refused = published(visitor, log, "first", confirmed="")
+    assert refused.status_code == 400 and "not confirmed" in refused.text
+    answer = published(visitor, log, "first")
+    assert answer.status_code == 200 and "job=" in str(answer.url)
+    done = visitor.waited(str(answer.url))
+    assert done.url.path == "/releases/first" and "checks pass" in done.text
+
+    packed = zipfile.ZipFile(io.BytesIO(visitor.get("/releases/first/release.zip").content))
+    assert "first/manifest.json" in packed.namelist()
+    assert not [name for name in packed.namelist() if "private" in name or "curator" in name]
+    recipe = visitor.get("/releases/first/recipe.yaml").text
+    assert "zealous" in recipe and "people" in recipe
+    report = visitor.get("/releases/first/report.html")
+    assert "sandbox" in report.headers["content-security-policy"]
+    folder = visitor.bench.settings.releases / "first"
+    assert qv.verify(folder).passes and qv.load(folder).about.title == "Test"
+
+    again = published(visitor, log, "first")
+    assert again.status_code == 400 and "already" in again.text
+    short = published(visitor, log, "second")
+    assert short.status_code == 409 and "short by" in short.text
+    spent = qv.Ledger(visitor.bench.settings.ledger).budget("people").spent
+    assert spent.epsilon == 2, "a refused release is not charged"
+
+    attack = visitor.submit(f"/attack/{log}", {"attack": "homogeneity", "release": "first"})
+    assert "Control succeeds" in visitor.waited(str(attack.url)).text or "did not work" in attack.text
+    history = visitor.look("/history").text
+    assert "first" in history and "people" in history and "data-chart" in history
+
+
+def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_path: Path) -> None:
+    visitor = start()
+    log = confirmed(visitor)
+    budgeted(visitor, log)
+    answer = published(visitor, log, "stopped")
+    job = re.search(r'data-job="(\w+)"', answer.text)[1]
+    # Two tabs see the same job.
+    assert visitor.get(f"/jobs/{job}").json()["state"] in ("waiting", "running")
+    visitor.submit(f"/jobs/{job}/cancel", {"back": f"/publish/{log}"})
+    until = time.monotonic() + 60
+    while visitor.get(f"/jobs/{job}").json()["state"] in ("waiting", "running"):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    running = visitor.bench.jobs.find(job)
+    assert running.process is None or running.process.poll() is not None
+    state = visitor.get(f"/jobs/{job}").json()["state"]
+    assert state in ("cancelled", "done"), "it may just have been ready"
+    assert (visitor.bench.settings.releases / "stopped").exists() is (state == "done")
+    charged = len(qv.Ledger(visitor.bench.settings.ledger).budget("people").events)
+    time.sleep(0.5)
+    assert len(qv.Ledger(visitor.bench.settings.ledger).budget("people").events) == charged
+
+
+def test_a_restart_in_the_middle_of_a_job_is_told(start: Starter, tmp_path: Path) -> None:
+    visitor = start()
+    log = confirmed(visitor)
+    budgeted(visitor, log)
+    published(visitor, log, "cut")
+    job = visitor.bench.jobs.of_kind("publish")[0]
+    # As if the machine had gone down: no end is noted, and the process loses its workbench.
+    visitor.bench.jobs._closing.set()
+    job.noted = True
+    job.process.stdin.close()
+    job.process.wait(60)
+    again = start()
+    if not (visitor.bench.settings.releases / "cut").exists():
+        assert "Publishing cut" in again.look("/log").text
+    assert again.get(f"/log/{log}").status_code == 200, "files of folders keep their addresses"
+
+
+def test_a_key_signs(start: Starter, tmp_path: Path) -> None:
+    import subprocess
+
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    visitor = start(key=key)
+    log = confirmed(visitor)
+    budgeted(visitor, log)
+    done = visitor.waited(str(published(visitor, log, "signed").url))
+    assert "Published and signed" in done.text
