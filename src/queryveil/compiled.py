@@ -1,38 +1,70 @@
-"""Compile loops to machine code, keeping the result on disk where that is possible, and run them side by side."""
+"""Compile loops to machine code, keeping the result on disk where that is possible, and run them side by side.
+
+The compiler is loaded when a loop is first called: whoever only plans or asks for help does not wait for it.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import RLock
 from typing import Any, TypeVar, cast
-
-import numba
 
 Loop = TypeVar("Loop", bound=Callable[..., object])
 Found = TypeVar("Found")
 
+_LOCK = RLock()
+
+
+class _Later:
+    """A loop that is compiled when it is first called, with all loops that it calls itself."""
+
+    def __init__(self, loop: Callable[..., object], **options: bool) -> None:
+        functools.update_wrapper(self, loop)
+        self._loop, self._options = loop, options
+        self._made: Any = None
+
+    def __call__(self, *given: object) -> object:
+        return (self._made or self.made())(*given)
+
+    def made(self) -> Any:
+        """What the compiler makes of it; once, whoever asks."""
+        with _LOCK:
+            if self._made is None:
+                # The compiler looks up what a loop calls among the names of its module, and knows its own loops alone.
+                names = self._loop.__globals__
+                for name in self._loop.__code__.co_names:
+                    if isinstance(names.get(name), _Later):
+                        names[name] = names[name].made()
+                self._made = _compiled(self._loop, self._options)
+            return self._made
+
+
+def _compiled(loop: Callable[..., object], options: dict[str, bool]) -> Any:
+    import numba
+
+    try:
+        return numba.njit(**options)(loop)
+    except RuntimeError:  # no folder is writable: compile anew in each process
+        return numba.njit(**{name: value for name, value in options.items() if name != "cache"})(loop)
+
 
 def compiled(loop: Loop) -> Loop:
     """A loop that Python calls."""
-    try:
-        return cast(Loop, numba.njit(cache=True)(loop))
-    except RuntimeError:  # no folder is writable: compile anew in each process
-        return cast(Loop, numba.njit(loop))
+    return cast(Loop, _Later(loop, cache=True))
 
 
 def unlocked(loop: Loop) -> Loop:
     """A loop that Python calls from several threads at once: it holds no lock, and shares nothing that it writes."""
-    try:
-        return cast(Loop, numba.njit(cache=True, nogil=True)(loop))
-    except RuntimeError:
-        return cast(Loop, numba.njit(nogil=True)(loop))
+    return cast(Loop, _Later(loop, cache=True, nogil=True))
 
 
 def inner(loop: Loop) -> Loop:
     """A loop that only compiled loops of the same file call: kept with them, and quicker to compile."""
-    return cast(Loop, numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(loop))
+    return cast(Loop, _Later(loop, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 _MOST_THREADS = 4

@@ -10,15 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import ibis
-
 from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import InputError, UsageError, instead
-from queryveil.reading.engine import Engine
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
+    from queryveil.reading.log import SearchLog
 
 KEEP = ("random", "first", "frequent")
 ORDER_KEYS = ("engine", "portable")
@@ -97,6 +96,8 @@ def _own_order(log: SearchLog, rows: ir.Table, item: tuple[str, ...], keep: str)
 
 def _hash(engine: Engine, rows: ir.Table, item: tuple[str, ...], bound: Bound) -> ir.Value:
     """The order key of a row: a keyed hash of user and item."""
+    import ibis
+
     if bound.order_key == "engine":
         return engine.keyed_hash(bound.salt.hex(), [rows[column] for column in ("user", *item)])
     # Within one user the text before the item is constant, so only the item's own columns need a separator.

@@ -12,7 +12,6 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import ibis
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -24,11 +23,12 @@ from queryveil.count.numbering import BITS
 from queryveil.count.public_items import PublicItems
 from queryveil.errors import CannotBeMet
 from queryveil.files import memory
-from queryveil.reading.engine import Engine
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
+    from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
@@ -86,6 +86,8 @@ class Histories:
 
     def lengths(self) -> Whole:
         """How many characters each item has, columns together."""
+        import ibis
+
         length = sum((self.numbered[column].length() for column in self.kind.columns), ibis.literal(0))
         found = self.log.engine.arrow(self.numbered.select("item", length=length.cast("int64")))
         made = np.zeros(self.different, np.int64)
@@ -216,6 +218,8 @@ def _numbered_there(
 
 def _with_list(log: SearchLog, rows: ir.Table, columns: tuple[str, ...], listed: PublicItems) -> ir.Table:
     """The items of log and list, each as often as it comes, and whether it comes from the list."""
+    import ibis
+
     known = public_items.in_engine(log, listed.rows).select(*columns)
     mine, theirs = (
         table.mutate(**{_LISTED: ibis.literal(flag, "int8")})
@@ -236,6 +240,8 @@ def _flags(numbers: npt.NDArray[np.integer] | None, different: int, listed: Publ
 
 def _numbered(rows: ir.Table, columns: tuple[str, ...], name: str) -> ir.Table:
     """Every different value once, with its place in the order of bytes."""
+    import ibis
+
     if _LISTED in rows.columns:
         distinct = rows.group_by(list(columns)).aggregate(**{_LISTED: rows[_LISTED].max()})
     else:
@@ -246,6 +252,8 @@ def _numbered(rows: ir.Table, columns: tuple[str, ...], name: str) -> ir.Table:
 
 def _words(log: SearchLog, rows: ir.Table, kind: ItemKind, items: ir.Table, users: ir.Table) -> Whole:
     """One word for each user and item that stand in a row together, in order, each once."""
+    import ibis
+
     joined = rows.select("user", *kind.columns).join(items, list(kind.columns)).join(users, "user")
     word = (joined["person"] * ibis.literal(1 << BITS) + joined["item"]).cast("int64")
     parts = [

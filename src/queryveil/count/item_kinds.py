@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import ibis
-
 from queryveil.count import sets_of_items
 from queryveil.errors import UsageError, instead
-from queryveil.reading.log import SearchLog
 from queryveil.reading.text import ASCII_PUNCTUATION_END, ASCII_WORD
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ def with_keywords(table: ir.Table) -> ir.Table:
 
 def keyword_of(part: ir.StringValue) -> ir.StringValue:
     """The keyword in a part of a log's `words` between blanks; empty if there is none."""
+    import ibis
+
     # The ends of a word are punctuation in ASCII, or were stripped when the text was mapped.
     ends = part.re_search(ASCII_PUNCTUATION_END)
     return ibis.ifelse(ends, part.re_extract(ASCII_WORD, 1).fill_null(""), part)
@@ -84,6 +85,8 @@ def _keywords(log: SearchLog) -> ir.Table:
 
 
 def _query_pairs(log: SearchLog) -> ir.Table:
+    import ibis
+
     events = log.events()
     window = ibis.window(group_by=["user", "session"], order_by=[events["time"], events["query"]])
     pairs = events.mutate(next_query=events["query"].lead().over(window))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,9 @@ from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.texts import PLAIN, Forms, Texts, parts_of
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]

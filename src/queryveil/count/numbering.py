@@ -24,11 +24,12 @@ from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.count.texts import Texts
 from queryveil.errors import CannotBeMet
-from queryveil.reading.engine import Engine
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
+    from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]

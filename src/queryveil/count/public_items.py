@@ -17,17 +17,15 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import InputError
 from queryveil.reading import pinning, text
-from queryveil.reading.engine.base import temporary_name
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 MOST_LINES: Final = 10_000_000
 _LONGEST_LINE: Final = 1_000_000
@@ -92,6 +90,8 @@ def read(file: Path, kind: ItemKind) -> PublicItems:
 
 def _distinct(whole: pa.Table) -> pa.Table:
     """Each row once, where it first stands."""
+    import pyarrow.compute as pc
+
     if whole.num_columns == 1:
         return pa.table({whole.column_names[0]: pc.unique(whole.column(0))})
     # In one thread the first of equal rows keeps its place.
@@ -118,6 +118,8 @@ def _is_parquet(file: Path) -> bool:
 
 
 def _parquet(file: Path, kind: ItemKind) -> tuple[int, str, list[pa.RecordBatch]]:
+    import pyarrow.parquet as pq
+
     before = pinning.pin(file, file.name)
     with file.open("rb") as raw:
         digest = hashlib.file_digest(raw, "sha256").hexdigest()
@@ -197,6 +199,8 @@ def _positions(first: str, kind: ItemKind) -> tuple[list[int], bool]:
 
 
 def _columns(given: pa.Array, at: list[int], kind: ItemKind, file: Path, before: int) -> list[pa.Array]:
+    import pyarrow.compute as pc
+
     if not at:
         return [given]  # the whole line is the item
     given = pc.utf8_rtrim(given, characters="\r")
@@ -219,6 +223,8 @@ def _columns(given: pa.Array, at: list[int], kind: ItemKind, file: Path, before:
 
 def _items(columns: list[pa.Array], kind: ItemKind) -> pa.RecordBatch:
     """Items in normal form, as a log's are; of a line that is none, nothing. For keywords: all words of the line."""
+    import pyarrow.compute as pc
+
     normal = [
         pc.fill_null(one, "") if name == "url" else normalised(one)
         for name, one in zip(kind.columns, columns, strict=True)
@@ -240,6 +246,8 @@ def _items(columns: list[pa.Array], kind: ItemKind) -> pa.RecordBatch:
 
 def normalised(texts: pa.Array) -> pa.Array:
     """Texts in the normal form of queries; ASCII all at once."""
+    import pyarrow.compute as pc
+
     texts = pc.fill_null(texts, "")
     # Lower case, and nothing around it: most texts are in normal form then.
     plain = pc.ascii_trim(pc.ascii_lower(texts), characters=" \"'`\t\r")
@@ -266,6 +274,10 @@ def with_places(
 
 def in_engine(log: SearchLog, table: pa.Table) -> ir.Table:
     """Through a file where there may be one: lists are long, and engines read files best."""
+    import pyarrow.parquet as pq
+
+    from queryveil.reading.engine.base import temporary_name
+
     schema = pa.schema([(one.name, pa.string() if one.name != PLACE else one.type) for one in table.schema])
     if log.workspace is None:
         return log.engine.register(table.cast(schema))

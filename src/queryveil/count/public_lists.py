@@ -10,17 +10,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from queryveil.count import contribution, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.errors import InputError
-from queryveil.reading.log import SearchLog
 from queryveil.reading.text import normalise
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 Lists = str | Path | Callable[[str], Iterable[str]]
 
@@ -50,6 +51,8 @@ def _word(second: str) -> str:
 
 
 def _parquet_pairs(file: Path, second: str) -> Iterator[tuple[str, str]]:
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(file) as content:
         found = [name for name in _NAMES[second] if name in content.schema_arrow.names]
         if not found or "query" not in content.schema_arrow.names:
@@ -101,6 +104,8 @@ def _distinct(pairs: Iterable[tuple[str, str]], second: str) -> pa.Table:
 
 def of_queries(lists: pa.Table, queries: pa.ChunkedArray) -> pa.Table:
     """The lists of these queries only."""
+    import pyarrow.compute as pc
+
     return lists.filter(pc.is_in(lists["query"], queries)).combine_chunks()
 
 

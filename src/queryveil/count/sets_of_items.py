@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import ibis
-
-from queryveil.reading.log import SearchLog
-
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 MOST_TOGETHER: Final = {2: 100, 3: 30}
 """Different items that one group lends, by the size of sets: 4,950 pairs, or 4,060 sets of three."""
@@ -30,6 +28,8 @@ def columns(size: int) -> tuple[str, ...]:
 
 def rows(log: SearchLog, size: int, *, sessions: bool) -> ir.Table:
     """Rows of user and the items of a set, one for each group that has it; `time` is when the set was complete."""
+    import ibis
+
     items, keys = _lent(log, MOST_TOGETHER[size], sessions=sessions)
     made = _numbered(items, keys, 1)
     for number in range(2, size + 1):
@@ -42,6 +42,8 @@ def rows(log: SearchLog, size: int, *, sessions: bool) -> ir.Table:
 
 def _lent(log: SearchLog, most: int, *, sessions: bool) -> tuple[ir.Table, list[str]]:
     """The different items of each group, and the columns that tell groups apart."""
+    import ibis
+
     found, keys = _grouped(log, sessions=sessions)
     groups = found.group_by([*keys, "query"])
     items = groups.aggregate(time=found["time"].min()) if "time" in log.columns else groups.aggregate()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.compiled import shares, side_by_side
 from queryveil.count import text_loops
@@ -127,6 +126,8 @@ class Texts:
 
     def normal_forms(self, codes: Numbers) -> pa.Array:
         """The normal forms of these texts, in their order."""
+        import pyarrow.compute as pc
+
         plain, beyond = _ascii_normal(self._starts, self._arena, codes)
         if not beyond.any():
             return plain
@@ -174,6 +175,8 @@ class Forms:
 
     def of(self, column: pa.Array) -> pa.Array:
         """The normal forms of these texts, in their order."""
+        import pyarrow.compute as pc
+
         data, offsets = parts_of(column)
         plain, beyond = _ascii_normal(offsets.astype(np.int64), data, np.arange(len(column), dtype=np.int32))
         if not beyond.any():

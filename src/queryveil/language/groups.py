@@ -15,13 +15,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-import ibis
-
-from queryveil.reading.log import SearchLog
 from queryveil.reading.text import ASCII_PUNCTUATION_END, ASCII_WORD, keywords, normalise
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 # Patterns are in the part of the syntax that RE2 (DuckDB), Java (Spark) and Python share; \z is Python's \Z.
 SITE: Final = r"^(?:www\.)?(.+?)(?:\.com)?\z"
@@ -102,6 +101,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def grouped(log: SearchLog) -> SearchLog:
     """The same log with the form of its group in place of each query, as an expression of its engine."""
+    import ibis
+
     table = log.table
     # What has no word at all, '???', is a group of its own.
     form = _form(table["words"])
@@ -125,16 +126,22 @@ def _form(words: ir.StringValue) -> ir.StringValue:
 
 
 def _engine_keyword(part: ir.StringValue) -> ir.StringValue:
+    import ibis
+
     ends = part.re_search(ASCII_PUNCTUATION_END)
     return ibis.ifelse(ends, part.re_extract(ASCII_WORD, 1).fill_null(""), part)
 
 
 def _engine_bare(word: ir.StringValue) -> ir.StringValue:
+    import ibis
+
     around = word.re_search(r"^www\.|\.com\z")
     return ibis.ifelse(around, word.re_extract(rf"(?s){SITE}", 1).fill_null(""), word)
 
 
 def _engine_singular(word: ir.StringValue) -> ir.StringValue:
+    import ibis
+
     rules = [(word.isin(sorted(NO_PLURALS)), word)]
     for pattern, ending in _RULES:
         changed = word if ending is None else word.re_extract(rf"(?s){pattern}", 1) + ending

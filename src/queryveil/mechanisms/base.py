@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -20,7 +20,9 @@ from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise
 from queryveil.privacy.statements import Statement, say
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 USER_IS_ACCOUNT = say(
     "user-is-account", "each user id is one person; someone with several accounts is protected per account"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,9 @@ from queryveil.mechanisms.steered import selection, theory, words
 from queryveil.mechanisms.steered.selection import Selected
 from queryveil.privacy.draws import ALL, L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _MUCH_EPSILON = 1.5
 """From here on noise is small enough that users with many published items may count more."""

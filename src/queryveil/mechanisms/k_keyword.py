@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import contribution, item_kinds
 from queryveil.mechanisms.base import (
@@ -22,11 +21,12 @@ from queryveil.mechanisms.base import (
 from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.privacy.declarations import USERS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, assessment, say
-from queryveil.reading.engine import Engine
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
+    from queryveil.reading.log import SearchLog
 
 LONGEST_PREFIX = 64
 """Words that are not published whole are cut to so many characters before they are folded."""
@@ -126,6 +126,8 @@ class KKeyword(Crowds):
         need_users(log, self.k)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        import pyarrow.compute as pc
+
         engine = log.engine
         with run.stage("count") as say:
             words = engine.keep(
@@ -187,5 +189,7 @@ class Folding:
 
 def _rows(counted: pa.Table, ending: str) -> pa.Table:
     """Counted texts as rows of the release."""
+    import pyarrow.compute as pc
+
     text = pc.binary_join_element_wise(counted.column(0).cast(pa.string()), ending, "")
     return pa.table([text, counted["count"].cast(pa.int64())], schema=_SCHEMA)

@@ -23,10 +23,11 @@ from queryveil.mechanisms.base import (
 from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.privacy.declarations import OCCURRENCES, SESSION, PublishedTable, columns
 from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 _CAVEATS = (
     say(

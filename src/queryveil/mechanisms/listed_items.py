@@ -16,7 +16,7 @@ import functools
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,9 @@ from queryveil.mechanisms.base import Run
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import Draw, PublicList
 from queryveil.privacy.statements import Statement, say
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 USUAL_Z: Final = 4.0
 LABELS: Final = {

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import contribution, item_kinds, kept_items, public_items
 from queryveil.count.contribution import Bound
@@ -23,10 +22,11 @@ from queryveil.mechanisms import listed_items
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.listed_items import ListedCounts
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 CHOSEN = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
 
@@ -220,6 +220,8 @@ def with_thresholds(counts: Counts, run: Run, draw: Draw) -> tuple[Counts, npt.N
 
 def ordered(run: Run, private: str, table: pa.Table, keys: Sequence[str], **true: Counts) -> pa.Table:
     """In an order that follows from what is published alone. The curator keeps true counts in the same order."""
+    import pyarrow.compute as pc
+
     by = [(key, "descending" if key == "count" else "ascending") for key in keys]
     positions = pc.sort_indices(table, sort_keys=by)
     known = table

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.errors import InputError
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 _CHUNK_ROWS = 1_000_000
 """Rows put together at once: a chunk of text must stay below two gigabytes."""
@@ -87,6 +87,8 @@ def shuffled(log: SearchLog, rows: ir.Table, text: str, noise: Noise, also: Sequ
 
 def _starts(batch: pa.RecordBatch, last: pa.RecordBatch | None) -> NDArray[np.bool_]:
     """Which rows start a session: those whose user or session is not that of the row before."""
+    import pyarrow.compute as pc
+
     changed = np.ones(batch.num_rows, dtype=bool)
     columns = [batch.column(name) for name in ("user", "session")]
     inside = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in columns]

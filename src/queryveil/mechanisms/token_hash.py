@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet
@@ -22,10 +21,11 @@ from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import HASHES, NOTHING, OCCURRENCES, SESSION, PublishedTable, columns
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 _PLACE_DIGITS = 9
 """Decimal digits of a word's place in its query: enough for any text that fits into memory."""
@@ -166,6 +166,8 @@ class TokenHash:
 
     def _hashes(self, tokens: Iterable[pa.RecordBatch], key: bytes) -> pa.Table:
         """The hash of every token, in the order of the tokens."""
+        import pyarrow.compute as pc
+
         made = []
         for batch in tokens:
             texts = batch.column("token").to_pylist()

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,9 @@ from queryveil.mechanisms.steered.selection import Selected
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy import gaussian
 from queryveil.privacy.draws import EQUAL
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _P_SHARE = 0.5
 """Half of delta is for the threshold, as in the literature; the best share is worth 0.2 % of it."""

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.language.spotting.cutting import Bools, Cut, Ints, Reading
 from queryveil.language.spotting.spotter import Kind, Spotter
@@ -86,6 +85,8 @@ class Texts:
 
     def sorted(self) -> Texts:
         """The same texts in an order that is no engine's and no release's."""
+        import pyarrow.compute as pc
+
         order = pc.sort_indices(self.texts)
         return replace(self, texts=self.texts.take(order), times=self.times[order.to_numpy()])
 

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.language.identifiers import LONGEST_TEXT
 from queryveil.language.spotting.lists import Lists
@@ -107,6 +106,8 @@ class Vocabulary:
 
     def cut(self, texts: pa.Array, reading: Reading | None = None) -> Cut:
         """Texts in normal form; or of hashes, which `reading` turns into words. Of long ones only the beginning."""
+        import pyarrow.compute as pc
+
         short = pc.utf8_slice_codeunits(texts.cast(pa.large_string()), 0, LONGEST_TEXT)
         parts = pc.split_pattern(short, " ")
         coded = parts.flatten().dictionary_encode()

@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.language.identifiers import CANDIDATE, LONGEST_TEXT, find_identifiers
 from queryveil.language.spotting import lists as known
@@ -234,6 +233,8 @@ class Spotter:
     def _identifiers(
         self, texts: pa.Array, cut: Cut, ordered: bool, reading: Reading | None
     ) -> tuple[Ints, Ints]:
+        import pyarrow.compute as pc
+
         if reading is not None:
             texts = self._read(cut)
         firsts: list[int] = []
@@ -257,6 +258,8 @@ class Spotter:
 
     def _read(self, cut: Cut) -> pa.Array:
         """The texts as they are read, nothing where a word is not."""
+        import pyarrow.compute as pc
+
         words = pa.array(self.vocabulary.words, pa.large_string()).take(pa.array(cut.words))
         lists = pa.LargeListArray.from_arrays(pa.array(cut.starts), words)
         return pc.binary_join(lists, pa.scalar(" ", pa.large_string()))

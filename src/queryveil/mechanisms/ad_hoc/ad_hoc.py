@@ -33,10 +33,11 @@ from queryveil.privacy.declarations import (
 )
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.privacy.statements import NOT_EXCLUDED, YES, Statement, assessment, say
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 _NEEDS = {"shorten-sessions": "max_session", "drop-infrequent": "min_users", "secret-sharing": "k"}
 """The parameter that a step cannot do without."""

@@ -17,10 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from queryveil.mechanisms.ad_hoc.secret_sharing import NUMBER_BYTES, QuerySharing
-from queryveil.reading.engine import Engine
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
 
 _AT_ONCE = 5_000
 """Users and queries that are Python texts at the same time."""

@@ -11,7 +11,6 @@ import hmac
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import ibis
 import numpy as np
 import pyarrow as pa
 
@@ -20,11 +19,12 @@ from queryveil.errors import CannotBeMet
 from queryveil.language.identifiers import KINDS, find_identifiers, may_have_identifier, scrub
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.reading.engine import Engine
 from queryveil.reading.text import keywords
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.engine import Engine
 
 PSEUDONYM_DIGITS = 16
 TOPIC_DEPTH = 5
@@ -45,6 +45,8 @@ def hash_users(engine: Engine, rows: ir.Table, key: bytes) -> tuple[ir.Table, pa
 
 def shorten_sessions(rows: ir.Table, most: int) -> ir.Table:
     """Cut sessions into pieces of at most so many query events; each piece becomes a session of its own."""
+    import ibis
+
     order = [rows[column] for column in ("time", "query") if column in rows.columns]
     window = ibis.window(group_by=["user", "session"], order_by=order)
     piece = (ibis.row_number().over(window) // most).cast("int64").cast("string")
@@ -81,6 +83,8 @@ def split_personality(
     engine: Engine, rows: ir.Table, key: bytes, taxonomy: Taxonomy
 ) -> tuple[ir.Table, pa.Table]:
     """Publish one pseudonym for each user and topic, and cut sessions by topic; also the true map."""
+    import ibis
+
     texts = [
         text
         for batch in engine.batches(rows.select("query").distinct())

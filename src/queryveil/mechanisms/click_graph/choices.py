@@ -9,10 +9,10 @@ from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.gaussian_account import MOST_EPSILON, MOST_ITEMS
 from queryveil.mechanisms.listed_sums import MOST_Z
 from queryveil.parameters import parameters
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+    from queryveil.reading.log import SearchLog
 
 _OF_STEERED = ("shares", "counts_share", "decoys", "neighbours")
 

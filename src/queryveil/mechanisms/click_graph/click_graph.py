@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -43,7 +43,9 @@ from queryveil.parameters import COUNTED, METHOD, PROMISES, former_names, param,
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 MAX_QUERIES = 20
 """Of one user, if nothing else is asked for."""

@@ -15,7 +15,6 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count.histories import Histories
 from queryveil.mechanisms import gaussian_account
@@ -71,6 +70,8 @@ def select(held: Histories, queries: pa.Array, setting: Setting, noise: Noise) -
 
 def _codes(pairs: pa.Table, queries: pa.Array) -> Whole:
     """Pairs as one whole number each, in order."""
+    import pyarrow.compute as pc
+
     source, goal = (
         pc.index_in(pairs[column], value_set=queries).to_numpy().astype(np.int64)
         for column in ("query", "next_query")

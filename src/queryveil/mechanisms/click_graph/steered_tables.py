@@ -28,12 +28,12 @@ from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.steered import selection, theory
 from queryveil.mechanisms.steered.selection import Selected, Whole
 from queryveil.mechanisms.steered.theory import Setting
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+    from queryveil.reading.log import SearchLog
 
 
 def check(method: ClickGraph, log: SearchLog) -> None:

@@ -17,10 +17,11 @@ from queryveil.mechanisms import listed_items, noisy_histogram
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.privacy.draws import LOG, Draw
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 _MOST_CLICKED = 10
 

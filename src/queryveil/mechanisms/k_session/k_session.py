@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.count import item_kinds
 from queryveil.mechanisms import sessions
@@ -29,12 +28,12 @@ from queryveil.mechanisms.crowds import Crowds, crowd_plan
 from queryveil.mechanisms.transactions.generalised import LIST
 from queryveil.privacy.declarations import GROUP, SESSIONS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from queryveil.mechanisms.k_session.grouping import Groups, KeywordSets
+    from queryveil.reading.log import SearchLog
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
 _TABLE = PublishedTable(
@@ -168,6 +167,8 @@ class KSession(Crowds):
 
 def keyword_sets(log: SearchLog) -> tuple[KeywordSets, pa.StringArray]:
     """A log's sessions as sets of coded keywords, and what the codes stand for, in the order of their texts."""
+    import pyarrow.compute as pc
+
     from queryveil.mechanisms.k_session.grouping import KeywordSets
 
     users, words, lengths = [], [], [np.zeros(0, dtype=np.int64)]
@@ -198,6 +199,8 @@ def _lists(log: SearchLog) -> ir.Table:
 
 def _coded(parts: list[pa.DictionaryArray]) -> tuple[npt.NDArray[np.int32], pa.StringArray]:
     """Texts as numbers in the order of the texts, whatever order an engine gave them in."""
+    import pyarrow.compute as pc
+
     whole = pa.chunked_array(parts, _CODED).unify_dictionaries()
     if not len(whole):
         return np.zeros(0, dtype=np.int32), pa.array([], pa.string())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,9 @@ from queryveil.privacy.draws import PUBLIC, Draw
 from queryveil.privacy.guarantee import PURE, REPLACE, Guarantee
 from queryveil.privacy.noise import Noise
 from queryveil.privacy.statements import say
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _MOST_QUERIES = 10**6
 _LARGEST_SCALE = 2.0**30

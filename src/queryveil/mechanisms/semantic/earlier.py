@@ -7,14 +7,15 @@ Only a padded release that told its readers so can go on: of an unpadded one the
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _FILE = "user-map.parquet"
 _GOES_ON = {b"queryveil:numbers-go-on": b"yes"}
@@ -24,6 +25,9 @@ _WAY_OUT = f"name the private folder of a semantic release, which has {_FILE}"
 
 def numbers(place: Path) -> pa.Table:
     """The users of an earlier release in the order of their numbers, which are 0, 1, 2 and so on."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     file = place / _FILE if place.is_dir() else place
     try:
         table = pq.read_table(file, columns=["user", "original"])
@@ -69,6 +73,8 @@ def _refuse_missing(users: int) -> None:
 
 def renumbered(log: pa.Table, names: pa.Table, before: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The same rows and the same map, with the numbers that users had before."""
+    import pyarrow.compute as pc
+
     place = pc.index_in(names["original"], value_set=before["original"].combine_chunks())
     known = np.asarray(pc.is_valid(place))
     _refuse_missing(len(before) - int(known.sum()))

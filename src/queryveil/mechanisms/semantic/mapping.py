@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import ibis
 import pyarrow as pa
 
 from queryveil.mechanisms.semantic.domain import Choice
 from queryveil.mechanisms.semantic.rows import TEXTS, Phrases, Tally, by_user, events, phrases_of
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _MOST_SLOTS = 2_000_000
 """Queries that are made up at once."""
@@ -108,6 +109,8 @@ def drawn(
     `keep` says which words around phrases to keep, `whole` that a query is one phrase or none, `since` that earlier
     queries count as empty. Their rows stay: who is in the release must not depend on who has new ones.
     """
+    import ibis
+
     choice = None if method.taxonomy is None else method.choice()
     rows, order = events(log)
     if since is not None:

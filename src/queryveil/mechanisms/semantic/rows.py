@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.language import concepts as language
 from queryveil.language.taxonomy import Taxonomy
@@ -21,10 +20,11 @@ from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.mechanisms.base import MOST_UNKNOWN, Run
 from queryveil.mechanisms.transactions.words import concepts_of
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 Numbers = npt.NDArray[np.int64]
 
@@ -88,6 +88,8 @@ class Phrases:
 
     def _shown(self, topics: Numbers, lengths: Numbers) -> Numbers:
         """A number for each query that is the same where a release shows the same, and otherwise ranks it."""
+        import pyarrow.compute as pc
+
         if self.words is None and not topics.any():
             return lengths
         parts = pa.array(topics).cast(pa.string())
@@ -190,6 +192,8 @@ def by_user(batches: Iterable[pa.RecordBatch], rows: int | None = None) -> Itera
 
 def _end_of_user(table: pa.Table, after: int) -> int | None:
     """The first row at or after a place that starts another user, if the table has one."""
+    import pyarrow.compute as pc
+
     if table.num_rows <= after:
         return None
     users = table["user"]
@@ -206,6 +210,8 @@ def phrases_of(
     `keep` says which words around them to hand out too: none, function words, or modifiers as well. With `whole` a
     query is one phrase.
     """
+    import pyarrow.compute as pc
+
     users = window["user"].combine_chunks()
     starts = _changes(users)
     owners = np.cumsum(starts) - 1
@@ -243,6 +249,8 @@ def _whole(texts: list[str], taxonomy: Taxonomy) -> language.Mapped:
 
 def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
     """Where a column has another value than in the row before."""
+    import pyarrow.compute as pc
+
     found = np.ones(len(column), dtype=bool)
     found[1:] = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)).to_numpy(zero_copy_only=False)
     return found
@@ -266,6 +274,8 @@ def _words(mapped: language.Mapped, keep: str) -> npt.NDArray[np.object_]:
 
 
 def _number_of_empty(coded: pa.DictionaryArray) -> int:
+    import pyarrow.compute as pc
+
     return int(pc.index(coded.dictionary, "").as_py())
 
 

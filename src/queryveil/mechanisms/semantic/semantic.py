@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,9 @@ from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy.draws import ALL, EXPONENTIAL, PUBLIC, SCORE, Draw
 from queryveil.privacy.guarantee import PURE, Guarantee, replace_if_equal
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _MOST_EPSILON = 1e6
 _MOST_PHRASES = 10**6

@@ -10,11 +10,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.errors import CannotBeMet
 from queryveil.language.taxonomy import Taxonomy
@@ -22,7 +22,9 @@ from queryveil.mechanisms.semantic.domain import SEPARATOR
 from queryveil.mechanisms.semantic.mapping import Drawn
 from queryveil.mechanisms.semantic.rows import Numbers, Phrases, Tally
 from queryveil.privacy.noise import Noise
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 _PILE_ROWS = 500_000
 """Rows for each pile, so that one pile fits into memory however long the log is."""
@@ -134,6 +136,8 @@ class Rows:
 
     def _log(self, users: pa.Table, first: int) -> pa.Table:
         """user, number, query for the users of a pile; the first of them has that number."""
+        import pyarrow.compute as pc
+
         queries = pc.list_value_length(users["lengths"]).to_numpy()
         starts = np.cumsum(queries) - queries
         lengths = pc.list_flatten(users["lengths"]).to_numpy()
@@ -152,6 +156,8 @@ class Rows:
 
     def _texts(self, columns: list[pa.ChunkedArray], lengths: npt.NDArray[np.int32]) -> pa.StringArray:
         """The labels of each row's concepts, one after another."""
+        import pyarrow.compute as pc
+
         concepts, *words = (_whole(one) for one in columns)
         distinct, codes = np.unique(concepts.to_numpy(), return_inverse=True)
         labels = pa.array(self._taxonomy.labels(distinct.tolist()), pa.string()).take(pa.array(codes))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -26,7 +26,9 @@ from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.listed_sums import ListedSums
 from queryveil.mechanisms.steered import selection, theory, words
 from queryveil.parameters import COUNTED, METHOD, param, validate
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 
 @dataclass(frozen=True, kw_only=True)

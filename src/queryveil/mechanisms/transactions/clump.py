@@ -17,10 +17,10 @@ from queryveil.mechanisms.base import Plan, Run, need_users
 from queryveil.mechanisms.crowds import Crowds
 from queryveil.mechanisms.transactions import generalised
 from queryveil.parameters import COUNTED, param
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+    from queryveil.reading.log import SearchLog
 
 _HOW = {
     "better": "Equal transactions of enough users are a group. The others were clustered where their common "

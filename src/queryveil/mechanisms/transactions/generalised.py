@@ -21,10 +21,10 @@ from queryveil.mechanisms.transactions.words import items_of
 from queryveil.parameters import COUNTED, param
 from queryveil.privacy.declarations import GROUP, LABELS, QUERIES, USERS, WORDS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+    from queryveil.reading.log import SearchLog
 
 TRANSACTIONS = (USERS, QUERIES)
 SHARED = "transaction"

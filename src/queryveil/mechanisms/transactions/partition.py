@@ -16,10 +16,10 @@ from queryveil.mechanisms.base import Plan, Run, need_users
 from queryveil.mechanisms.crowds import Crowds
 from queryveil.mechanisms.transactions import generalised
 from queryveil.parameters import COUNTED, param
-from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
+    from queryveil.reading.log import SearchLog
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.reading.text import keywords, normalise
@@ -52,6 +51,8 @@ def concepts_of(texts: Sequence[str], taxonomy: Taxonomy) -> Numbers:
 
 def _words(texts: pa.StringArray) -> tuple[Numbers, Codes, list[str]]:
     """The words of each text one after another, as numbers; where each text starts; and the words."""
+    import pyarrow.compute as pc
+
     parts = pc.split_pattern(texts, " ")
     tokens = pc.list_flatten(parts).dictionary_encode()
     numbers: dict[str, int] = {}

@@ -12,7 +12,7 @@ import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -36,7 +36,9 @@ from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.draws import LOG, TRUNCATED_LAPLACE, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
 from queryveil.privacy.noise import MAX_LIMIT
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -37,7 +37,9 @@ from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
 from queryveil.privacy.noise import MAX_SCALE
 from queryveil.privacy.statements import Statement
-from queryveil.reading.log import SearchLog
+
+if TYPE_CHECKING:
+    from queryveil.reading.log import SearchLog
 
 
 @former_names
