@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -168,3 +170,29 @@ print(any("shuffle" in one.name for one in files), loose)
             break
         time.sleep(0.1)
     assert not left(temporary)
+
+
+def test_a_folder_is_gone_also_without_descriptors_to_spare(temporary: Path) -> None:
+    """`rmtree` needs two for each level: without them it left the rows of a log where they were."""
+    folder = workspace.new_name()
+    workspace.make(folder)
+    (folder / "spill" / "deep").mkdir(parents=True)
+    for name in ("rows.parquet", "spill/part", "spill/deep/part"):
+        (folder / name).write_text("rows")
+    (folder / "link").symlink_to(temporary)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    try:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE,
+            (max(int(one.name) for one in Path("/proc/self/fd").iterdir()) + 2, limit[1]),
+        )
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        workspace.remove(folder)
+    finally:
+        for one in taken:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+    assert left(temporary) == [] and temporary.is_dir()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.reading import log as reading
+from queryveil.reading import normal_form
 
 USERS: dict[str, Any] = {
     "texts": pa.array(["b", "a", "b", "c"]),
@@ -57,13 +57,13 @@ def test_texts_beyond_ascii_are_looked_for_when_they_are_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And once. Counting a log's own queries goes over its rows one time, and needs no such look."""
-    looked, look = [], reading._foreign
+    looked, look = [], normal_form.foreign
 
     def counted(*given: Any) -> Any:
         looked.append(given)
         return look(*given)
 
-    monkeypatch.setattr(reading, "_foreign", counted)
+    monkeypatch.setattr(normal_form, "foreign", counted)
     rows = 600
     path = written(
         tmp_path, [f"u{number}" for number in range(rows)], ["\u00c4PFEL ", "\u00e4pfel"] * (rows // 2)

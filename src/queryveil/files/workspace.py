@@ -73,6 +73,11 @@ def _unheld(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.new")
 
 
+def is_inside(file: Path) -> bool:
+    """Whether a file lies in a folder that this process holds."""
+    return any(folder in file.parents for folder in _held)
+
+
 def remove(folder: Path) -> None:
     """Take the folder away and let it go."""
     with interruptions.held():
@@ -81,6 +86,20 @@ def remove(folder: Path) -> None:
         lock = _held.pop(folder, None)
         if lock is not None:
             os.close(lock)
+        if folder.exists():
+            _remove_by_names(folder)
+
+
+def _remove_by_names(folder: Path) -> None:
+    """The same where this process has one descriptor left, and not the two for each level that `rmtree` takes."""
+    with contextlib.suppress(OSError):
+        for here, folders, files in os.walk(folder, topdown=False):
+            for name in files:
+                Path(here, name).unlink()
+            for name in folders:
+                below = Path(here, name)
+                below.unlink() if below.is_symlink() else below.rmdir()
+        folder.rmdir()
 
 
 def sweep() -> int:

@@ -18,15 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError
 from queryveil.files import workspace as workspaces
+from queryveil.reading import by_workers, normal_form, segments
 from queryveil.reading import engine as engines
-from queryveil.reading import segments, text
 from queryveil.reading.engine import Engine
-from queryveil.reading.engine.base import temporary_name
-from queryveil.reading.formats import NO_VALUE, Progress, ReadOptions, Staged, require_unchanged, stage
+from queryveil.reading.formats import (
+    NO_VALUE,
+    Progress,
+    ReadOptions,
+    Staged,
+    opened,
+    require_unchanged,
+    stage,
+)
 from queryveil.reading.formats.parquet import columns_of
 from queryveil.reading.lazy_tables import ODD_RANK, judged, safe_rank, stays
 from queryveil.reading.shown import ShownLog
@@ -40,7 +46,6 @@ COLUMNS = ("user", "time", "query", "url", "rank", "session")
 TEXTS = ("user", "query", "url", "session")
 _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
 _RAW, _ON_THE_WAY = ("user", "query"), "_fingerprint_on_the_way"
-_FOREIGN = pa.schema([("raw", pa.string()), ("normal", pa.string()), ("words", pa.string())])
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,8 +73,8 @@ class SearchLog(ShownLog):
             return self.normal
         cut = segments.cutter() if self.segmented else None
         with self.unchanged():
-            foreign = _foreign(self.source, self.engine, self.workspace, cut)
-            return _normalised(self.source, self.engine, foreign)
+            foreign = normal_form.foreign(self.source, self.engine, self.workspace, cut)
+            return normal_form.normalised(self.source, self.engine, foreign)
 
     @property
     def is_as_read(self) -> bool:
@@ -211,8 +216,12 @@ def read(
     workspace = workspaces.new_name()
     try:
         workspaces.make(workspace)
-        staged = _staged(log, chosen, workspace, progress)
-        if staged is not None:
+        staged: Staged | None
+        runs_on: Engine
+        if (spread := _cluster(log, engine, workspace)) is not None:
+            runs_on = spread
+            table, staged = _by_workers(log, chosen, spread, workspace)
+        elif (staged := _staged(log, chosen, workspace, progress)) is not None:
             runs_on = _engine(engine, workspace, staged.files)
             source = runs_on.read_parquet(staged.files, list(staged.names.values()))
             table = _standard(source, staged.names, runs_on)
@@ -273,9 +282,39 @@ def _engine(given: str | Engine, workspace: Path, files: Sequence[Path] = ()) ->
     return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=files)
 
 
+def _is_files(log: Any) -> bool:
+    return isinstance(log, str | Path) or (isinstance(log, Sequence) and not is_rows(log))
+
+
+def _cluster(log: Any, engine: str | Engine, workspace: Path) -> engines.Spark | None:
+    """The engine, if it has workers elsewhere and the log is files, which they read."""
+    if not _is_files(log) or not (isinstance(engine, engines.Spark) or str(engine).startswith("spark://")):
+        return None
+    found = _engine(engine, workspace)
+    return found if isinstance(found, engines.Spark) and found.spread else None
+
+
+def _by_workers(
+    log: Any, options: ReadOptions, engine: engines.Spark, workspace: Path
+) -> tuple[ir.Table, Staged]:
+    """Files that the workers of a cluster read: Parquet as it lies there, if its types say how; else by our readers."""
+    source, reader = opened(log, options, workspace)
+    files = [one.path for one in source.files]
+    if reader.name == "parquet":
+        whole = engine.read_parquet(files)
+        names = columns_of([str(name) for name in whole.columns], options, repr(source.files[0].label))
+        if stays(whole, names):
+            ignored = [name for name in whole.columns if name not in names.values()]
+            rows = _standard(whole, names, engine, judging=True)
+            table, staged = judged(rows, engine, names, ignored, options, workspace)
+            return table, replace(staged, format=reader.name, pins=source.pins)
+    table, staged = by_workers.read(log, options, engine, workspace)
+    return _standard(table, staged.names, engine), replace(staged, format=reader.name)
+
+
 def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
     """Files, and tables of this process, as Parquet; None for what stays in its engine."""
-    if isinstance(log, str | Path) or (isinstance(log, Sequence) and not is_rows(log)):
+    if _is_files(log):
         return stage(log, options, workspace, progress)
     return None if _engine_table(log) else stage_table(log, options, workspace)
 
@@ -360,59 +399,3 @@ def _standard(
     words = [(word, ibis.null("string")) for word in NO_VALUE]
     known = {name: one.cases(*words, else_=one) for name, one in texts.items()}
     return table.mutate(**known) if known else table
-
-
-def _foreign(table: ir.Table, engine: Engine, workspace: Path | None, cut: Any) -> ir.Table | None:
-    """Every text beyond ASCII, mapped once to its normal form and words; None if there is none."""
-    if workspace is None:
-        raise TypeError("a log that has no rows in normal form has a folder to work in")
-    raw = table["query"]
-    texts = table.filter(raw.notnull() & ~engine.is_ascii(raw)).select(raw=raw).distinct()
-    mapping = _write_foreign(engine, texts, workspace / f"{temporary_name()}.parquet", cut)
-    return None if mapping is None else engine.read_parquet([mapping])
-
-
-def _normalised(table: ir.Table, engine: Engine, known: ir.Table | None) -> ir.Table:
-    """The table with `query` in normal form and `words`, the text that keywords are cut from.
-
-    ASCII goes by an expression; other texts are mapped once each and looked up. ASCII rows look up a null, which
-    costs nothing.
-    """
-    raw = table["query"]
-    if known is None:
-        return table.mutate(query=_ascii_normal(raw)).mutate(words=ibis._["query"])
-    keyed = table.mutate(foreign=ibis.ifelse(engine.is_ascii(raw), ibis.null("string"), raw))
-    joined = keyed.left_join(known, keyed["foreign"] == known["raw"])
-    plain = _ascii_normal(joined["query"])
-    return joined.mutate(
-        query=joined["normal"].fill_null(plain), words=joined["words"].fill_null(plain)
-    ).select(*table.columns, "words")
-
-
-def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
-    bare = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
-    bare = bare.re_extract(text.ASCII_UNQUOTED, 1).fill_null("")
-    # Most rows are in normal form already: one test instead of four changes.
-    return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NOT_NORMAL_ASCII), bare), else_=raw)
-
-
-def _write_foreign(engine: Engine, texts: ir.Table, file: Path, cut: Any) -> Path | None:
-    """Map every text beyond ASCII once, in a stream, to its normal form and words; None if there is none.
-
-    `cut` finds the words of scripts without blanks; None leaves such texts whole.
-    """
-    writer = None
-    for batch in engine.batches(texts):
-        raw = batch.column("raw").to_pylist()
-        if not raw:
-            continue
-        normal = [text.normalise(one) for one in raw]
-        apart = normal if cut is None else [segments.segmented(one, cut) for one in normal]
-        words = [" ".join(text.keywords(one)) for one in apart]
-        columns = [pa.array(part, pa.string()) for part in (raw, normal, words)]
-        writer = writer or pq.ParquetWriter(file, _FOREIGN)
-        writer.write_batch(pa.record_batch(columns, schema=_FOREIGN))
-    if writer is None:
-        return None
-    writer.close()
-    return file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import glob
 import lzma
 import os
@@ -124,7 +125,9 @@ def _require_regular(path: Path) -> None:
 def _unreadable(path: Path, error: OSError) -> InputError:
     if isinstance(error, PermissionError):
         return InputError(f"no permission to read {str(path)!r}", "ask its owner, or copy it")
-    return InputError(f"cannot read {str(path)!r}: {error.strerror or 'unknown cause'}", "check the path")
+    few = error.errno in (errno.EMFILE, errno.ENFILE)
+    way_out = "raise the limit of open files (ulimit -n)" if few else "check the path"
+    return InputError(f"cannot read {str(path)!r}: {error.strerror or 'unknown cause'}", way_out)
 
 
 def labels(paths: Sequence[Path]) -> list[str]:

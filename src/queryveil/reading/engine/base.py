@@ -39,6 +39,11 @@ class Engine:
     def __init__(self, con: Any) -> None:
         self.con = con
 
+    @property
+    def spread(self) -> bool:
+        """Whether its workers are other machines, which see shared storage and nothing that only this process has."""
+        return False
+
     # -- tables ------------------------------------------------------------------------------------------
 
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ibis
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
 from queryveil.files import workspace
+from queryveil.reading.engine import cluster
 from queryveil.reading.engine.base import BLANK, Engine, T, UserMap, temporary_name
 
 if TYPE_CHECKING:
@@ -62,9 +64,25 @@ class Spark(Engine):
     name = "spark"
     fast_hash_name = "xxhash64"
 
+    def __init__(self, con: Any) -> None:
+        super().__init__(con)
+        self._cached: dict[str, Any] = {}
+        self._spread: bool | None = None
+
+    @property
+    def spread(self) -> bool:
+        if self._spread is None:
+            with self.errors():
+                master = str(self.con._session.conf.get("spark.master", "local"))
+            self._spread = not master.startswith("local")
+        return self._spread
+
     @_guarded
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
         session = self.con._session
+        if self.spread and any(workspace.is_inside(file) for file in files):
+            # Written by this process for itself: no worker sees it.
+            return self.register(pq.read_table([str(file) for file in files], columns=columns))
         # Hadoop takes names for globs too; a backslash makes a character stand for itself.
         exact = [re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file)) for file in files]
         # Folder names are no columns: looking files up recursively turns partition discovery off.
@@ -84,12 +102,27 @@ class Spark(Engine):
 
     @_guarded
     def keep(self, table: ir.Table) -> ir.Table:
+        frame = self.con._session.sql(self.con.compile(table))
+        if self.spread:
+            return self._cache(frame)
         # A cache would keep the way to the rows too, and a loop over kept tables would make it ever longer.
-        return self.table(self.con._session.sql(self.con.compile(table)).localCheckpoint())
+        return self.table(frame.localCheckpoint())
+
+    def _cache(self, frame: Any) -> ir.Table:
+        """Rows kept by the executors, with the way to them: those of a worker that dies are made again."""
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        kept.count()
+        made = self.table(kept)
+        self._cached[made.op().name] = kept
+        return made
 
     @_guarded
     def drop(self, kept: ir.Table) -> None:
         self.con._session.catalog.dropTempView(kept.op().name)
+        if (cached := self._cached.pop(kept.op().name, None)) is not None:
+            cached.unpersist()
 
     @_guarded
     def arrow(self, table: ir.Table) -> pa.Table:
@@ -98,7 +131,38 @@ class Spark(Engine):
         return found
 
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
-        yield from self.arrow(table).to_batches()
+        if not self.spread:
+            yield from self.arrow(table).to_batches()
+            return
+
+        def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                whole = pa.BufferOutputStream()
+                with pa.ipc.new_stream(whole, batch.schema) as writer:
+                    writer.write_batch(batch)
+                yield pa.record_batch(
+                    [pa.array([whole.getvalue().to_pybytes()], pa.binary())], names=["batch"]
+                )
+
+        # What a cluster has counted may not fit here: the parts come one after the other.
+        with self.errors(), _queryveil_in_workers():
+            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(packed, "batch binary")
+            for row in frame.toLocalIterator(prefetchPartitions=True):
+                yield from pa.ipc.open_stream(bytes(row["batch"]))
+
+    @_guarded
+    def mapped(self, table: ir.Table, function: Callable[..., Any], types: str) -> ir.Table:
+        """What workers make of the batches of a table, kept there: none of it comes here."""
+        with _queryveil_in_workers():
+            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(function, types)
+            return self._cache(frame)
+
+    @_guarded
+    def spread_out(self, shares: Sequence[bytes], function: Callable[..., Any], types: str) -> ir.Table:
+        """What workers make of shares of work, a task each, kept there."""
+        frame = self.con._session.createDataFrame([(bytearray(one),) for one in shares], "share binary")
+        with _queryveil_in_workers():
+            return self._cache(frame.repartition(len(shares)).mapInArrow(function, types))
 
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
@@ -209,7 +273,7 @@ def _queryveil_in_workers() -> Iterator[None]:
             raise
         raise UsageError(
             "a package is missing in the Python of Spark's workers",
-            "install queryveil[language] there, and name that Python with PYSPARK_PYTHON",
+            "install queryveil[language] there, of this version, and name that Python with PYSPARK_PYTHON",
         ) from None
 
 
@@ -238,13 +302,16 @@ def start(url: str) -> Spark:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         quiet |= {"spark.sql.shuffle.partitions": "4", "spark.driver.bindAddress": "127.0.0.1"}
         quiet |= {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g"}
+    cluster.require_reachable(master)
     try:
         if SparkSession.getActiveSession() is None:
-            quiet |= _own_folder(local=master.startswith("local"))
+            quiet |= _own_folder(master)
         for name, value in quiet.items():
             builder = builder.config(name, value)
         with _silent_children():
             session = builder.getOrCreate()
+        if not master.startswith("local"):
+            cluster.require_workers(session, master)
     except QueryveilError:
         raise
     except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
@@ -255,14 +322,16 @@ def start(url: str) -> Spark:
     return Spark(ibis.pyspark.connect(session))
 
 
-def _own_folder(local: bool) -> dict[str, str]:
+def _own_folder(master: str) -> dict[str, str]:
     """Settings that keep what Spark spills and shuffles in a folder of this user alone, until this process ends."""
     folder = workspace.new_name()
     atexit.register(workspace.remove, folder)
     workspace.make(folder)
     settings = {"spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}"}
-    # The workers of a cluster have folders of their own, which are configured there.
-    return settings | ({"spark.local.dir": str(folder)} if local else {})
+    if not master.startswith("local"):
+        # The workers of a cluster have folders of their own, which are configured there.
+        return settings | cluster.settings(master, folder)
+    return settings | {"spark.local.dir": str(folder)}
 
 
 @contextlib.contextmanager

@@ -65,6 +65,7 @@ __all__ = [
     "Reader",
     "Rejection",
     "Staged",
+    "opened",
     "require_meaning",
     "require_rows",
     "require_unchanged",
@@ -117,6 +118,20 @@ def stage(
     progress: Progress | None = None,
 ) -> Staged:
     """Read a log (file, folder, glob, several of them, or `-` for standard input) into Parquet under `into`."""
+    source, reader = opened(log, options, into)
+    try:
+        staged = reader.stage(source, options, into, progress)
+    except InputError:
+        require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
+        raise
+    require_unchanged(source.pins)
+    require_rows(staged, options.max_rejected, source)
+    in_place = staged.files == tuple(file.path for file in source.files)
+    return replace(staged, format=reader.name, pins=source.pins if in_place else ())
+
+
+def opened(log: str | Path | Sequence[str | Path], options: ReadOptions, into: Path) -> tuple[Source, Reader]:
+    """The files of a log, each looked into, and the reader for all of them."""
     if options.format is not None and options.format not in READERS:
         raise UsageError(f"there is no format {options.format!r}", instead(options.format, READERS))
     try:
@@ -129,15 +144,7 @@ def stage(
     named = [log] if isinstance(log, str | Path) else log
     source, reader = _open(expand([standard_input(into) if one == "-" else one for one in named]), options)
     require_meaning(options, reader)
-    try:
-        staged = reader.stage(source, options, into, progress)
-    except InputError:
-        require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
-        raise
-    require_unchanged(source.pins)
-    require_rows(staged, options.max_rejected, source)
-    in_place = staged.files == tuple(file.path for file in source.files)
-    return replace(staged, format=reader.name, pins=source.pins if in_place else ())
+    return source, reader
 
 
 def require_meaning(options: ReadOptions, reader: Reader, called: str | None = None) -> None:

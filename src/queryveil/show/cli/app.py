@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import logging
 import os
@@ -181,7 +182,9 @@ def _last_resort(error: BaseException, charged: str) -> int:
         return 5
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
-        console.fail_with("output", f"the disk refused ({reason}){charged}", "check room and permissions")
+        few = error.errno in (errno.EMFILE, errno.ENFILE)
+        way_out = "raise the limit of open files (ulimit -n)" if few else "check room and permissions"
+        console.fail_with("output", f"the disk refused ({reason}){charged}", way_out)
         return 6
     if os.environ.get("QUERYVEIL_DEBUG"):
         raise error
