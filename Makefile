@@ -10,7 +10,7 @@ APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web]'
 	touch $@
 
 setup-dev: $(VENV)/.dev java chromium ssh postgres

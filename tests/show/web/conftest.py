@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -62,10 +63,8 @@ def small_log(users: int = 600) -> str:
     return "\n".join(rows) + "\n"
 
 
-@pytest.fixture(scope="session")
-def raw_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a log, a broken one, and what must not be seen."""
-    folder = tmp_path_factory.mktemp("logs")
+def write_logs(folder: Path) -> Path:
+    """A log, a broken one, and what must not be seen."""
     (folder / "log.tsv").write_text(small_log())
     (folder / "broken.csv").write_text("a,b\n1,2\n")
     inside = folder / "inner"
@@ -76,20 +75,20 @@ def raw_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def start(raw_logs: Path, tmp_path: Path) -> Iterator[Starter]:
-    """Start a workbench, and let a browser in unless `inside` is false."""
+@contextlib.contextmanager
+def opened_benches(logs: Path, place: Path) -> Iterator[Starter]:
+    """A way to start workbenches, and let a browser in unless `inside` is false; all are closed at the end."""
     begun: list[Bench] = []
 
-    def started(*, inside: bool = True, at: Path | None = None, **given: Any) -> Visitor:
-        place = at or tmp_path
+    def started(*, inside: bool = True, **given: Any) -> Visitor:
         home = place / f"home{len(begun)}"
         home.mkdir(mode=0o700, parents=True)
-        given.setdefault("folders", (raw_logs,))
-        settings = Settings(
-            home=home, releases=place / "releases", ledger=str(place / "releases" / "ledger.db"), **given
+        given.setdefault("folders", (logs,))
+        releases = place / "releases"
+        app = application(
+            Settings(home=home, releases=releases, ledger=str(releases / "ledger.db"), **given),
+            lambda _: None,
         )
-        app = application(settings, lambda _: None)
         begun.append(app.state.bench)
         visitor = Visitor(app, base_url=BASE, raise_server_exceptions=False)
         if inside:
@@ -97,6 +96,19 @@ def start(raw_logs: Path, tmp_path: Path) -> Iterator[Starter]:
             visitor.look("/log")
         return visitor
 
-    yield started
-    for one in begun:
-        one.close()
+    try:
+        yield started
+    finally:
+        for one in begun:
+            one.close()
+
+
+@pytest.fixture(scope="session")
+def raw_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_logs(tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture
+def start(raw_logs: Path, tmp_path: Path) -> Iterator[Starter]:
+    with opened_benches(raw_logs, tmp_path) as started:
+        yield started

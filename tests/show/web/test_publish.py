@@ -102,7 +102,7 @@ def test_a_restart_in_the_middle_of_a_job_is_told(start: Starter, tmp_path: Path
     log = confirmed(visitor)
     budgeted(visitor, log)
     published(visitor, log, "cut")
-    job = visitor.bench.jobs.of_kind("publish")[0]
+    job = visitor.bench.jobs._all[visitor.bench.jobs.of_kind("publish")[0].id]
     # As if the machine had gone down: no end is noted, and the process loses its workbench.
     visitor.bench.jobs._closing.set()
     job.noted = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -107,6 +109,7 @@ def _show(out: Path, settings: qv.LogSettings, as_json: bool) -> None:
     )
     if not as_json:
         _figures(found, proposal, made.path, stages, release, checked)
+        _try_it(out)
         return
     console.as_json(
         {
@@ -191,6 +194,16 @@ def _figures(
     passed = sum(check.passes for check in checked.checks)
     console.line(f"queryveil release verify {release.path}")
     console.labelled("ok" if checked.passes else "FAILED", f"{passed} of {len(checked.checks)} checks passed")
+
+
+def _try_it(out: Path) -> None:
+    """The one command that opens the workbench on this log, as this one was called."""
+    called = Path(sys.argv[0])
+    program = str(called) if called.parent != Path() and not called.is_absolute() else "queryveil"
+    _step("Try it yourself", "This opens the workbench in your browser, on the log that was made up here:")
+    console.typed(
+        "", shlex.join([program, "serve", "--folder", str(out), "--releases", str(out / "releases")])
+    )
 
 
 def _published_secrets(listing: Path, release: qv.Release) -> int:

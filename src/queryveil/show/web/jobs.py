@@ -6,6 +6,7 @@ ends when the workbench does. What a ledger was charged stays charged, whatever 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
@@ -50,9 +51,14 @@ class Job:
     cancelled: float | None = None
     noted: bool = False
     """Whether its end is in the journal."""
+    seen: str | None = None
+    """Its state when somebody looked, so that one page does not tell of two."""
 
     @property
     def state(self) -> str:
+        return self.seen or self._now()
+
+    def _now(self) -> str:
         if (self.folder / "result.json").is_file():
             return DONE
         if self.process is None:
@@ -63,6 +69,10 @@ class Job:
         if (self.folder / "result.json").is_file():
             return DONE
         return CANCELLED if self.cancelled else FAILED
+
+    def looked_at(self) -> Job:
+        """The job as it is now; later changes do not show in it."""
+        return dataclasses.replace(self, seen=self._now())
 
     @property
     def over(self) -> bool:
@@ -128,7 +138,7 @@ class Jobs:
                         "work on the same thing is under way already",
                         "wait until it is done, or cancel it first",
                     )
-                return same[-1]
+                return same[-1].looked_at()
             if sum(not one.over for one in self._all.values()) >= _MOST_WAITING:
                 raise UsageError("too much work is waiting already", "wait until some of it is done")
             id = secrets.token_hex(8)
@@ -140,16 +150,17 @@ class Jobs:
             if noted:
                 self._note(job, "started")
             self._begin()
-            return job
+            return job.looked_at()
 
     def find(self, id: str) -> Job | None:
-        return self._all.get(id)
+        job = self._all.get(id)
+        return job.looked_at() if job is not None else None
 
     def latest(self, kind: str, about: str) -> Job | None:
         """The last job of that kind about that thing."""
         with self._lock:
             same = [one for one in self._all.values() if (one.kind, one.about) == (kind, about)]
-        return same[-1] if same else None
+        return same[-1].looked_at() if same else None
 
     def running(self) -> list[Job]:
         with self._lock:
@@ -157,11 +168,12 @@ class Jobs:
 
     def of_kind(self, kind: str) -> list[Job]:
         with self._lock:
-            return [one for one in self._all.values() if one.kind == kind]
+            return [one.looked_at() for one in self._all.values() if one.kind == kind]
 
     def cancel(self, job: Job) -> None:
         """Ask the process to stop; one that does not is ended. Nothing is refunded."""
         with self._lock:
+            job = self._all[job.id]
             if job.over or job.cancelled is not None:
                 return
             job.cancelled = time.monotonic()

@@ -17,12 +17,14 @@ from queryveil.show.web.rendering import page
 
 def on_releases() -> dict[str, type[qv.Attack]]:
     """Attacks that need nothing but a release and its log."""
-    return {
+    found = {
         name: cls
         for name, cls in qv.ATTACKS.items()
         if any("release" in one.kind for one in cls.inputs)
         and not any(one.kind == "file" and one.needed for one in cls.inputs)
     }
+    # What a log alone, or a release of any method, can be attacked by comes first.
+    return dict(sorted(found.items(), key=lambda one: not any(each.kind == "log" for each in one[1].inputs)))
 
 
 def shown(request: Request) -> Response:

@@ -33,7 +33,9 @@ def shown(request: Request) -> Response:
         folder=settings.releases,
         accounts=accounts,
         wrong=wrong,
-        spent=charts.spent_over_time(_spent(accounts)) if any(one.events for one in accounts) else None,
+        spent=charts.spent_over_time(_spent(accounts))
+        if sum(len(one.events) for one in accounts) > 1
+        else None,
         series=[(name, content, _periods(name, content)) for name, content in series],
         cut_short=bench.jobs.cut_short(),
         same=Same(

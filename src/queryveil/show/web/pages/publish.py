@@ -153,6 +153,8 @@ def start(request: Request, form: FormData) -> Response:
     if form.get("confirmed") != "yes":
         raise qv.UsageError("the promise and the budget were not confirmed", "tick the box before the button")
     name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
+    if not log.confirmed:
+        raise qv.UsageError("nobody confirmed the columns of this log", "look at them first")
     if (settings.releases / name).exists():
         raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
     if source not in _sources(settings.ledger):

@@ -71,7 +71,7 @@ const preview = (form) => {
   const page = document;
   const typed = () => new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
   let last = 0;
-  const show = (found, query) => {
+  const show = (found) => {
     const words = found.words;
     const plain = page.querySelector("[data-plain]");
     plain.textContent = words.error ? `${words.error}. ${words.hint}` : words.plain;
@@ -89,6 +89,8 @@ const preview = (form) => {
     const [command, python] = page.querySelectorAll(".same code");
     command.textContent = found.command;
     python.textContent = found.python;
+  };
+  const carry = (query) => {
     page.querySelector("[data-setting-link]").href = page.querySelector("[data-setting-link]").href.replace(/\?.*/, `?${query}`);
     const keep = page.querySelector("[data-setting-form]");
     keep.querySelectorAll("input:not([name=csrf])").forEach((one) => one.remove());
@@ -106,18 +108,17 @@ const preview = (form) => {
     if (figures) { figures.classList.add("busy"); }
     try {
       const found = await ask(`${form.dataset.preview}?${query}`);
-      if (mine === last) { show(found, query); }
+      if (mine === last) { show(found); }
     } catch {
       if (mine === last) { page.querySelector("[data-plain]").textContent = "The workbench does not answer. Is it still running?"; }
     }
   };
   let waiting;
-  form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 120); });
+  form.addEventListener("input", () => { carry(typed()); clearTimeout(waiting); waiting = setTimeout(look, 120); });
   form.querySelector("[data-submits]").addEventListener("change", (event) => {
     location.search = `?method=${encodeURIComponent(event.target.value)}`;
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); look(); });
-  form.querySelectorAll("[data-scripted-away]").forEach((one) => { one.hidden = true; });
   form.querySelectorAll("[data-slides]").forEach((slider) => {
     const field = document.getElementById(slider.dataset.slides);
     slider.hidden = false;
@@ -162,3 +163,4 @@ document.querySelectorAll("[data-curve]").forEach((box) => {
 document.querySelectorAll("[data-chart]").forEach((box) => draw(box, JSON.parse(box.dataset.chart)));
 
 document.querySelectorAll("[data-submit-on-change]").forEach((one) => one.addEventListener("change", () => one.form.requestSubmit()));
+document.querySelectorAll("[data-scripted-away]").forEach((one) => { one.hidden = true; });
