@@ -152,7 +152,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     ),
     "short-ids": script("short_ids.py", "--json"),
     "short-ids-large": script(
-        "short_ids.py", "--json", *("--rows", "12000000", "--users", "60000", "--lifetimes", "3650")
+        "short_ids.py", "--json", *("--rows", "3000000", "--users", "15000", "--lifetimes", "3650")
     ),
     "profiles": study_runs.profiles,
     **{name: study_runs.inversion(name) for name in INVERSION},

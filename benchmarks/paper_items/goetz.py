@@ -161,7 +161,7 @@ def _among(kind: str) -> Row:
         ours=lambda evidence: _ends(line(evidence)),
         paper="for small j some m above 1 is best",
         agrees=lambda evidence: min(line(evidence), key=lambda m: line(evidence)[m]) > 1,
-        note="on a log of 400,000 rows",
+        note="on a log of 2,000,000 rows",
     )
 
 
@@ -178,7 +178,7 @@ def _average(kind: str, printed: int) -> Row:
         differs="a property of the log, to which the generator is not fitted"
         if kind in ("keywords", "query-pairs")
         else "",
-        note="on a log of 400,000 rows",
+        note="on a log of 2,000,000 rows",
     )
 
 
