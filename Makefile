@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
-.PHONY: setup setup-dev java chromium ssh postgres demo test lint bench figures evidence docs supply clean
+.PHONY: setup setup-dev java chromium ssh postgres demo test lint bench bench-parts figures evidence docs supply clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -48,6 +48,9 @@ test: setup-dev lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: setup-dev
+	$(BIN)/python benchmarks/bench.py --write
+
+bench-parts: setup-dev
 	for one in noise publish reading taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \
 	  echo "== $$one"; $(BIN)/python benchmarks/$$one.py || exit 1; done
 

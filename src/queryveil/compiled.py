@@ -25,6 +25,7 @@ class _Later:
     def __init__(self, loop: Callable[..., object], **options: bool) -> None:
         functools.update_wrapper(self, loop)
         self._loop, self._options = loop, options
+        self._begun: Any = None
         self._made: Any = None
 
     def __call__(self, *given: object) -> object:
@@ -33,14 +34,15 @@ class _Later:
     def made(self) -> Any:
         """What the compiler makes of it; once, whoever asks."""
         with _LOCK:
-            if self._made is None:
+            if self._begun is None:
+                self._begun = _compiled(self._loop, self._options)
                 # The compiler looks up what a loop calls among the names of its module, and knows its own loops alone.
                 names = self._loop.__globals__
                 for name in self._loop.__code__.co_names:
                     if isinstance(names.get(name), _Later):
-                        names[name] = names[name].made()
-                self._made = _compiled(self._loop, self._options)
-            return self._made
+                        names[name] = names[name].made()  # a loop may call itself
+                self._made = self._begun
+            return self._begun
 
 
 def _compiled(loop: Callable[..., object], options: dict[str, bool]) -> Any:

@@ -1,0 +1,294 @@
+"""One table of ratios: each kind of release against the bare aggregation of the same file, and against other libraries.
+
+    python benchmarks/bench.py [--rows 2000000] [--small 200000] [--runs 3] [--only CASE ...] [--no-peers] [--write]
+
+Every run is a process of its own, between two runs of what it is compared with; its ratio is to their mean. The table
+has medians, by the clock and by processor seconds. Full sizes are `--rows 2000000 20000000 100000000 --small 2000000`.
+Other libraries get an environment each, made below benchmarks/data; they need the network once. `--write` puts figures,
+machine and versions into docs/evidence/bench.json, and the table into docs/evidence/bench.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from peers import PEERS
+from publish import DATA, generated, load_modules, now, since
+
+EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
+CUT = (
+    "SELECT *, sum(starts) OVER (PARTITION BY user ORDER BY time) AS cut FROM (SELECT *, coalesce(CAST(time - "
+    "lag(time) OVER (PARTITION BY user ORDER BY time) > INTERVAL 30 MINUTE AS INT), 0) AS starts FROM log)"
+)
+"""Sessions, for bare counts that need them."""
+QUERIES = "SELECT query, count(DISTINCT user) AS users FROM log GROUP BY query"
+CLICKS = "SELECT query, url, count(DISTINCT user) AS users FROM log WHERE url IS NOT NULL GROUP BY ALL"
+TRANSACTIONS = "SELECT user, list(DISTINCT query) AS items FROM log GROUP BY user"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is published, and the plain SQL that it is held against; `large` cases run on all sizes."""
+
+    method: str
+    given: dict[str, Any]
+    bare: str
+    large: bool = False
+    is_floor: bool = False
+    """The SQL does less than the method has to: reading and writing of the same rows, without the method's own work."""
+
+
+ZEALOUS = {"epsilon": 2, "delta": 1e-3, "max_items": 5}
+WORDS = "SELECT user, unnest(string_split(lower(query), ' ')) AS word FROM log"
+CASES = {
+    "zealous queries": Case(
+        "zealous", {**ZEALOUS, "guarantee": "probabilistic", "items": ("queries",)}, QUERIES, large=True
+    ),
+    "steered queries": Case(
+        "steered", {"epsilon": 1, "delta": 1e-7, "items": ("queries",)}, QUERIES, large=True
+    ),
+    "truncated-geometric queries": Case(
+        "truncated-geometric", {"epsilon": 4, "delta": 1e-4, "items": ("queries",)}, QUERIES
+    ),
+    "weighted-gaussian queries": Case(
+        "weighted-gaussian", {"epsilon": 4, "delta": 1e-4, "items": ("queries",)}, QUERIES
+    ),
+    "zealous keywords": Case(
+        "zealous",
+        {**ZEALOUS, "items": ("keywords",)},
+        f"SELECT word, count(DISTINCT user) AS users FROM ({WORDS}) GROUP BY word",
+    ),
+    "zealous query-pairs": Case(
+        "zealous",
+        {**ZEALOUS, "items": ("query-pairs",)},
+        "SELECT query, after, count(DISTINCT user) AS users FROM (SELECT user, query, lead(query) OVER "
+        f"(PARTITION BY user, cut ORDER BY time) AS after FROM ({CUT})) WHERE after <> query GROUP BY ALL",
+    ),
+    "zealous clicks": Case("zealous", {**ZEALOUS, "items": ("clicks",)}, CLICKS),
+    "zealous itemsets": Case(
+        "zealous",
+        {**ZEALOUS, "items": ("itemsets",)},
+        f"WITH s AS (SELECT DISTINCT user, cut, query FROM ({CUT})) SELECT a.query, b.query AS other, "
+        "count(DISTINCT a.user) AS users FROM s a JOIN s b ON a.user = b.user AND a.cut = b.cut "
+        "AND a.query < b.query GROUP BY ALL",
+    ),
+    "click-graph": Case(
+        "click-graph",
+        {"epsilon": 4, "delta": 1e-3, "max_queries": 5},
+        f"SELECT query, NULL AS url, users FROM ({QUERIES}) UNION ALL {CLICKS}",
+    ),
+    "k-query": Case(
+        "k-query", {"k": 50}, f"SELECT * FROM log SEMI JOIN ({QUERIES} HAVING users >= 50) USING (query)"
+    ),
+    "k-session": Case(
+        "k-session",
+        {"k": 3},
+        f"SELECT user, cut, list(query ORDER BY time) AS queries FROM ({CUT}) GROUP BY ALL",
+        is_floor=True,
+    ),
+    "token-hash": Case(
+        "token-hash",
+        {},
+        "SELECT user, time, list_transform(string_split(lower(query), ' '), lambda one: sha256(one)) AS words FROM log",
+        is_floor=True,
+    ),
+    "semantic": Case("semantic", {"epsilon": 4}, "SELECT user, query FROM log", is_floor=True),
+    "clump": Case("clump", {"k": 5}, TRANSACTIONS, is_floor=True),
+}
+
+
+def bare(sql: str, log: Path) -> dict[str, float]:
+    import duckdb
+
+    spill = tempfile.mkdtemp()
+    con = duckdb.connect()
+    con.execute(f"SET memory_limit = '3GB'; SET temp_directory = '{spill}'")
+    con.execute(f"CREATE VIEW log AS SELECT * FROM read_parquet('{log}')")
+    begun = now()
+    con.execute(f"COPY ({sql}) TO '{spill}/made.parquet'")
+    figures = since(begun)
+    shutil.rmtree(spill)
+    return figures
+
+
+def published(case: Case, log: Path) -> dict[str, float]:
+    import queryveil as qv
+    from queryveil.mechanisms import mechanism
+
+    load_modules()
+    method = mechanism(case.method)(**case.given)
+    out = Path(tempfile.mkdtemp())
+    begun = now()
+    release = qv.publish(qv.read(log), method, out=out / "release", allow_empty=True, i_understand=True)
+    figures = since(begun)
+    shutil.rmtree(out)
+    return {**figures, "released": float(sum(release.released.values()))}
+
+
+def own_process(command: list[str]) -> dict[str, float]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr[-2000:]}")
+    print(*command[2:], done.stdout.strip().splitlines()[-1], file=sys.stderr, flush=True)
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def between(
+    run: Callable[[], dict[str, float]], other: Callable[[], dict[str, float]], runs: int
+) -> dict[str, Any]:
+    """Medians of interleaved runs: other, run, other, run, ..., other."""
+    others, mine = [other()], []
+    for _ in range(runs):
+        found = run()
+        others.append(other())
+        for what in ("seconds", "cpu_seconds"):
+            found[f"{what}_ratio"] = 2 * found[what] / (others[-2][what] + others[-1][what])
+        mine.append(found)
+    names = ("seconds", "cpu_seconds", "seconds_ratio", "cpu_seconds_ratio", "released")
+    made: dict[str, Any] = {
+        name: round(statistics.median(one[name] for one in mine), 2) for name in names if name in mine[0]
+    }
+    made["peak_gb"] = round(max(one["peak_gb"] for one in mine), 2)
+    for what in ("seconds", "cpu_seconds"):
+        made[f"other_{what}"] = round(statistics.median(one[what] for one in others), 2)
+    return made
+
+
+def compared(name: str, rows: int, runs: int) -> dict[str, Any]:
+    log = generated(rows)
+
+    def run(what: str) -> dict[str, float]:
+        return own_process([sys.executable, __file__, "--once", what, "--case", name, "--log", str(log)])
+
+    made = between(lambda: run("method"), lambda: run("bare"), runs)
+    return {"case": name, "against": "floor" if CASES[name].is_floor else "bare", "rows": rows, **made}
+
+
+def environment(name: str) -> Path:
+    """A virtual environment with one library in it."""
+    where = DATA / "environments" / name
+    python = where / "bin" / "python"
+    if not (where / "ready").exists():
+        shutil.rmtree(where, ignore_errors=True)
+        venv.create(where, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name].packages], check=True)
+        (where / "ready").touch()
+    return python
+
+
+def against_peer(name: str, rows: int, runs: int) -> dict[str, Any]:
+    """The library's run over ours: how many times longer it takes for the same job."""
+    log, python = generated(rows), environment(name)
+    mine = [sys.executable, __file__, "--once", "method", "--case", "zealous queries", "--log", str(log)]
+    theirs = [str(python), "-c", PEERS[name].script, str(log)]
+    made = between(lambda: own_process(theirs), lambda: own_process(mine), runs)
+    return {"case": name, "against": "zealous queries", "rows": rows, **made}
+
+
+def versions() -> dict[str, str]:
+    names = ("queryveil", "duckdb", "ibis-framework", "numba", "numpy", "pyarrow")
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
+
+
+def machine() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cores = len(os.sched_getaffinity(0))
+    return {
+        "cores": cores,
+        "memory_gb": round(memory / 1e9),
+        "system": platform.system(),
+        "cpu": platform.machine(),
+    }
+
+
+def page(found: dict[str, Any]) -> str:
+    rows = [
+        f"| {one['case']} | {one['against']} | {one['rows']:,} | {one['seconds_ratio']:.2f} | "
+        f"{one['cpu_seconds_ratio']:.2f} | {one['cpu_seconds']} | {one['other_cpu_seconds']} | {one['peak_gb']} GB |"
+        for one in found["cases"]
+    ]
+    low, high = found["load"]
+    told = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    return "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            f"`make bench` made this table: medians of {found['runs']} interleaved runs, each a process of its own",
+            "between two runs of what it is compared with. All stages of publishing are inside. A ratio of 1 is as",
+            "fast as the other side; for other libraries it is how many times longer they take than `zealous` on",
+            "queries. A *floor* does less than the method has to.",
+            "",
+            f"Machine: {found['machine']['cores']} cores, {found['machine']['memory_gb']} GB. Versions: {told}.",
+            f"Between {low} and {high} processes wanted a core meanwhile; if these are more than there are cores,",
+            "ratios by the clock say little.",
+            "",
+            "| case | against | rows | ratio by the clock | ratio of processor time | processor seconds "
+            "| of the other | peak |",
+            "|---|---|---|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def once(given: argparse.Namespace) -> None:
+    case = CASES[given.case]
+    figures = bare(case.bare, given.log) if given.once == "bare" else published(case, given.log)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(json.dumps({**figures, "peak_gb": peak}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000])
+    parser.add_argument("--small", type=int, default=200_000, help="rows of all other cases")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS))
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--once", choices=("bare", "method"), help=argparse.SUPPRESS)
+    parser.add_argument("--case", choices=tuple(CASES), help=argparse.SUPPRESS)
+    parser.add_argument("--log", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.once:
+        once(given)
+        return
+    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS)]
+    loads = [os.getloadavg()[0]]
+    cases = []
+    for name in wanted:
+        sizes = given.rows if name in CASES and CASES[name].large else [given.small]
+        for rows in sizes:
+            cases.append((compared if name in CASES else against_peer)(name, rows, given.runs))
+            loads.append(os.getloadavg()[0])
+    found = {
+        "runs": given.runs,
+        "machine": machine(),
+        "versions": versions(),
+        "load": [round(min(loads), 1), round(max(loads), 1)],
+        "cases": cases,
+    }
+    if given.write:
+        (EVIDENCE / "bench.json").write_text(json.dumps(found, indent=2) + "\n")
+        (EVIDENCE / "bench.md").write_text(page(found))
+    print(page(found))
+
+
+if __name__ == "__main__":
+    main()
