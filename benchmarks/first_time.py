@@ -184,10 +184,11 @@ def run(*, here: bool, pictures: bool) -> str:
             context.set_default_timeout(PATIENT)
             user = User(context.new_page(), pictures=pictures)
             way(user, link, log.name)
+            page = told(user, install, here=here)
             if pictures:
                 more_pictures(user.page, link.partition("/open")[0])
             chromium.close()
-        return told(user, install, here=here)
+        return page
 
 
 def told(user: User, install: float, *, here: bool) -> str:
@@ -201,8 +202,8 @@ def told(user: User, install: float, *, here: bool) -> str:
             "# A first-time user, scripted",
             "",
             "`benchmarks/first_time.py` does what a person would who opens the workbench for the first time: from the",
-            "opening link to a release that is published, verified and signed. It reads nothing and hesitates nowhere, so",
-            f"the minutes are those of the machine. It ran in {setting}; the load of the machine was "
+            "opening link to a release that is published, verified and signed. It reads nothing and hesitates nowhere,",
+            f"so the minutes are those of the machine. It ran in {setting}; the load of the machine was "
             f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
             "",
             "| step | minutes since the link was opened | clicks so far |",

@@ -1,6 +1,6 @@
-"""Shows results to people: the curator's report, reports as files, and the command line.
+"""Shows results to people: the curator's report, reports as files, the command line and the workbench.
 
-The command line asks for what it shows by public names, as any user would.
+Command line and workbench ask for what they show by public names, as any user would.
 
 May import: errors, parameters, files, charts, reading, count, privacy, language, mechanisms, release, verification,
 synthetic, measure, attack, advice, auditing, study.

@@ -68,8 +68,8 @@ def test_the_whole_way_to_a_release_an_attack_and_the_history(start: Starter, ra
     spent = qv.Ledger(visitor.bench.settings.ledger).budget("people").spent
     assert spent.epsilon == 2, "a refused release is not charged"
 
-    attack = visitor.submit(f"/attack/{log}", {"attack": "homogeneity", "release": "first"})
-    assert "Control succeeds" in visitor.waited(str(attack.url)).text or "did not work" in attack.text
+    attack = visitor.submit(f"/attack/{log}", {"attack": "exposure", "release": "first"})
+    assert "Control succeeds" in visitor.waited(str(attack.url)).text
     history = visitor.look("/history").text
     assert "first" in history and "people" in history and "data-chart" in history
 

@@ -60,7 +60,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     return Field(
         name=one.name,
         label=one.name.replace("_", " "),
-        help=one.help if not rule.choices else rule.help,
+        help=_help(rule),
         kind=kind,
         value=typed(value),
         choices=rule.choices or (),
@@ -70,6 +70,13 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
         required=one.required,
         first=one.name in _FIRST or (one.required and rule.group in (PROMISES, COUNTED)),
     )
+
+
+def _help(rule: Any) -> str:
+    """What a parameter is, and what it may be, in words."""
+    words = (("above", rule.gt), ("at least", rule.ge), ("below", rule.lt), ("at most", rule.le))
+    limits = [f"{word} {one:,.10g}" for word, one in words if one is not None and one < 10**6]
+    return f"{rule.help} ({', '.join(limits)})" if limits and not rule.choices else str(rule.help)
 
 
 def typed(value: Any) -> str:

@@ -18,7 +18,7 @@ from queryveil.show.web import forms
 
 _PROCESSES = 2
 _MOST_KEPT = 2_000
-_LONGEST = 30.0
+_LONGEST = 60.0
 
 
 @functools.lru_cache(maxsize=4)

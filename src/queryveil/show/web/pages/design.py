@@ -21,6 +21,7 @@ from queryveil.show.web.sessions import Session
 
 MOST_KEPT = 4
 _FIRST = "steered"
+_FIGURES = ("published", "coverage", "released_share", "hit_probability")
 _EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
@@ -124,9 +125,14 @@ async def _previewed(request: Request, log: ChosenLog, setting: Setting) -> dict
     if setting.plan is None or job is None or job.state != DONE:
         return None
     session: Session = request.state.session
-    found: dict[str, Any] = await request.app.state.bench.previews.ask(
-        job.result["file"], setting.method, setting.given
-    )
+    file = job.result["file"]
+    try:
+        found: dict[str, Any] = await request.app.state.bench.previews.ask(
+            file, setting.method, setting.given
+        )
+    except qv.QueryveilError as error:
+        # The rest of the page is as good as ever.
+        return dict.fromkeys(_FIGURES) | {"items": "items", "why_not": f"{error.message}; {error.hint}"}
     session.looked.setdefault(log.id, set()).add(str(setting.query))
     return found
 

@@ -143,9 +143,25 @@ const drawing = () => new Promise((done, failed) => {
   document.head.append(script);
 });
 
+const theme = () => {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const words = { labelColor: colour("--soft"), titleColor: colour("--ink"), labelFontSize: 12, titleFontSize: 12 };
+  return {
+    background: null,
+    view: { stroke: colour("--line") },
+    title: { color: colour("--ink"), fontSize: 14, anchor: "start" },
+    axis: { ...words, gridColor: colour("--line"), domainColor: colour("--soft"), tickColor: colour("--soft") },
+    legend: words,
+    line: { color: colour("--first") },
+    point: { color: colour("--first") },
+    bar: { color: colour("--first") },
+  };
+};
+
 const draw = async (place, spec) => {
   await drawing();
-  await window.vegaEmbed(place, spec, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
+  await window.vegaEmbed(place, { ...spec, config: theme() }, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
 };
 
 document.querySelectorAll("[data-curve]").forEach((box) => {
