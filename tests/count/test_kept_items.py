@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import queryveil as qv
 from queryveil.count import histories, item_kinds, kept_items
@@ -193,3 +194,13 @@ def test_other_orders_and_kinds_are_left_to_the_engine() -> None:
     ):
         assert not kept_items.fits(found, QUERIES, bound)
     assert not kept_items.fits(found, item_kinds.kind("clicks"), Bound(most=5))
+
+
+def test_each_of_a_users_items_is_kept_equally_often() -> None:
+    """A user's ten queries, one of which is kept, by 3,000 users; false alarm at 1e-6."""
+    rows: list[tuple[str, str | None]] = [(f"u{n}", f"q{m}") for n in range(3_000) for m in range(10)]
+    found = streamed(log(rows), QUERIES, Bound(most=1, salt=b"salt"), 1)
+    counts = [count for _, count in pairs(found)]
+    assert len(counts) == 10 and sum(counts) == 3_000
+    assert stats.chisquare(counts).pvalue > 1e-6
+    assert stats.chisquare([3_000, *[0] * 9]).pvalue < 1e-6

@@ -20,6 +20,7 @@ from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.texts import PLAIN, Forms, Texts, parts_of
+from queryveil.files import memory
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
@@ -44,7 +45,8 @@ _MOST_BUCKETS = 1 << 24
 def fits(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
     """Whether a log's items can be kept here: their order is by a hash that is made here, and there is room."""
     keyed_here = bound.keep == "random" and bound.order_key == "engine"
-    small = bound.most <= _MOST_SLOTS and log.users * bound.most * _BYTES_PER_SLOT <= _MOST_BYTES
+    room = memory.within(_MOST_BYTES)
+    small = bound.most <= _MOST_SLOTS and log.users * bound.most * _BYTES_PER_SLOT <= room
     return log.engine.inside and len(kind.columns) == 1 and keyed_here and small
 
 
@@ -167,10 +169,9 @@ class KeptItems:
         if self._used + more <= len(self._arena):
             return
         sizes = self._sizes[: len(self._users)]
-        into = np.empty_like(self._arena)
+        kept = kept_loops.size_of(sizes, self.most, self._lengths)
+        into = np.empty(max(len(self._arena), 2 * (kept + more)), np.uint8)
         self._used = kept_loops.closed_up(sizes, self.most, self._begins, self._lengths, self._arena, into)
-        if 2 * (self._used + more) > len(into):
-            into = _longer(into, 2 * (self._used + more))
         self._arena = into
 
 

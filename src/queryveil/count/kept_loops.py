@@ -117,6 +117,16 @@ def offered(
 
 
 @unlocked
+def size_of(sizes: Numbers, most: int, lengths: Numbers) -> int:
+    """How many bytes the texts have that are kept."""
+    total = 0
+    for user in range(len(sizes)):
+        for slot in range(user * most, user * most + sizes[user]):
+            total += lengths[slot]
+    return total
+
+
+@unlocked
 def closed_up(sizes: Numbers, most: int, begins: Whole, lengths: Numbers, arena: Bytes, into: Bytes) -> int:
     """Copy the texts that are still kept, one after the other; how many bytes they take."""
     used = 0

@@ -8,17 +8,9 @@ import sys
 import pytest
 
 HEAVY = (
-    "numba",
-    "ibis",
-    "duckdb",
-    "sqlglot",
-    "scipy",
-    "pandas",
-    "sqlalchemy",
-    "pyarrow.compute",
-    "pyarrow.parquet",
+    *("numba", "ibis", "duckdb", "sqlglot", "scipy", "pandas", "sqlalchemy", "pyarrow.compute"),
+    *("pyarrow.parquet", "matplotlib", "altair", "pyspark", "polars"),
 )
-HEAVY += ("matplotlib", "altair", "pyspark", "polars")
 SCRIPT = """
 import sys
 from queryveil.show.cli import run

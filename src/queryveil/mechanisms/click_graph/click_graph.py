@@ -20,14 +20,7 @@ from queryveil.errors import UsageError
 from queryveil.language import groups
 from queryveil.mechanisms import listed_items
 from queryveil.mechanisms import shared_parameters as shared
-from queryveil.mechanisms.base import (
-    MOST_USERS,
-    SESSIONS_APART,
-    Plan,
-    Run,
-    public_parameters,
-    warnings_of,
-)
+from queryveil.mechanisms.base import MOST_USERS, SESSIONS_APART, Plan, Run, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import (
     account,
     choices,
