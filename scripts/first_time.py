@@ -193,9 +193,9 @@ def main() -> int:
     write = asked.parse_args().write
     with tempfile.TemporaryDirectory(prefix="queryveil-first-time-") as place:
         made = page(first_time(Path(place)))
-    sys.stdout.write(made)
-    if write:
-        PAGE.write_text(made, encoding="utf-8")
+        sys.stdout.write(made)
+        if write:  # before the folder is removed, which may take long
+            PAGE.write_text(made, encoding="utf-8")
     return 0
 
 
