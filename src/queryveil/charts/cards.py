@@ -55,7 +55,7 @@ class Card:
 
     def html(self) -> str:
         facts = "".join(
-            f'<tr><th style="{_LEFT}" scope="row">{escape(name)}</th>{_cell(value)}</tr>'
+            f'<tr><th style="{_LEFT}" scope="row">{escape(name)}</th>{_cell(_text(value))}</tr>'
             for name, value in self.facts
         )
         parts = [
@@ -96,6 +96,10 @@ def percent(share: float | None) -> str:
 def counted(many: int, noun: str) -> str:
     """`1 check`, `2 checks`."""
     return f"{many:,} {noun}{'' if many == 1 else 's'}"
+
+
+def _text(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def _cell(value: Any) -> str:
