@@ -167,6 +167,9 @@ def run(place: Place, arm: Callable[[], None], words: str = LINE) -> tuple[int, 
 def _child(place: Place, arm: Callable[[], None], words: str) -> None:
     code: Any = 70
     try:
+        # A driver that runs in the background may have been told to ignore them, and a child would, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         os.chdir(place.root)
         os.environ["TMPDIR"] = str(place.root / "scratch")
         os.dup2(place.pipe, 2)
