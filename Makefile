@@ -56,6 +56,9 @@ bench-parts: setup-dev
 
 evidence: setup-dev
 	$(BIN)/python benchmarks/evidence.py
+	$(BIN)/python benchmarks/faults.py
+	$(BIN)/python benchmarks/hostile_input.py
+	$(BIN)/python benchmarks/fuzz.py inputs --count 1000000
 
 # Licences, a bill of materials, two builds that must be the same, and the demo from the wheel in a new environment.
 supply: setup-dev

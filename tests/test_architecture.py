@@ -120,7 +120,16 @@ def test_picture_and_tables_are_those_of_the_code(tmp_path: Path) -> None:
 
 def test_tests_stand_in_the_same_rooms() -> None:
     here = {folder.name for folder in TESTS.iterdir() if (folder / "__init__.py").is_file()}
-    assert here - {"browser", "cluster", "contract", "docs", "faults", "statistical", "supply"} <= set(ROOMS)
+    assert here - {
+        "browser",
+        "cluster",
+        "contract",
+        "docs",
+        "faults",
+        "fuzz",
+        "statistical",
+        "supply",
+    } <= set(ROOMS)
     assert [file.name for file in TESTS.glob("test_*.py")] == [Path(__file__).name]
 
 

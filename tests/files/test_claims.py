@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -192,3 +194,30 @@ def test_whatever_fails_after_the_charge_says_that_it_stands(
         assert done.code == code and "(the charge to the ledger stands)" in done.err, done
         done = command(*line.split())
         assert done.code == code and "charge" not in done.err, done
+
+
+def test_a_claim_without_descriptors_leaves_nothing(here: Path) -> None:
+    """From none to all that it needs: whatever fails, what was begun is gone."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(one.name) for one in Path("/proc/self/fd").iterdir())
+    failed = 0
+    for spare in range(12):
+        taken: list[int] = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 20, limit[1]))
+            with contextlib.suppress(OSError):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            for _ in range(spare):
+                os.close(taken.pop())
+            try:
+                with appearing.claimed(Path("out"), Path("out.private")):
+                    pass
+            except OSError:
+                failed += 1
+        finally:
+            for one in taken:
+                os.close(one)
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+        assert [one.name for one in here.iterdir() if "ledger" not in one.name] == [], spare
+    assert 0 < failed < 12

@@ -16,7 +16,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from queryveil.errors import UsageError
 from queryveil.files import interruptions
+from queryveil.files.removal import remove_tree
 
 _SUFFIX = ".writing"
 _LOCK = "lock"
@@ -62,6 +62,8 @@ class Claims:
 
     def __init__(self, claims: list[Claim]) -> None:
         self._claims = claims
+        self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        """A descriptor for the end: what did not appear is taken away also if all others are in use."""
         self._split = False
 
     def __iter__(self) -> Iterator[Claim]:
@@ -96,6 +98,9 @@ class Claims:
     def leave(self) -> None:
         """Give up the places. What is in two places is left for the next run, which puts it together."""
         with interruptions.held():
+            if self._spare is not None:
+                os.close(self._spare)
+                self._spare = None
             if not self._split:
                 # First of all: what is swept away must never look complete.
                 for claim in self._claims:
@@ -148,7 +153,13 @@ def _claim(place: Path, option: str) -> Claim:
     while True:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        lock = _locked(folder, place, option)
+        try:
+            lock = _locked(folder, place, option)
+        except OSError:
+            # No descriptor for the lock: nobody else can have put anything in, if it is empty.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+            raise
         if lock is not None:
             break
     claim = Claim(place, lock)
@@ -223,7 +234,7 @@ def _take_over(claim: Claim, option: str) -> None:
                 _move(folder_of(place) / _CONTENT, place)
         for place in places:
             if place != claim.place:
-                shutil.rmtree(folder_of(place), ignore_errors=True)
+                remove_tree(folder_of(place))
     note.unlink()
 
 
@@ -269,6 +280,6 @@ def _sync(path: Path) -> None:
 
 def _remove(content: Path) -> None:
     if content.is_dir() and not content.is_symlink():
-        shutil.rmtree(content, ignore_errors=True)
+        remove_tree(content)
     else:
         content.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ def disk_errors(out: Path, option: str = "--out") -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"output '{out}' cannot be written ({error.strerror or type(error).__name__})",
+            f"output '{out}' cannot be written ({reason_of(error)})",
             "choose a place with room where you may write" + (f", with {option}" if option else ""),
         ) from None
 
@@ -124,3 +124,8 @@ def _writable(out: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says; Arrow's own text of it goes on for several phrases."""
+    return os.strerror(error.errno) if error.errno else type(error).__name__

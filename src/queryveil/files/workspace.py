@@ -19,6 +19,7 @@ from pathlib import Path
 
 from queryveil.errors import OutputError
 from queryveil.files import interruptions
+from queryveil.files.removal import remove_tree
 
 _LOCK = "owner.lock"
 _NAME = re.compile(r"queryveil-[0-9a-f]{16}")
@@ -86,20 +87,7 @@ def remove(folder: Path) -> None:
         lock = _held.pop(folder, None)
         if lock is not None:
             os.close(lock)
-        if folder.exists():
-            _remove_by_names(folder)
-
-
-def _remove_by_names(folder: Path) -> None:
-    """The same where this process has one descriptor left, and not the two for each level that `rmtree` takes."""
-    with contextlib.suppress(OSError):
-        for here, folders, files in os.walk(folder, topdown=False):
-            for name in files:
-                Path(here, name).unlink()
-            for name in folders:
-                below = Path(here, name)
-                below.unlink() if below.is_symlink() else below.rmdir()
-        folder.rmdir()
+        remove_tree(folder)  # once more: the lock was a descriptor
 
 
 def sweep() -> int:

@@ -177,7 +177,7 @@ class _Stream:
             if mark == ",":
                 self.at += 1
                 continue
-            key = json.loads(self._value()[1]) if mark == '"' else None
+            key = json.loads(self._value()[1], strict=False) if mark == '"' else None
             if self._next() != ":" or not isinstance(key, str):
                 raise _BrokenError
             self.at += 1

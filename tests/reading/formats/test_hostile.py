@@ -56,6 +56,15 @@ def test_odd_rows(
     assert (staged.rows, dict(staged.reasons)) == (rows, rejected)
 
 
+@pytest.mark.parametrize("format", ["ubi", "algolia", "matomo", "google-analytics", "slow-log"])
+def test_a_key_with_a_line_end_in_it_is_no_traceback(format: str, tmp_path: Path) -> None:
+    """A lost quote makes one of the rest of the line; found by changing exports at random."""
+    log = write(tmp_path / "log.json", b'{"took": 3, "hits": {"max_score2: 1.0,\n "hits": [{"a": 1}]}}')
+    with pytest.raises(qv.InputError) as told:
+        read(log, tmp_path / "into", format=format, max_rejected=1.0)
+    assert "\n" not in str(told.value)
+
+
 def test_a_name_that_appears_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(qv.InputError, match="more than one column 'user'"):
         read(write(tmp_path / "log.csv", "user,query,User\nann,tea,bob\n"), tmp_path / "into")

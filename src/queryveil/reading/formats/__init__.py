@@ -181,7 +181,11 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
                 f"{files[0].label!r} is {first[1].name} but {label!r} is {reader.name}",
                 "read them one at a time, or say --format if they are of one kind",
             )
-        files.append(as_source_file(head, label))
+        try:
+            files.append(as_source_file(head, label))
+        except OSError:
+            require_unchanged([pinned])  # it was there a moment ago
+            raise
         pins.append(pinned)
     if first is None:
         name = repr(paths[0].name)

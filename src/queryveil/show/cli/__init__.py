@@ -14,10 +14,16 @@ def run() -> NoReturn:
     try:
         from queryveil.show.cli import app
     except KeyboardInterrupt:
-        error = {"kind": "interrupted", "message": "interrupted", "hint": "run it again when you like"}
-        said = (
-            json.dumps({"error": error}) if "--json" in sys.argv else f"Error: interrupted; {error['hint']}."
-        )
-        sys.stderr.write(f"{said}\n")
-        sys.exit(130)
+        _end("interrupted", "interrupted", "run it again when you like", 130)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        _end("output", f"queryveil cannot be loaded ({reason})", "raise the limit (ulimit -n, ulimit -v)", 6)
     app.run()
+
+
+def _end(kind: str, message: str, hint: str, code: int) -> NoReturn:
+    """The last sentence where nothing is loaded that could say it better."""
+    error = {"kind": kind, "message": message, "hint": hint}
+    said = json.dumps({"error": error}) if "--json" in sys.argv else f"Error: {message}; {hint}."
+    sys.stderr.write(f"{said}\n")
+    sys.exit(code)

@@ -168,7 +168,9 @@ def _last_resort(error: BaseException, charged: str) -> int:
         # Text of a log is checked when it is read; names come from the file system as they are.
         console.fail_with("usage", "the name of a file or folder is not in UTF-8", "give it another name")
         return 2
-    if memory.wanting(error):
+    # A library that gets no memory may say no more than that a call failed.
+    unsaid = isinstance(error, OSError) and error.errno is None and memory.allowed() is not None
+    if memory.wanting(error) or unsaid:
         console.fail_with(
             "cannot-be-met", f"there is not enough memory for this{charged}", "ask for less at a time"
         )
