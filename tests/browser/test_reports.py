@@ -136,8 +136,8 @@ def test_the_curators_report(width: int, curators: Path, look: Opener) -> None:
     with look(curators, width) as seen:
         assert overflow(seen.page) <= 0
         shown = figures(seen.page)
-        # Coverage and counts, of queries and of clicks.
-        assert len(shown) == 4 and all(drew(seen.page, at) for at in shown)
+        # Who is found; coverage and counts, of queries and of clicks.
+        assert len(shown) == 5 and all(drew(seen.page, at) for at in shown)
         assert seen.page.evaluate(CUT) == []
         assert (
             seen.page.locator(".scroll:has(table.measures)").evaluate(

@@ -18,7 +18,7 @@ _MOST = 200
 STYLE = """
 .checks { list-style: none; padding: 0; counter-reset: check; }
 .checks li { border-left: .35rem solid var(--second); padding: .1rem 0 .1rem .8rem; margin-bottom: .6rem; }
-.checks li.done { border-left-color: var(--third); } .checks b { display: inline-block; min-width: 10rem; }
+.checks li.done { border-left-color: var(--third); } .checks b { display: inline-block; min-width: 12rem; }
 .checks .state { font-weight: 700; text-transform: uppercase; font-size: .8rem; letter-spacing: .04em; }
 .gauge { border: 1px solid var(--soft); border-radius: .2rem; height: .8rem; margin: .3rem 0; max-width: 24rem; }
 .gauge div { background: var(--third); height: 100%; }
@@ -125,7 +125,7 @@ def to_read(found: Sequence[ToRead]) -> list[str]:
     return [
         page.paragraphs(
             [
-                f"These {len(found):,} published texts are to be read by a person ({counted}).{more} They were found "
+                f"To be read by a person: {len(found):,} published texts ({counted}).{more} They were found "
                 "by lists of names and words, which miss some and mark some wrongly.",
                 "To withhold some, write them into a file, one per line, and run queryveil release withhold DIR "
                 "--items FILE --out NEW. Choose from this list alone, and not from the log: then the promise stays "
