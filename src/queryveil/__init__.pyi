@@ -125,11 +125,16 @@ from queryveil.release.publish import load as load
 from queryveil.release.publish import publish as publish
 from queryveil.release.recipes.recipe import Recipe as Recipe
 from queryveil.release.recipes.recipe import publish_recipe as publish_recipe
+from queryveil.release.review import ToRead as ToRead
+from queryveil.release.review import review as review
 from queryveil.release.series.publish import Series as Series
 from queryveil.release.series.publish import publish_series as publish_series
 from queryveil.release.understanding import refuse_unless_understood as refuse_unless_understood
+from queryveil.release.withholding import texts_to_withhold as texts_to_withhold
+from queryveil.release.withholding import withhold as withhold
 from queryveil.show.reports import export_csv as export_csv
 from queryveil.show.reports import keep_attack as keep_attack
+from queryveil.show.reports import note_read_through as note_read_through
 from queryveil.show.reports import private_folder as private_folder
 from queryveil.show.reports import write_curator_report as write_curator_report
 from queryveil.show.reports import write_report as write_report

@@ -16,7 +16,9 @@ from queryveil.errors import UsageError, instead
 
 NOT_STATED = "not stated"
 """What a publisher writes who does not want to say something: it is then no longer asked for."""
-_LONGEST = 2_000
+_LONGEST = {"purpose": 600, "citation": 800}
+_LONGEST_OF_OTHERS = 160
+"""Characters: a certificate has to fit on a sheet."""
 _BLANK = re.compile(r"[\[<{].*[\]>}]|\.{3}|…|(?:to ?do|tbd|fixme|xxx)\b.*", re.IGNORECASE)
 """What stands in a form for something that is still to be written."""
 
@@ -88,8 +90,9 @@ ASKED = {
 def _check(name: str, text: Any) -> None:
     if not isinstance(text, str):
         raise UsageError(f"'{name}' of 'about' is not a text", "write it between quotes")
-    if len(text) > _LONGEST:
-        raise UsageError(f"'{name}' of 'about' is longer than {_LONGEST:,} characters", "say it shorter")
+    most = _LONGEST.get(name, _LONGEST_OF_OTHERS)
+    if len(text) > most:
+        raise UsageError(f"'{name}' of 'about' is longer than {most} characters", "say it shorter")
     if not text.isprintable():
         raise UsageError(f"'{name}' of 'about' has a character that cannot be printed", "write it anew")
     if _BLANK.fullmatch(text):

@@ -115,6 +115,9 @@ def manifest(content: Any) -> dict[str, Any]:
         )
     _files(content["files"])
     _about(content.get("about", {}))
+    gone = content.get("withheld", {})
+    good = isinstance(gone, dict) and all(type(one) is int and one > 0 for one in gone.values())
+    _need(good and set(gone) <= set(content["tables"]), "'withheld' of the manifest is not a number of rows")
     return content  # type: ignore[no-any-return]
 
 

@@ -56,6 +56,8 @@ class Release(ShownRelease):
     """What it was made with; None if it was made here."""
     about: About = field(default_factory=About, repr=False)
     """What its publisher says of it."""
+    withheld: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """Rows that were taken out after a read-through, by table."""
 
     @property
     def private_place(self) -> Path | None:
@@ -99,6 +101,7 @@ class Release(ShownRelease):
             **({"about": self.about.as_dict()} if self.about.as_dict() else {}),
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
+            **({"withheld": dict(self.withheld)} if self.withheld else {}),
             "software": dict(self.software or wording.software()),
             "created": self.created or datetime.datetime.now(datetime.UTC).date().isoformat(),
         }
@@ -177,6 +180,7 @@ def publish(
             whole.unchanged()
         )  # asked before the charge, and again before the release appears
         charge(plan)
+        noted = dict(noted or {}) | _budget(ledger, source)
         tables = _as_declared(plan, mechanism.protect(log, run))
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
@@ -186,7 +190,7 @@ def publish(
         release = Release(
             plan=plan,
             tables=tables,
-            private=_private(log, run, plan, target is not None, noted or {}),
+            private=_private(log, run, plan, target is not None, noted),
             seconds=run.seconds,
             about=about or About(),
         )
@@ -220,6 +224,19 @@ def _charging(
         if made:
             error.message = f"{error.message} ({interruptions.CHARGED})"
         raise
+
+
+def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
+    """How the account stands after the charge, for the private folder."""
+    if ledger is None or not source:
+        return {}
+    account = ledger.show(source)[0].fullest
+    events = [
+        {"day": one.time.date().isoformat(), "method": one.method, "epsilon": one.epsilon}
+        for one in account.events
+    ]
+    whole, spent = account.budget.epsilon, account.spent.epsilon
+    return {"budget": {"source": source, "epsilon": whole, "spent": spent, "events": events}}
 
 
 def _can_be_drawn(plan: Plan) -> None:
@@ -290,6 +307,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
         ) from None
     made: dict[str, Any] = {"created": manifest["created"], "software": manifest["software"]}
     made["about"] = About.from_dict(manifest.get("about", {}))
+    made["withheld"] = manifest.get("withheld", {})
     return Release(plan=plan, tables=tables, path=release, private_path=apart, **made)
 
 

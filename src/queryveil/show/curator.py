@@ -19,6 +19,8 @@ from queryveil.charts.escaping import cell, escape
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.release.documents import page, words
 from queryveil.release.documents.page import Section
+from queryveil.release.review import ToRead
+from queryveil.show import ready
 
 Counts = npt.NDArray[np.int64]
 
@@ -78,6 +80,11 @@ class Curated:
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Further small tables of the private folder."""
     without_log: bool = False
+    ready: Sequence[ready.Check] = ()
+    """The five checks before a release is published."""
+    to_read: Sequence[ToRead] = ()
+    uniqueness: Mapping[str, float] = field(default_factory=dict)
+    """Share of users whom so many known queries single out, in the log."""
 
 
 def write(curated: Curated) -> str:
@@ -85,6 +92,7 @@ def write(curated: Curated) -> str:
     guarantee = Guarantee.from_dict(curated.manifest["guarantee"])
     head = [
         f'<div class="card warn"><p>{escape(WARNING)}</p></div>',
+        ready.shown(curated.ready) if curated.ready else "",
         page.keyed(
             [
                 ("Release", cell(curated.name)),
@@ -103,12 +111,15 @@ def write(curated: Curated) -> str:
             )
         )
     sections = [
-        Section("rejected", "Rejected rows", _rejected(curated.facts)),
+        Section("risk", "Who can be found", ready.found_by(curated.uniqueness, _linked(curated.manifest))),
         *(_kind(one, place) for place, one in enumerate(curated.kinds)),
         Section("utility", "What it is still good for", _utility(curated)),
+        Section("review", "To be read before publishing", ready.to_read(curated.to_read)),
         Section("attacks", "Attacks", _attacks(curated)),
+        Section("budget", "Budget over time", ready.spending(curated.facts.get("budget"))),
         Section("private", "What else the private folder holds", _tables(curated.tables)),
         Section("warnings", "Warnings", [page.listed(list(curated.facts.get("warnings", ())))]),
+        Section("rejected", "Rejected rows", _rejected(curated.facts)),
         Section("time", "Time", _time(curated.facts)),
     ]
     software = curated.manifest["software"]
@@ -118,6 +129,14 @@ def write(curated: Curated) -> str:
         head=head,
         sections=sections,
         foot=f"Made with {escape(software['name'])} {escape(software['version'])}. {escape(WARNING)}",
+        style=ready.STYLE,
+    )
+
+
+def _linked(manifest: Mapping[str, Any]) -> bool:
+    """Whether rows of one person can be recognised as such: in all tables but those that count something."""
+    return any(
+        "count" not in [one["name"] for one in table["columns"]] for table in manifest["tables"].values()
     )
 
 

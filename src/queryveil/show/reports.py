@@ -26,7 +26,7 @@ from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
 from queryveil.release.documents import public_page as public
 from queryveil.release.publish import Release, load, noted_facts
-from queryveil.show import curator
+from queryveil.show import curator, ready
 from queryveil.show.curator import Curated, Figured, Kind
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from queryveil.measure.measure import Original, Released
 
 ATTACKS = "attacks"
+READ_THROUGH = "read-through.json"
+"""Says when somebody read what `release review` lists."""
 _TOP = 25
 _MOST_ROWS = 30
 """Rows of a private table that are few enough to be shown whole."""
@@ -92,8 +94,34 @@ def write_curator_report(
     )
     if log is not None:
         curated = _measured(curated, loaded, log, metrics)
+    curated = _readied(curated, loaded, source, private)
     file = private / folder.REPORT
     _write_private(file, curator.write(curated))
+    return file
+
+
+def _readied(curated: Curated, release: Release, source: Path, private: Path) -> Curated:
+    """With the five checks and the list to read."""
+    from queryveil.release.review import review
+    from queryveil.verification import verify
+
+    listed = review(release)
+    done = _json(private / READ_THROUGH)
+    found = ready.checks(
+        curated.facts,
+        failed=[one.name for one in verify(source).failed],
+        attacks=len(curated.attacks),
+        read=done if isinstance(done, dict) and "day" in done else None,
+        listed=len(listed),
+    )
+    return dataclasses.replace(curated, ready=found, to_read=listed)
+
+
+def note_read_through(release: Release | str | Path, listed: int) -> Path:
+    """Note in the private folder that somebody has read the texts that `review` lists, so many of them."""
+    file = private_folder(release) / READ_THROUGH
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    _write_private(file, folder.as_json({"day": day, "listed": listed}))
     return file
 
 
@@ -219,6 +247,7 @@ def _measured(
     curated: Curated, release: Release, log: SearchLog, metrics: str | Iterable[str] | None
 ) -> Curated:
     from queryveil.measure.evaluation import evaluate
+    from queryveil.measure.inspection import inspect
     from queryveil.measure.measure import Original, Released
 
     found = evaluate(log, release, metrics)  # first: it refuses another log
@@ -226,7 +255,11 @@ def _measured(
     original = Original(log).beside(released)
     kinds = [_kind(original, released, kind) for kind in released.kinds if original.has(kind)]
     return dataclasses.replace(
-        curated, kinds=kinds, figures=_figures(found), remarks=_remarks(found, bool(kinds))
+        curated,
+        kinds=kinds,
+        figures=_figures(found),
+        remarks=_remarks(found, bool(kinds)),
+        uniqueness=inspect(log).uniqueness,
     )
 
 

@@ -31,7 +31,7 @@ _SECTIONS: dict[str, type] = {
 }
 _TYPES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 _SENTENCES = {"how", "what"}
-_OPTIONAL = {"about"}
+_OPTIONAL = {"about", "withheld"}
 """What only some manifests have; it is checked with the files that repeat it."""
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
@@ -249,6 +249,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     )
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
+    yield from _withheld(manifest)
     yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | _OPTIONAL)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
@@ -267,6 +268,18 @@ def _keys(manifest: Manifest) -> Iterator[str]:
             datetime.datetime.strptime(content["created"], "%Y-%m-%d")
         except ValueError:
             yield "'created' is not a date such as 2026-01-31"
+
+
+def _withheld(manifest: Manifest) -> Iterator[str]:
+    """Rows that were taken out by hand, by table; left out if there are none."""
+    if "withheld" not in manifest.content:
+        return
+    gone = manifest.content["withheld"]
+    whole = isinstance(gone, dict) and all(type(one) is int and one > 0 for one in gone.values())
+    if not whole or not gone:
+        yield "'withheld' is not a number of rows by table"
+    elif not set(gone) <= set(manifest.section("tables")):
+        yield "'withheld' names a table that is not there"
 
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:

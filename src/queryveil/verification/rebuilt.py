@@ -198,7 +198,9 @@ def _sentences(
 def _expected(plan: Plan, content: Mapping[str, Any], opened: Mapping[str, Opened]) -> dict[str, Any]:
     tables = {name: opened[name].table for name in content["tables"]}
     about = About.from_dict(content.get("about", {}))
-    made = Release(plan=_admitted(plan, content), tables=tables, about=about).manifest()
+    made = Release(
+        plan=_admitted(plan, content), tables=tables, about=about, withheld=content.get("withheld", {})
+    ).manifest()
     again: dict[str, Any] = json.loads(folder.as_json(made))
     taken = {"created": content["created"], "software": content["software"]}
     return again | taken | {"files": _files(content["files"])}

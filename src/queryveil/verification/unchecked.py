@@ -31,6 +31,8 @@ def unchecked(manifest: Manifest, software: Software, *, taxonomy_given: bool) -
         )
     if content.get("about"):
         yield f"about: {', '.join(map(str, content['about']))} are the publisher's own words"
+    if content.get("withheld"):
+        yield "withheld: which rows were taken out, and that they were chosen without the log"
     yield "created: nobody can check the day"
     yield (
         "parameters: the publisher says that the release was made with them; what follows from them was computed anew"

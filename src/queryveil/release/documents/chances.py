@@ -62,8 +62,7 @@ def chances(guarantee: Guarantee) -> Chances:
 def _of_beliefs(guarantee: Guarantee) -> Chances:
     rows = tuple((strength.percent(prior), strength.percent(guarantee.believed(prior))) for prior in _PRIORS)
     note = _what_is_bounded(guarantee)
-    fails = _fails(guarantee)
-    note = f"{fails} {note}" if fails else note
+    note = f"{fails(guarantee)} {note}".strip()
     return Chances(
         f"An attacker{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this "
         "release:",
@@ -73,7 +72,7 @@ def _of_beliefs(guarantee: Guarantee) -> Chances:
     )
 
 
-def _fails(guarantee: Guarantee) -> str:
+def fails(guarantee: Guarantee) -> str:
     """How often a bound on what a suspicion becomes can fail; nothing if it never does."""
     if guarantee.kind == GAUSSIAN:
         right = strength.of_hundred(guarantee.guessed_right)
@@ -81,6 +80,8 @@ def _fails(guarantee: Guarantee) -> str:
             f"These bounds can fail with a probability of at most {strength.probability(BELIEF_FAILS)}. An attacker "
             f"who guesses between two equally likely histories is right at most {right} times in 100."
         )
+    if guarantee.kind == APPROXIMATE and not guarantee.exposing:
+        return f"The bound can fail with a probability of at most {strength.probability(BELIEF_FAILS)}."
     if guarantee.kind == PROBABILISTIC:
         delta = guarantee.between_histories()[1]
         said = f"{strength.probability(delta)} (delta {rounded_up(delta)})"
@@ -166,10 +167,10 @@ def evenly(guarantee: Guarantee) -> str:
             f"{strength.percent(guarantee.guessed_right)} of the time."
         )
     after = strength.percent(guarantee.believed(0.5))
-    fails = f" {_fails(guarantee)}" if _fails(guarantee) else ""
+    failing = f" {fails(guarantee)}" if fails(guarantee) else ""
     return (
         f"Suppose an attacker knows {every}{known}, and thinks there is a 50 % chance that {suspected}. After reading "
-        f"this release that can rise to at most {after}.{fails}"
+        f"this release that can rise to at most {after}.{failing}"
     )
 
 

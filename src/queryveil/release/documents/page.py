@@ -92,7 +92,9 @@ class Section:
     body: Sequence[str]
 
 
-def document(*, kind: str, title: str, head: Sequence[str], sections: Sequence[Section], foot: str) -> str:
+def document(
+    *, kind: str, title: str, head: Sequence[str], sections: Sequence[Section], foot: str, style: str = ""
+) -> str:
     """A whole page: what matters most in `head`, then sections with links to them."""
     kept = [one for one in sections if any(one.body)]
     links = "".join(f'<li><a href="#{one.name}">{escape(one.title)}</a></li>' for one in kept)
@@ -106,7 +108,7 @@ def document(*, kind: str, title: str, head: Sequence[str], sections: Sequence[S
         '<meta name="color-scheme" content="light dark">',
         '<meta name="referrer" content="no-referrer">',
         f"<title>{escape(title)}</title>",
-        f"<style>{_STYLE}{svg.STYLE}</style>",
+        f"<style>{_STYLE}{svg.STYLE}{style}</style>",
         "</head>",
         "<body>",
         "<header>",
@@ -142,6 +144,12 @@ def table(
         f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table{of_kind}>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def folded(name: str, title: str, body: Sequence[str]) -> str:
+    """A part that is closed until someone opens it; on paper it stays closed."""
+    inside = "".join(body)
+    return f'<details id="{name}"><summary>{escape(title)}</summary>{inside}</details>' if inside else ""
 
 
 def keyed(rows: Sequence[tuple[str, str]]) -> str:

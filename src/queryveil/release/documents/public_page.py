@@ -1,8 +1,8 @@
 """The public report: one self-contained page, no script, no network, readable on a phone and in print.
 
-It shows the guarantee in plain words, what was done, the most frequent released items and how counts are spread, and
-answers a lawyer's questions. It is made from the manifest and the released tables, and so cannot say more than they
-do. All text is escaped: a query may be markup.
+Its first screen, and its first sheet on paper, is a certificate to decide by and to sign. Then come some rows, answers
+to a lawyer's questions, what is not promised, and a folded appendix: three sheets in all. It is made from the manifest
+and the released tables, and so cannot say more than they do. All text is escaped: a query may be markup.
 """
 
 from __future__ import annotations
@@ -16,59 +16,97 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.charts import svg
+from queryveil.charts import slopes, svg
 from queryveil.charts.escaping import cell, escape
 from queryveil.files import folder
 from queryveil.privacy.declarations import OCCURRENCES
-from queryveil.privacy.guarantee import NONE, Guarantee
-from queryveil.release.documents import assessment, page, words
+from queryveil.privacy.guarantee import Guarantee
+from queryveil.release.documents import assessment, certificate, page, words
 from queryveil.release.documents.chances import chances
 from queryveil.release.documents.page import Section
 
 _BEGINNING = 32
 """Characters of a text that nearly always tell it from others, if it is a sealed one or a hash."""
 _TOP = 25
+_SAMPLED = 10
+_NUMBERS = ("count", "deviation")
 
 
 def write(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     """The page as text."""
-    guarantee = Guarantee.from_dict(manifest["guarantee"])
     software = manifest["software"]
     made = f"Made on {manifest['created']} with {software['name']} {software['version']}"
-    first, *more = words.promises(guarantee)
-    odds = chances(guarantee)
-    warn = " warn" if guarantee.kind == NONE else ""
-    head = [
-        page.keyed([(name.capitalize(), escape(said)) for name, said in words.about(manifest)]),
-        f'<p class="soft">{escape(_sizes(manifest))} {escape(made)}, method {escape(manifest["method"])}.</p>',
-        f'<div class="card{warn}"><p>{escape(first)}</p><p class="soft">{escape(guarantee.headline)}</p></div>',
-        page.paragraphs([odds.says]),
-        page.table(odds.heading, [[escape(one) for one in row] for row in odds.rows]),
-        f'<p class="soft">{escape(odds.note)}</p>' if odds.note else "",
-        '<div class="two">',
-        f"<div><h3>A reader cannot learn</h3>{page.listed(words.withheld(manifest))}</div>",
-        f"<div><h3>A reader can learn</h3>{page.listed(words.learnt(manifest))}</div>",
-        "</div>",
-        page.paragraphs(more),
-    ]
     sections = [
-        Section("done", "What was done", [page.paragraphs([manifest["how"], words.NORMAL_FORM])]),
-        *_contents(manifest, tables),
+        Section("sample", _sample_title(tables), _sample(manifest, tables)),
+        Section("law", "Three questions of data-protection authorities", _law(manifest)),
         Section("limits", "What is assumed, and what is not promised", [page.listed(words.limits(manifest))]),
-        Section("law", "For an assessment under data-protection law", _law(manifest)),
-        Section("parameters", "Parameters", _parameters(manifest)),
         Section("cite", "How to cite", _citation(manifest)),
-        Section("files", "Files", _files(manifest)),
+        Section("appendix", "Technical appendix", _appendix(manifest, tables)),
     ]
-    foot = f"{escape(made)}. This page shows nothing that is not in the release. It runs no script and loads nothing."
+    foot = (
+        f"{escape(made)}, method {escape(manifest['method'])}. This page shows nothing that is not in the release. It "
+        "runs no script and loads nothing."
+    )
     return page.document(
-        kind="Report of a release", title=words.title(manifest), head=head, sections=sections, foot=foot
+        kind="Certificate and report of a release",
+        title=words.title(manifest),
+        head=certificate.write(manifest),
+        sections=sections,
+        foot=foot,
+        style=certificate.STYLE + slopes.STYLE,
     )
 
 
-def _sizes(manifest: Mapping[str, Any]) -> str:
-    said = words.sizes(manifest)
-    return f"{said[:1].upper()}{said[1:]}."
+def _appendix(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> list[str]:
+    guarantee = Guarantee.from_dict(manifest["guarantee"])
+    odds = chances(guarantee)
+    sure = [
+        page.paragraphs([odds.says]),
+        page.table(odds.heading, [[escape(one) for one in row] for row in odds.rows]),
+        page.paragraphs([odds.note]),
+        page.listed(words.promises(guarantee)[1:]),
+    ]
+    about = [(name.capitalize(), escape(said)) for name, said in words.about(manifest)]
+    return [
+        page.folded("publisher", "What the publisher says", [page.keyed(about)] if about else []),
+        page.folded("done", "What was done", [page.paragraphs([manifest["how"], words.NORMAL_FORM])]),
+        page.folded("chances", "How sure someone can become", sure),
+        *(page.folded(one.name, one.title, one.body) for one in _contents(manifest, tables)),
+        page.folded("parameters", "Parameters", _parameters(manifest)),
+        page.folded("files", "Files", _files(manifest)),
+    ]
+
+
+def _sample_title(tables: Mapping[str, pa.Table]) -> str:
+    """How many rows are shown, of how many."""
+    table = next(iter(tables.values()), None)
+    rows = table.num_rows if table is not None else 0
+    return f"{min(rows, _SAMPLED)} of {words.counted(rows, 'rows')}" if rows else "No rows"
+
+
+def _sample(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> list[str]:
+    """The first rows of the first table, the most frequent first where rows are counted."""
+    for name, table in tables.items():
+        described = manifest["tables"][name]
+        if not table.num_rows:
+            return [page.paragraphs(["Nothing was frequent enough to be published."])]
+        shown = table
+        if "count" in table.column_names:
+            texts = [(one, "ascending") for one in table.column_names if one not in _NUMBERS]
+            shown = table.sort_by([("count", "descending"), *texts])
+        rows = [[_in_cell(value) for value in row.values()] for row in shown.slice(0, _SAMPLED).to_pylist()]
+        numbers = [at for at, one in enumerate(table.schema) if pa.types.is_integer(one.type)]
+        return [
+            page.paragraphs([described["row"]]),
+            page.table(table.column_names, rows, numbers=numbers, kind="items sample"),
+        ]
+    return []
+
+
+def _in_cell(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return cell(_in_a_line(value) if isinstance(value, list) else value)
 
 
 # -- what is inside ------------------------------------------------------------------------------------------
@@ -200,14 +238,10 @@ def _half(positive: npt.NDArray[np.int64], unit: str, noisy: bool) -> str:
 
 
 def _law(manifest: Mapping[str, Any]) -> list[str]:
-    answered = "".join(
-        f'<dt>{escape(name)}</dt><dd><span class="soft">{escape(assessment.QUESTIONS.get(name, ""))}</span><br>'
-        f"{escape(answer[:1].upper() + answer[1:])}</dd>"
-        for name, answer in assessment.answers(manifest)
-    )
     return [
-        f"<p>{escape(assessment.SOURCE)}</p>",
-        f"<dl>{answered}</dl>",
+        certificate.cards(assessment.answers(manifest), assessment.QUESTIONS),
+        f'<p class="soft">{escape(assessment.SOURCE)} Whether a release is anonymous in the sense of a law is for its '
+        "publisher to decide.</p>",
     ]
 
 

@@ -195,11 +195,24 @@ def limits(manifest: Mapping[str, Any]) -> list[str]:
         *(declared(manifest, ON_PURPOSE) or [_MANY_PEOPLE]),
         _IN_GENERAL,
     )
-    found = [*assumed, *_sentences(guarantee.caveats), *of_kind]
+    found = [*assumed, *_sentences(guarantee.caveats), *of_kind, *_taken_out(manifest)]
     if guarantee.private:
         sum_of = "a ledger keeps the sum" if guarantee.composable else "no ledger can say by how much"
         found.append(f"Other releases of the same log add to what can be learnt; {sum_of}.")
     return found
+
+
+def _taken_out(manifest: Mapping[str, Any]) -> list[str]:
+    """That rows are missing which the method would publish, and what that does to the promise."""
+    gone = manifest.get("withheld") or {}
+    if not gone:
+        return []
+    said = ", ".join(counted(number, manifest["tables"][name]["noun"]) for name, number in gone.items())
+    return [
+        f"The publisher read the release and withheld {said}. The counts of others are unchanged. This is processing "
+        "of what was already protected: the promise is the same, if the choice was made from the release and not from "
+        "the log."
+    ]
 
 
 def _sentences(caveats: Iterable[Statement]) -> list[str]:

@@ -23,6 +23,8 @@ def add_to(app: typer.Typer) -> None:
     commands.command("verify")(verify)
     commands.command("sign")(sign)
     commands.command("diff")(diff)
+    commands.command("review")(review)
+    commands.command("withhold")(withhold)
     commands.command("export")(former({"--csv": "--out"})(export))
     app.add_typer(commands, name="release")
 
@@ -154,6 +156,59 @@ def _show_changes(table: Any, rate: float, most: int) -> None:
         console.table(shown, right=(1, 2, 3))
     if len(table.changed) > most:
         console.labelled("", f"and {len(table.changed) - most:,} more; --most shows more, --json all")
+
+
+def review(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    done: Annotated[
+        bool, typer.Option("--done", help="Note in the private folder that somebody has read the list.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """List published texts that name people, places or sensitive things: to be read by a person."""
+    loaded = releases.load(release)
+    found = qv.review(loaded)
+    if done:
+        qv.note_read_through(loaded, len(found))
+    if as_json:
+        listed = [{"text": one.text, "kinds": list(one.kinds), "count": one.count} for one in found]
+        console.as_json({"release": str(release), "done": done, "to_read": listed})
+        return
+    rows = [("text", "why", "count")]
+    for one in found:
+        rows.append(
+            (console.printable(one.text), ", ".join(one.kinds), f"{one.count:,}" if one.count else "")
+        )
+    console.table(rows, right=(2,))
+    console.line()
+    many = "1 text" if len(found) == 1 else f"{len(found):,} texts"
+    console.labelled(
+        "To read", f"{many}, found by lists of names and words, which miss some and mark some wrongly"
+    )
+    console.labelled("Next", f"queryveil release withhold {release} --items FILE --out NEW")
+    if not done:
+        console.labelled("", f"queryveil release review {release} --done")
+
+
+def withhold(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    items: Annotated[Path, typer.Option("--items", metavar="FILE", help="Texts to withhold, one per line.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New release folder without them.")],
+    as_json: options.Json = False,
+) -> None:
+    """Write a release without some rows. Only rows go; the promise stays, if they were chosen without the log."""
+    output.new_release(out)
+    made = qv.withhold(releases.load(release), qv.texts_to_withhold(items), out)
+    if as_json:
+        console.as_json({"release": str(out), "withheld": dict(made.withheld), "released": made.released})
+        return
+    said = ", ".join(f"{number:,} rows of {name}" for name, number in made.withheld.items())
+    console.labelled("withheld", said.replace("1 rows", "1 row"))
+    console.labelled("write", f"{out}/")
+    console.labelled(
+        "", "the promise is the same if the texts were chosen from the release and not from the log"
+    )
+    console.labelled("Next", f"queryveil release verify {out}; do not publish {release}")
 
 
 def export(
