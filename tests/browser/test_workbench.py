@@ -112,7 +112,7 @@ def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -
     expect(page.locator("[data-price]")).to_contain_text("2 settings", timeout=PATIENT)
     expect(page.locator(".same code").first).to_contain_text("--epsilon 3", timeout=PATIENT)
     button(page, "Put beside others").click()
-    expect(page.locator("#compare td").filter(has_text="epsilon 3")).to_have_count(1)
+    expect(page.locator("#compare td").filter(has_text="epsilon 3").first).to_be_visible(timeout=PATIENT)
     button(page, "Draw it over epsilon").click()
     page.locator(".chart svg").wait_for()
     page.get_by_role("link", name="Continue to publish").click()

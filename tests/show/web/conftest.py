@@ -37,7 +37,8 @@ class Visitor(TestClient):
 
     @property
     def bench(self) -> Bench:
-        return self.app.state.bench
+        app: Any = self.app
+        return app.state.bench
 
     def waited(self, address: str, seconds: float = 120) -> Any:
         """The page at an address once no job is shown on it."""

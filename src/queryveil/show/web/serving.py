@@ -33,7 +33,8 @@ class Patient(H11Protocol):
         self._late = self.loop.call_later(_FIRST_WORDS, self._judge)
 
     def _judge(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        asked: Any = self.cycle  # none before the first request
+        if asked is None and not self.transport.is_closing():
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -226,7 +226,7 @@ def advise(request: Request, form: FormData) -> Response:
             numbers[name] = float(str(form.get(name, "")))
         except ValueError:
             raise qv.UsageError(f"{name} must be a number", "type figures") from None
-    qv.wanted(purpose, **numbers)
+    qv.wanted(purpose, epsilon=numbers["epsilon"], delta=numbers["delta"])
     spec = log.spec | {"purpose": purpose.name, **numbers}
     request.app.state.bench.jobs.start("advise", f"Trying settings for {purpose.name}", log.id, spec)
     return RedirectResponse(f"/design/{log.id}#purpose", 303)
