@@ -71,7 +71,7 @@ def test_the_whole_way_to_a_release_an_attack_and_the_history(start: Starter, ra
     attack = visitor.submit(f"/attack/{log}", {"attack": "exposure", "release": "first"})
     assert "Control succeeds" in visitor.waited(str(attack.url)).text
     history = visitor.look("/history").text
-    assert "first" in history and "people" in history and "data-chart" in history
+    assert "first" in history and "people" in history and "zealous" in history
 
 
 def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_path: Path) -> None:

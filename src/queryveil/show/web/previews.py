@@ -32,8 +32,15 @@ def _judged(file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ready() -> None:
-    """In a process: load what every preview needs, before somebody waits for it."""
-    qv.PilotCounts, qv.MECHANISMS  # noqa: B018 (asking for a name loads it)
+    """In each process, before somebody waits for it: load what previews need, and compile their loops."""
+    rows = [{"user": str(user), "query": "a"} for user in range(3)]
+    made = qv.PilotCounts.of(qv.read(rows))
+    made.preview(qv.Steered(epsilon=1.0, delta=1e-6))
+    made.preview(qv.WeightedGaussian(epsilon=1.0, delta=1e-6))
+
+
+def _nothing() -> None:
+    """A first task, which starts the processes."""
 
 
 class Previews:
@@ -46,8 +53,7 @@ class Previews:
 
     def warm(self) -> None:
         """Start the processes."""
-        for _ in range(_PROCESSES):
-            self._started().submit(_ready)
+        self._started().submit(_nothing)
 
     async def ask(self, file: str, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """What a setting would give, by this pilot."""
@@ -78,7 +84,7 @@ class Previews:
         with self._lock:
             if self._pool is None:
                 fresh = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(_PROCESSES, mp_context=fresh)
+                self._pool = ProcessPoolExecutor(_PROCESSES, mp_context=fresh, initializer=_ready)
             return self._pool
 
     def close(self) -> None:

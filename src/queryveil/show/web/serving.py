@@ -33,7 +33,7 @@ class Patient(H11Protocol):
         self._late = self.loop.call_later(_FIRST_WORDS, self._judge)
 
     def _judge(self) -> None:
-        asked: object = self.cycle
+        asked: Any = self.cycle  # none before the first request
         if asked is None and not self.transport.is_closing():
             self.transport.close()
 

@@ -150,15 +150,22 @@ def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     told.stage("attack")
     result = made.run(*inputs, progress=told.progress)
     kept = qv.keep_attack(release, made, result)
+
+    def named(text: str) -> str:
+        """A release by its name: where it lies is not what a person wants to read."""
+        return text.replace(asked["release"], Path(asked["release"]).name)
+
     return {
         "success": result.success,
         "control": result.control,
         "advantage": result.advantage,
         "interval": list(result.interval),
         "trials": result.trials,
-        "words": [list(one) for one in result.words],
+        "words": [[label, named(said)] for label, said in result.words],
         "tables": [
-            [title, [list(row) for row in rows]] for title, rows in (("", result.table), *result.more) if rows
+            [title, [list(map(named, row)) for row in rows]]
+            for title, rows in (("", result.table), *result.more)
+            if rows
         ],
         "kept": str(kept),
     }

@@ -137,9 +137,9 @@ def open_budget(request: Request, form: FormData) -> Response:
             raise qv.UsageError("a budget is two numbers", "type figures, such as 4 and 1e-6") from None
     source = str(form.get("source", "")).strip()
     neighbours = setting.plan.guarantee.neighbours if setting.plan is not None else None
-    told = neighbours in ("replace-one-user", "add-remove-one-user")
-    known: dict[str, Any] = {"neighbours": neighbours} if told else {}
-    qv.Ledger(settings.ledger).open(source, epsilon=numbers["epsilon"], delta=numbers["delta"], **known)
+    known = neighbours if neighbours in ("replace-one-user", "add-remove-one-user") else "replace-one-user"
+    ledger = qv.Ledger(settings.ledger)
+    ledger.open(source, epsilon=numbers["epsilon"], delta=numbers["delta"], neighbours=known)
     return RedirectResponse(f"/publish/{log.id}?{charts.address(setting.query | {'source': source})}", 303)
 
 

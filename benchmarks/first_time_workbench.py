@@ -1,11 +1,11 @@
 """A first-time user, scripted: from an empty environment to a signed-off release through the workbench.
 
-    python benchmarks/first_time.py                  # a new environment, pip, the demo's log, a browser
-    python benchmarks/first_time.py --here           # the environment that is there, a small log
-    python benchmarks/first_time.py --screenshots    # the same, and pictures for docs/screenshots
+    python benchmarks/first_time_workbench.py                  # a new environment, pip, the demo's log, a browser
+    python benchmarks/first_time_workbench.py --here           # the environment that is there, a small log
+    python benchmarks/first_time_workbench.py --screenshots    # the same, and pictures for docs/screenshots
 
 Every click, every field that is filled in and every minute is counted. With `--write` the figures go to
-docs/evidence/first-time.md.
+docs/evidence/first-time-workbench.md.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def told(user: User, install: float, *, here: bool) -> str:
         (
             "# A first-time user, scripted",
             "",
-            "`benchmarks/first_time.py` does what a person would who opens the workbench for the first time: from the",
+            "`benchmarks/first_time_workbench.py` does what a person would who opens the workbench for the first time: from the",
             "opening link to a release that is published, verified and signed. It reads nothing and hesitates nowhere,",
             f"so the minutes are those of the machine. It ran in {setting}; the load of the machine was "
             f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
@@ -220,13 +220,13 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--here", action="store_true", help="use this environment and a small log")
     asked.add_argument("--screenshots", action="store_true", help="keep pictures for the documentation")
-    asked.add_argument("--write", action="store_true", help="write docs/evidence/first-time.md")
+    asked.add_argument("--write", action="store_true", help="write docs/evidence/first-time-workbench.md")
     given = asked.parse_args()
     SHOTS.mkdir(exist_ok=True)
     page = run(here=given.here, pictures=given.screenshots)
     print(page)
     if given.write:
-        (ROOT / "docs" / "evidence" / "first-time.md").write_text(page, encoding="utf-8")
+        (ROOT / "docs" / "evidence" / "first-time-workbench.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
