@@ -59,7 +59,7 @@ def test_no_public_file_has_a_blank(name: str, said: bool, tmp_path: Path) -> No
     """Over every method, with and without a publisher's words: only the private text has blanks."""
     method = qv.MECHANISMS[name](**qv.MECHANISMS[name].example)
     about = qv.About(publisher="Example Ltd", title="Title") if said else None
-    log = qv.read(many(60, ["new york", "apple pie", "new shoes"]))
+    log = qv.read(many(60, ["new york", "apple pie", "flu symptoms", "dog", "cancer"]))
     qv.publish(log, method, out=tmp_path / "out", about=about, allow_empty=True, i_understand=True)
     named = {file.name for file in (tmp_path / "out").iterdir()}
     assert ("CITATION.cff" in named) is said and named >= set(writing.NAMES[1:])
