@@ -95,9 +95,10 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
         if not self._is_ours(headers.get("host", "")):
             return PlainTextResponse("This workbench does not answer to that name.", 421)
-        if scope["method"] not in ("GET", "HEAD", "POST"):
+        verb = str(scope["method"])
+        if verb not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Pages are read and forms are sent; nothing else.", 405)
-        if scope["method"] == "POST" and not self._from_here(headers):
+        if verb == "POST" and not self._from_here(headers):
             return PlainTextResponse("This form came from another site.", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._most(str(scope["path"])):
