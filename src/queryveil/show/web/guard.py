@@ -95,7 +95,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
         if not self._is_ours(headers.get("host", "")):
             return PlainTextResponse("This workbench does not answer to that name.", 421)
-        verb = scope["method"]
+        verb = str(scope["method"])
         if verb not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Pages are read and forms are sent; nothing else.", 405)
         if verb == "POST" and not self._from_here(headers):
