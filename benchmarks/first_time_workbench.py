@@ -202,9 +202,9 @@ def told(user: User, install: float, *, here: bool) -> str:
             "# A first-time user, scripted",
             "",
             "`benchmarks/first_time_workbench.py` does what a person would who opens the workbench for the first",
-            "time: from the opening link to a release that is published, verified and signed. It reads nothing and hesitates nowhere,",
-            f"so the minutes are those of the machine. It ran in {setting}; the load of the machine was "
-            f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
+            "time: from the opening link to a release that is published, verified and signed. It reads nothing",
+            f"and hesitates nowhere, so the minutes are those of the machine. It ran in {setting}; the load of the "
+            f"machine was {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
             "",
             "| step | minutes since the link was opened | clicks so far |",
             "|---|---:|---:|",

@@ -46,7 +46,10 @@ def plain_words(promise: Guarantee) -> str:
         else ""
     )
     reader_learns = strength.amount(
-        promise.guessed_right, promise.between_histories()[1], too_large=promise.exposing
+        promise.guessed_right,
+        promise.believed(0.01),
+        promise.between_histories()[1],
+        too_large=promise.exposing,
     )
     besides = f" But {promise.of_delta()}." if promise.exposing else ""
     if promise.unit != "user":

@@ -27,8 +27,13 @@ _SIZES = (
 _MOST = Decimal(10**15)
 """Larger numbers mean nothing to anyone; the chance is then said to be larger than it is."""
 
-# Guessing right which of two equally likely histories it was: so many times in 100 at the most.
-_AMOUNTS = ((0.551, "learns almost nothing"), (0.751, "learns little"), (0.901, "learns a limited amount"))
+STRONG, MODERATE = (0.751, 0.051), (0.901, 0.201)
+"""How often a guess between two equally likely histories may be right, and what a suspicion of 1 % may become.
+
+For pure guarantees the first decides. A Gaussian one may leave few guesses right and still, now and then, raise a
+suspicion far: then the second decides.
+"""
+_AMOUNTS = (((0.551, 0.021), "almost nothing"), (STRONG, "little"), (MODERATE, "a limited amount"))
 
 
 def guessed_right(epsilon: float, delta: float) -> float:
@@ -36,15 +41,20 @@ def guessed_right(epsilon: float, delta: float) -> float:
     return 0.5 + min(1.0, math.tanh(epsilon / 2) + 2 * delta / (math.exp(min(epsilon, 700)) + 1)) / 2
 
 
-def amount(right: float, delta: float | None, *, too_large: bool) -> str:
-    """How a sentence about a reader begins: by how often a guess is `right`, unless delta allows more."""
+def within(limits: tuple[float, float], right: float, suspected: float) -> bool:
+    """Whether guesses are `right` that often at most, and a suspicion of 1 % becomes what is `suspected` at most."""
+    return right <= limits[0] and suspected <= limits[1]
+
+
+def amount(right: float, suspected: float, delta: float | None, *, too_large: bool) -> str:
+    """How a sentence about a reader begins: by guesses and suspicions, unless delta allows more."""
     if too_large:  # the sentence about delta follows
         return "A reader of this release may learn everything"
     if voids(delta):
         return "Delta is too large: a reader of this release may learn everything"
-    for most, words in _AMOUNTS:
-        if right <= most:
-            return f"A reader of this release {words}"
+    for limits, words in _AMOUNTS:
+        if within(limits, right, suspected):
+            return f"A reader of this release learns {words}"
     return "This is a weak guarantee: a reader of this release may learn much"
 
 

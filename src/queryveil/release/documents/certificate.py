@@ -83,13 +83,13 @@ details[open] summary { margin-bottom: .8rem; }
 }
 """
 STEPS = {
-    "strong": "An attacker who guesses which of two histories is a person's is right at most 75 times in 100.",
-    "moderate": "Right at most 90 times in 100.",
-    "weak": "Right more often; or only a crowd, or only a part of a person's searches, is protected.",
+    "strong": "An attacker who guesses which of two histories is a person's is right at most 75 times in 100, and a "
+    "suspicion of 1 % becomes 5 % at most.",
+    "moderate": "Right at most 90 times in 100, and 1 % becomes 20 % at most.",
+    "weak": "More than that; or only a crowd, or only a part of a person's searches, is protected.",
     "none": "Nothing is promised, or delta is too large for a promise.",
 }
 """How much a release promises, from the most to the least, with the limit of each step."""
-_STRONG, _MODERATE = 0.751, 0.901
 _PRIORS = (0.01, 0.1, 0.5)
 _SHORT = 12
 
@@ -102,8 +102,10 @@ def step(guarantee: Guarantee) -> str:
         return "none"
     if guarantee.unit != "user" or is_weak(guarantee):
         return "weak"
-    right = guarantee.guessed_right
-    return "strong" if right <= _STRONG else "moderate" if right <= _MODERATE else "weak"
+    reached = guarantee.guessed_right, guarantee.believed(0.01)
+    if strength.within(strength.STRONG, *reached):
+        return "strong"
+    return "moderate" if strength.within(strength.MODERATE, *reached) else "weak"
 
 
 def write(manifest: Mapping[str, Any]) -> list[str]:
