@@ -42,6 +42,8 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     page = text(file)
     assert file == release.with_name("out.private") / "report.html"
     assert "Of the log&#x27;s 4 most frequent queries, 2 are in the release" in page
+    # A wide and a narrow picture, each with the two that are there and the two that are missing.
+    assert page.count('<rect class="there"') == page.count('<rect class="missing"') == 4
     assert re.search(
         r"Released share: 2 of the log&#x27;s 4 different queries \(50 %\), with counts that add up to \d+ of 604 "
         r"pairs of user and query",

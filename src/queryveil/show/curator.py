@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.charts import svg
+from queryveil.charts import squares, svg
 from queryveil.charts.escaping import cell, escape
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.release.documents import page, words
@@ -129,7 +129,7 @@ def write(curated: Curated) -> str:
         head=head,
         sections=sections,
         foot=f"Made with {escape(software['name'])} {escape(software['version'])}. {escape(WARNING)}",
-        style=ready.STYLE,
+        style=ready.STYLE + squares.STYLE,
     )
 
 
@@ -164,6 +164,7 @@ def _kind(kind: Kind, place: int) -> Section:
     body: list[str] = []
     if len(kind.original):
         body = [
+            _first_hundred(kind, f"k{place}-first"),
             _coverage(kind, f"k{place}-coverage"),
             page.paragraphs([_share(kind)]),
             _distributions(kind, f"k{place}-counts"),
@@ -172,12 +173,18 @@ def _kind(kind: Kind, place: int) -> Section:
     return Section(f"kind-{place}", f"{kind.name.capitalize()} of the log and of the release", body)
 
 
+def _first_hundred(kind: Kind, name: str) -> str:
+    there = [bool(one) for one in kind.found[:100]]
+    title = f"Of the log's {len(there):,} most frequent {kind.name}, {sum(there):,} are in the release"
+    note = "The most frequent one is at the top left. Full squares are published; empty ones with a stroke are missing."
+    return squares.figure(name, title, there, note=note)
+
+
 def _coverage(kind: Kind, name: str) -> str:
     held = np.cumsum(kind.found)
     places = np.unique(np.geomspace(1, len(held), 40).round().astype(int))
     points = [(int(j), float(held[j - 1] / j)) for j in places]
-    j = min(100, len(held))
-    title = f"Of the log's {j:,} most frequent {kind.name}, {int(held[j - 1]):,} are in the release"
+    title = f"Further down the list: {int(held[-1]):,} of all {len(held):,} {kind.name} are in the release"
     if len(points) < 2:
         return page.paragraphs([f"{title}."])
     return svg.figure(
