@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,25 @@ def test_kept_items_are_those_of_whole_histories(
 ) -> None:
     found, bound = log(rows), Bound(most=most, salt=salt)
     assert streamed(found, QUERIES, bound, least) == careful(found, QUERIES, bound, least)
+
+
+def test_no_number_of_users_decides_how_items_are_chosen() -> None:
+    """Ways choose by hashes of their own: a border between them would let one user more change what all others keep."""
+    engine = SimpleNamespace(inside=True)
+    bound = Bound(most=64, salt=b"s")
+    for users in (1, 10**12):
+        found: Any = SimpleNamespace(engine=engine, users=users)
+        assert kept_items.fits(found, QUERIES, bound)
+
+
+def test_long_texts_are_counted_in_more_than_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places among texts have 32 bits; here there is room for one user's texts at a time."""
+    monkeypatch.setattr(kept_items, "_MOST_BYTES", 1)
+    rows: list[tuple[str, str | None]] = [
+        (f"u{user}", f"text {one}") for user in range(30) for one in range(3)
+    ]
+    found, bound = log(rows), Bound(most=2, salt=b"s")
+    assert streamed(found, QUERIES, bound, 1) == careful(found, QUERIES, bound, 1)
 
 
 @given(rows=ROWS, most=st.integers(1, 4))

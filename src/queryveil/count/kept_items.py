@@ -1,8 +1,9 @@
-"""How many users keep each item, found while rows go by once: each user's few items stay, and no other is remembered.
+"""How many users keep each item, found while rows go by once: each user's few items stay.
 
 For engines inside this process, and items of one text. It keeps what `numbering` keeps: of each user's different
 texts those with the smallest keyed hashes, then by their bytes. It needs room for the items that users keep, and not
-for all that they had; and texts are counted only if their number of users may reach a threshold.
+for all that they had, but for different texts beyond ASCII; and texts are counted only if their number of users may
+reach a threshold.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.texts import PLAIN, Forms, Texts, parts_of
-from queryveil.files import memory
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
@@ -30,24 +30,25 @@ Numbers = npt.NDArray[np.int32]
 
 _MOST_SLOTS = 64
 """Items of a user that are looked through one by one."""
-_MOST_BYTES = 10**9
-_BYTES_PER_SLOT = 50
-"""A hash, a place, a length, and a text with as much room again."""
 _AHEAD = 4
 """Batches of rows that may wait."""
 _FIRST_USERS = 1 << 12
 _FIRST_BYTES = 1 << 20
 _CHUNK = 1 << 18
 """Texts that are counted at a time."""
+_MOST_BYTES = 1 << 30
+"""Bytes of texts that are counted at a time: places among them have 32 bits."""
 _MOST_BUCKETS = 1 << 24
 
 
 def fits(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
-    """Whether a log's items can be kept here: their order is by a hash that is made here, and there is room."""
-    keyed_here = bound.keep == "random" and bound.order_key == "engine"
-    room = memory.within(_MOST_BYTES)
-    small = bound.most <= _MOST_SLOTS and log.users * bound.most * _BYTES_PER_SLOT <= room
-    return log.engine.inside and len(kind.columns) == 1 and keyed_here and small
+    """Whether a log's items are kept here: their order is by a hash that is made here.
+
+    Other ways choose by other hashes. So nothing of the log decides, not even how many users there are: else one user
+    more could change what all others keep.
+    """
+    keyed_here = bound.keep == "random" and bound.order_key == "engine" and bound.most <= _MOST_SLOTS
+    return log.engine.inside and len(kind.columns) == 1 and keyed_here
 
 
 def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
@@ -69,7 +70,7 @@ class KeptItems:
         # The keys of both hashes are those of `numbering`: a salt keeps the same items there and here.
         self._users, self._salt = Texts(salt + bytes([0])), salt + bytes([1])
         self._hasher = Texts(self._salt)
-        self._forms = Forms()
+        self._forms = Forms(salt + bytes([2]))
         self._sizes = np.zeros(_FIRST_USERS, np.int32)
         self._slots = np.empty(_FIRST_USERS * most, np.uint64)
         self._begins = np.empty(_FIRST_USERS * most, np.int64)
@@ -112,7 +113,7 @@ class KeptItems:
         while first < len(sizes):
             found = np.empty(max(_CHUNK, self.most), np.int64)
             first, number, size = kept_loops.chosen(
-                sizes, self.most, self._slots, self._lengths, buckets, at_least, first, found
+                sizes, self.most, self._slots, self._lengths, buckets, at_least, first, found, _MOST_BYTES
             )
             codes = counted.add(self._texts(found[:number], size))
             more = np.bincount(codes, minlength=len(counted)).astype(np.int64)

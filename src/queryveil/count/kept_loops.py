@@ -159,6 +159,7 @@ def chosen(
     least: int,
     first: int,
     found: Whole,
+    bytes_most: int,
 ) -> tuple[int, int, int]:
     """The slots whose texts may have `least` users, from user `first` on, as many as there is room for.
 
@@ -167,7 +168,8 @@ def chosen(
     mask = np.uint64(len(buckets) - 1)
     number, total = 0, 0
     for user in range(first, len(sizes)):
-        if number + most > len(found):
+        # One user's texts always fit: there are few, and a text has a limit.
+        if number + most > len(found) or total > bytes_most:
             return user, number, total
         for slot in range(user * most, user * most + sizes[user]):
             if buckets[slots[slot] & mask] >= least:

@@ -169,8 +169,8 @@ class Texts:
 class Forms:
     """Normal forms of texts as they come: of ASCII by a loop, of others once for each different text."""
 
-    def __init__(self) -> None:
-        self._known, self._forms = Texts(b""), Texts(b"")
+    def __init__(self, salt: bytes = b"") -> None:
+        self._known, self._forms = Texts(salt), Texts(salt)
         self._form_of = np.empty(0, np.int32)
 
     def of(self, column: pa.Array) -> pa.Array:
