@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ import queryveil as qv
 from queryveil.files import workspace
 from queryveil.reading import by_workers
 from queryveil.reading.engine import cluster as clusters
+from queryveil.reading.formats import ReadOptions, opened
 from queryveil.reading.pinning import pin
 from tests.cluster import jobs
 from tests.cluster.conftest import Ask, Cluster
@@ -106,6 +108,27 @@ def test_a_log_that_cannot_be_read_is_the_same_sentence(driver: Ask, tmp_path: P
     (tmp_path / "log.tsv").write_text("user\ttime\tquery\n" + "\t\t\n" * 30)
     there, here = driver(jobs.reading, tmp_path, {}).result(), jobs.reading("duckdb", tmp_path, {})
     assert there == here and here["kind"] == "InputError"
+
+
+def test_files_with_different_headers_are_refused_as_they_are_here(driver: Ask, tmp_path: Path) -> None:
+    """Each read on its own by the columns of the first, users would be queries."""
+    (tmp_path / "a.tsv").write_text("user\tquery\n" + "".join(f"u{one}\tcats\n" for one in range(9)))
+    (tmp_path / "b.tsv").write_text("query\tuser\n" + "".join(f"secret{one}\tu{one}\n" for one in range(9)))
+    there, here = driver(jobs.reading, tmp_path, {}).result(), jobs.reading("duckdb", tmp_path, {})
+    assert there == here and "different headers" in here["error"]
+
+
+def test_a_worker_that_fails_later_loses_no_row_in_silence(tmp_path: Path) -> None:
+    """Rows may be made again after a worker died; what goes wrong then must end the work."""
+    file = tmp_path / "log.tsv"
+    file.write_text("user\tquery\nu\tcats\n")
+    source, reader = opened(file, ReadOptions(), tmp_path)
+    share = by_workers._Share(source, ReadOptions(), reader.name)
+    batch = pa.record_batch([pa.array([pickle.dumps(share)], pa.binary())], names=["share"])
+    assert sum(one.num_rows for one in by_workers._read_share(iter([batch]))) == 2, "a row and a note"
+    file.unlink()
+    with pytest.raises(RuntimeError, match="a worker of the cluster cannot read"):
+        list(by_workers._read_share(iter([batch])))
 
 
 def test_workers_have_this_version_of_queryveil(driver: Ask) -> None:

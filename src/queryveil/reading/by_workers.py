@@ -6,7 +6,10 @@ file to the worker that reads it, and stay there; what comes back is how many th
 
 from __future__ import annotations
 
+import contextlib
+import json
 import pickle
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +24,7 @@ from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.files import workspace
 from queryveil.reading.engine import Spark
 from queryveil.reading.formats import READERS, ReadOptions, Staged, opened, require_rows
+from queryveil.reading.formats.footers import read_schema
 from queryveil.reading.model import COLUMNS, Rejection, Source
 from queryveil.reading.pinning import Pin, pin
 from queryveil.reading.staging import EXAMPLES, REJECTED, TYPES
@@ -30,9 +34,11 @@ if TYPE_CHECKING:
 
 _TYPES = "user string, time timestamp_ntz, query string, url string, rank int, session string, note binary"
 _SCHEMA = pa.schema([*((name, TYPES[name]) for name in COLUMNS), ("note", pa.binary())])
-_ALONE = frozenset({"aol", "tsv", "csv", "jsonl", "parquet", "feather", "orc", "access-log"})
+_ALONE = frozenset({"aol", "tsv", "csv", "jsonl", "parquet", "access-log"})
 """Formats in which every file can be read without the others."""
 _BATCH_ROWS = 20_000
+_SAID = "queryveil-said:"
+"""Before what a worker says of an error, in the midst of what Spark says."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,6 @@ class _Note:
 
     staged: Staged | None = None
     rejected: tuple[tuple[str, int, int, str], ...] = ()
-    error: tuple[str, str, str] | None = None
 
 
 def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.Table, Staged]:
@@ -61,7 +66,8 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
     pins = {one.path: one for one in source.pins}
     # Of JSON a column that was asked for must be filled somewhere: not in each file.
     alone = reader.name in _ALONE and not (reader.name == "jsonl" and options.columns)
-    groups = [(file,) for file in source.files] if alone else [source.files]
+    # Where files differ, one worker reads all of them, and refuses what the reader refuses.
+    groups = [(file,) for file in source.files] if alone and _alike(source, reader.name) else [source.files]
     shares = [
         _Share(
             replace(source, files=tuple(files), pins=tuple(pins[file.path] for file in files)),
@@ -70,19 +76,39 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
         )
         for files in groups
     ]
-    table = engine.spread_out([pickle.dumps(one) for one in shares], _read_share, _TYPES)
-    notes = [
-        _noted(value)
-        for value in engine.arrow(table.filter(table["note"].notnull())["note"].as_table())["note"]
-    ]
-    for note in notes:
-        if note.error is not None:
-            kind, message, hint = note.error
-            raise getattr(errors, kind, InputError)(message, hint)
+    with _saying():
+        table = engine.spread_out([pickle.dumps(one) for one in shares], _read_share, _TYPES)
+        said = engine.arrow(table.filter(table["note"].notnull())["note"].as_table())["note"]
+    notes = [_noted(value) for value in said]
     staged = _together([note for note in notes if note.staged is not None], source, into)
     require_rows(staged, options.max_rejected, source)
     rows = table.filter(table["note"].isnull()).select(*(name for name in COLUMNS if name in staged.names))
     return rows, staged
+
+
+def _alike(source: Source, format: str) -> bool:
+    """Whether all files begin alike, so that each can be read without the others."""
+    if format in ("aol", "tsv", "csv"):
+        return len({file.first_line for file in source.files}) == 1
+    if format == "parquet":
+        first, *others = (read_schema(file) for file in source.files)
+        return all(one.equals(first) for one in others)
+    return True
+
+
+@contextlib.contextmanager
+def _saying() -> Iterator[None]:
+    """Raise what a worker said, in place of what Spark makes of it."""
+    try:
+        yield
+    except QueryveilError:
+        raise
+    except Exception as error:
+        found = re.search(rf"{_SAID}(\[.*\])", str(error))
+        if found is None:
+            raise
+        kind, message, hint = json.loads(found[1])
+        raise getattr(errors, kind, InputError)(message, hint) from None
 
 
 def _noted(value: Any) -> _Note:
@@ -131,8 +157,9 @@ def _read_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 workspace.make(folder)
                 yield from _rows_and_note(share, folder)
             except QueryveilError as error:
-                # Spark would tell of it as a failure of its own, after three more tries.
-                yield _as_batch(_Note(error=(type(error).__name__, error.message, error.hint)))
+                # Never as a row: rows may be made again when nobody asks for notes, and would be lost in silence.
+                told = json.dumps([type(error).__name__, error.message, error.hint])
+                raise RuntimeError(f"{_SAID}{told}") from None
             finally:
                 workspace.remove(folder)
 
