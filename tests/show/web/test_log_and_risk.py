@@ -88,4 +88,6 @@ def test_uploads_are_for_their_owner_alone_and_can_be_removed(start: Starter) ->
     assert "Yes, these columns are right" in visitor.waited(answer.url.path).text
     visitor.submit(f"{answer.url.path}/forget")
     assert not list(folder.rglob("*.tsv"))
+    kept = [one for one in visitor.bench.settings.home.rglob("*") if one.is_file()]
+    assert not [one for one in kept if b"cats" in one.read_bytes()], "nor what a job wrote of it"
     assert visitor.get(answer.url.path).status_code == 404

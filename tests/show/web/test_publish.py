@@ -8,6 +8,7 @@ import time
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import queryveil as qv
 from tests.show.web.conftest import Starter, Visitor
@@ -61,6 +62,12 @@ def test_the_whole_way_to_a_release_an_attack_and_the_history(start: Starter, ra
     folder = visitor.bench.settings.releases / "first"
     assert qv.verify(folder).passes and qv.load(folder).about.title == "Test"
 
+    (folder / "report.html").rename(folder / "elsewhere")
+    (folder / "report.html").symlink_to("/etc/hostname")
+    assert visitor.get("/releases/first/report.html").status_code == 404, "a link may point to any file"
+    (folder / "report.html").unlink()
+    (folder / "elsewhere").rename(folder / "report.html")
+
     again = published(visitor, log, "first")
     assert again.status_code == 400 and "already" in again.text
     short = published(visitor, log, "second")
@@ -72,6 +79,22 @@ def test_the_whole_way_to_a_release_an_attack_and_the_history(start: Starter, ra
     assert "Control succeeds" in visitor.waited(str(attack.url)).text
     history = visitor.look("/history").text
     assert "first" in history and "people" in history and "zealous" in history
+
+
+def test_no_later_request_changes_what_was_confirmed(start: Starter) -> None:
+    visitor = start()
+    log = confirmed(visitor)
+    budgeted(visitor, log, "9")
+    jobs = visitor.bench.jobs
+    with mock.patch.object(jobs, "_begin"):  # it waits for a processor
+        first = published(visitor, log, "one")
+        before = {file: file.read_bytes() for file in visitor.bench.settings.private.rglob("one.yaml")}
+        other = published(visitor, log, "one", epsilon="5")
+        assert other.status_code == 400 and "under way" in other.text
+        assert before and all(file.read_bytes() == content for file, content in before.items())
+        assert published(visitor, log, "one").status_code == 200, "the same again is the same job"
+    assert visitor.waited(str(first.url)).url.path == "/releases/one"
+    assert qv.load(visitor.bench.settings.releases / "one").guarantee.epsilon == 2
 
 
 def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,10 +182,14 @@ class Jobs:
                 _send(job.process, signal.SIGINT)
 
     def forget(self, about: str) -> None:
-        """Cancel and drop what is about a thing that is gone."""
-        for one in list(self._all.values()):
-            if one.about == about:
+        """Cancel and drop what is about a thing that is gone, with what it wrote."""
+        with self._lock:
+            gone = [one for one in self._all.values() if one.about == about]
+            for one in gone:
                 self.cancel(one)
+                _ended(one.process)
+                shutil.rmtree(one.folder, ignore_errors=True)
+                del self._all[one.id]
 
     def close(self) -> None:
         """Stop everything."""
@@ -193,12 +198,7 @@ class Jobs:
             self.cancel(one)
         until = time.monotonic() + _PATIENCE
         for one in self._all.values():
-            if one.process is not None:
-                try:
-                    one.process.wait(max(0.1, until - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    _send(one.process, signal.SIGKILL)
-                    one.process.wait()
+            _ended(one.process, max(0.1, until - time.monotonic()))
         self._watch.join()
         self._note_ends()
 
@@ -274,6 +274,18 @@ def _process(job: Job) -> subprocess.Popen[bytes]:
         start_new_session=True,
         env=environment,
     )
+
+
+def _ended(process: subprocess.Popen[bytes] | None, patience: float = _PATIENCE) -> None:
+    """Wait until a process that was told to stop has stopped."""
+    if process is not None:
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            _send(process, signal.SIGKILL)
+            process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
 
 
 def _send(process: subprocess.Popen[bytes], number: int) -> None:

@@ -123,6 +123,10 @@ def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     told.stage("read")
     log = recipe.read_log(progress=told.progress)
     release = qv.publish_recipe(recipe, log=log, i_understand=asked["i_understand"], told=told.stage)
+    kept = Path(asked["kept"])
+    kept.unlink(missing_ok=True)  # of a release that was taken away
+    recipe.write(kept)
+    kept.chmod(0o600)
     if asked["key"]:
         told.stage("sign", "with the key that the workbench was started with")
         qv.sign(str(release.path), asked["key"])

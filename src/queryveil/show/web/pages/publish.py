@@ -166,14 +166,10 @@ def start(request: Request, form: FormData) -> Response:
     understood = form.get("understood") == "yes"
     qv.refuse_unless_understood(setting.mechanism, users=None, i_understand=understood)
     recipe = _recipe(log, setting, settings, name, source, form)
-    file = settings.private / f"{name}.yaml"
-    settings.private.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)  # of a publication that was cancelled
-    recipe.write(file)
-    file.chmod(0o600)
     spec = {
         "log": log.id,
-        "recipe": str(file),
+        "recipe": str(_confirmed(recipe, settings.private, name)),
+        "kept": str(settings.private / f"{name}.yaml"),
         "i_understand": understood,
         "key": str(settings.key) if settings.key else None,
     }
@@ -183,6 +179,17 @@ def start(request: Request, form: FormData) -> Response:
     return RedirectResponse(
         f"/publish/{log.id}?{charts.address(setting.query | {'source': source, 'job': job.id})}", 303
     )
+
+
+def _confirmed(recipe: qv.Recipe, private: Path, name: str) -> Path:
+    """The recipe in a file of its own content, so that no later request can change what was confirmed."""
+    place = private / "confirmed" / recipe.digest[:16]
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = place / f"{name}.yaml"
+    if not file.exists():
+        recipe.write(file)
+        file.chmod(0o600)
+    return file
 
 
 def _recipe(

@@ -62,8 +62,13 @@ def shown(request: Request) -> Response:
 
 def report(request: Request) -> Response:
     """The page of the release itself, in a room of its own: it may run nothing and ask for nothing."""
+    shown = named(request).path / "report.html"
+    if (
+        shown.is_symlink() or not shown.is_file()
+    ):  # a folder from elsewhere may point to any file of this machine
+        raise HTTPException(404)
     return FileResponse(
-        named(request).path / "report.html",
+        shown,
         media_type="text/html; charset=utf-8",
         headers={"content-security-policy": REPORT_POLICY},
     )
