@@ -52,6 +52,18 @@ def test_planted_names_that_are_published_are_found(published: Path) -> None:
     assert all("person" in found[name] for name in NAMES if name in found)
 
 
+def test_nothing_is_withheld_where_the_promise_would_not_survive_it(tmp_path: Path) -> None:
+    """Probabilistic differential privacy is not kept by processing: docs/proofs/zealous.md."""
+    log = qv.read(
+        pa.table({"user": [f"u{one}" for one in range(300)] * 2, "query": ["cats"] * 300 + ["dogs"] * 300})
+    )
+    method = qv.Zealous(epsilon=20, delta=1e-4, max_items=2, guarantee="probabilistic")
+    qv.publish(log, method, out=tmp_path / "release")
+    with pytest.raises(qv.UsageError, match="publish anew with guarantee='approximate'"):
+        qv.withhold(tmp_path / "release", ["cats"], tmp_path / "less")
+    assert not (tmp_path / "less").exists()
+
+
 def test_what_is_withheld_is_gone_and_told(published: Path, tmp_path: Path) -> None:
     before = qv.load(published)
     (tmp_path / "texts").write_text("# names\nKaren  Walsh\nhiv test\nnot published\n")

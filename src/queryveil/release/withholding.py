@@ -2,6 +2,7 @@
 
 Only rows are removed; counts stay as they are. If the texts are chosen by looking at the release, and not at the log,
 this is processing of what was already protected: the promise stays the same. The release says how many rows are gone.
+Probabilistic differential privacy is not kept by processing (docs/proofs/zealous.md), so it is refused there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
+from queryveil.privacy.guarantee import PROBABILISTIC
 from queryveil.reading.text import normalise
 from queryveil.release.publish import Release, load
 
@@ -37,6 +39,11 @@ def withhold(release: Release | str | Path, texts: Collection[str], out: str | P
     out: the folder to write.
     """
     loaded = release if isinstance(release, Release) else load(release)
+    if loaded.guarantee.kind == PROBABILISTIC:
+        raise UsageError(
+            "probabilistic differential privacy may be lost when somebody chooses which rows to take out",
+            "publish anew with --guarantee approximate, and withhold from that",
+        )
     if not all("count" in table.column_names for table in loaded.tables.values()):
         raise UsageError(
             f"a release of {loaded.plan.method} has rows that belong together, of which none can be taken out alone",

@@ -71,7 +71,7 @@ def write(manifest: Mapping[str, Any]) -> str:
         "",
         "## How to cite",
         "",
-        words.citation(manifest),
+        _plain(words.citation(manifest)),
         "",
         "```bibtex",
         words.bibtex(manifest),
