@@ -6,10 +6,7 @@ file to the worker that reads it, and stay there; what comes back is how many th
 
 from __future__ import annotations
 
-import contextlib
-import json
 import pickle
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +34,6 @@ _SCHEMA = pa.schema([*((name, TYPES[name]) for name in COLUMNS), ("note", pa.bin
 _ALONE = frozenset({"aol", "tsv", "csv", "jsonl", "parquet", "access-log"})
 """Formats in which every file can be read without the others."""
 _BATCH_ROWS = 20_000
-_SAID = "queryveil-said:"
-"""Before what a worker says of an error, in the midst of what Spark says."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +51,7 @@ class _Note:
 
     staged: Staged | None = None
     rejected: tuple[tuple[str, int, int, str], ...] = ()
+    error: tuple[str, str, str] | None = None
 
 
 def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.Table, Staged]:
@@ -76,14 +72,17 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
         )
         for files in groups
     ]
-    with _saying():
-        table = engine.spread_out([pickle.dumps(one) for one in shares], _read_share, _TYPES)
-        said = engine.arrow(table.filter(table["note"].notnull())["note"].as_table())["note"]
+    table = engine.spread_out([pickle.dumps(one) for one in shares], _read_share, _TYPES)
+    said = engine.arrow(table.filter(table["note"].notnull())["note"].as_table())["note"]
     notes = [_noted(value) for value in said]
+    for note in notes:
+        if note.error is not None:
+            kind, message, hint = note.error
+            raise getattr(errors, kind, InputError)(message, hint)
     staged = _together([note for note in notes if note.staged is not None], source, into)
     require_rows(staged, options.max_rejected, source)
-    rows = table.filter(table["note"].isnull()).select(*(name for name in COLUMNS if name in staged.names))
-    return rows, staged
+    rows = engine.passed_on(table, _rows_alone, _TYPES)
+    return rows.select(*(name for name in COLUMNS if name in staged.names)), staged
 
 
 def _alike(source: Source, format: str) -> bool:
@@ -94,21 +93,6 @@ def _alike(source: Source, format: str) -> bool:
         first, *others = (read_schema(file) for file in source.files)
         return all(one.equals(first) for one in others)
     return True
-
-
-@contextlib.contextmanager
-def _saying() -> Iterator[None]:
-    """Raise what a worker said, in place of what Spark makes of it."""
-    try:
-        yield
-    except QueryveilError:
-        raise
-    except Exception as error:
-        found = re.search(rf"{_SAID}(\[.*\])", str(error))
-        if found is None:
-            raise
-        kind, message, hint = json.loads(found[1])
-        raise getattr(errors, kind, InputError)(message, hint) from None
 
 
 def _noted(value: Any) -> _Note:
@@ -157,11 +141,23 @@ def _read_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 workspace.make(folder)
                 yield from _rows_and_note(share, folder)
             except QueryveilError as error:
-                # Never as a row: rows may be made again when nobody asks for notes, and would be lost in silence.
-                told = json.dumps([type(error).__name__, error.message, error.hint])
-                raise RuntimeError(f"{_SAID}{told}") from None
+                # Spark would tell of it as a failure of its own, after three more tries.
+                yield _as_batch(_Note(error=(type(error).__name__, error.message, error.hint)))
             finally:
                 workspace.remove(folder)
+
+
+def _rows_alone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """On a worker: rows without notes. Rows that are made again after a worker died end the work if they fail."""
+    for batch in batches:
+        notes = batch.column(_SCHEMA.names.index("note"))
+        if any(
+            note.is_valid and _noted(note).error is not None
+            for note in notes
+            if notes.null_count < len(notes)
+        ):
+            raise RuntimeError("a part of the log could not be read a second time")
+        yield batch.filter(notes.is_null())
 
 
 def _rows_and_note(share: _Share, folder: Path) -> Iterator[pa.RecordBatch]:

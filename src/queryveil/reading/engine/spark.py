@@ -164,6 +164,15 @@ class Spark(Engine):
         with _queryveil_in_workers():
             return self._cache(frame.repartition(len(shares)).mapInArrow(function, types))
 
+    def passed_on(self, table: ir.Table, function: Callable[..., Any], types: str) -> ir.Table:
+        """The rows that a function of the workers lets through, each time that they are made."""
+        name = temporary_name()
+        with self.errors(), _queryveil_in_workers():
+            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(function, types)
+            frame.createOrReplaceTempView(name)
+        found: ir.Table = self.con.table(name)
+        return found
+
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
     ) -> Iterator[T]:
