@@ -65,7 +65,7 @@ _WORDS = {
     "BSD": "BSD-3-Clause",
     "BSD License": "BSD-3-Clause",
 }
-_SILENT = {"mlcroissant": "Apache-2.0"}
+_SILENT = {"axe-playwright-python": "MIT", "mlcroissant": "Apache-2.0"}
 """Packages whose metadata says nothing: from the licence in their source."""
 
 

@@ -79,7 +79,11 @@ class Draft:
             AttributeError,
         ):  # what is malformed has no documents that fit
             old = self.release
-            made = {name: (old / name).read_bytes() for name in documents.NAMES} if old else dict(_BLANK)
+            made = (
+                {name: (old / name).read_bytes() for name in documents.NAMES if (old / name).is_file()}
+                if old
+                else dict(_BLANK)
+            )
         return [(name, text) for name, text in (made | self.documents).items() if text is not None]
 
 

@@ -24,7 +24,8 @@ _FLAG = re.compile(
     r"(?P<where>leave out |leave |drop |raise |lower |choose another |of |check |correct )?"
     r"(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)(?P<value> (?:'[^']*'|\"[^\"]*\"|[^\s;)]+?(?=[,;)]?(?:\s|$))))?"
 )
-_PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*|'.*'|\".*\"|.*[=:|{%,/].*", re.DOTALL)
+_PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*")
+_OF_VALUES = frozenset("=:|{%,/")
 _OTHER_NAMES = {"from": "start", "to": "end", "metric": "metrics"}
 _SWITCHES = re.compile(
     "allow_empty|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
@@ -175,6 +176,12 @@ def in_python(sentence: str) -> str:
     return _FLAG.sub(_argument, sentence)
 
 
+def _stands_for_a_value(text: str) -> bool:
+    """NAME, 0.5, 'this', a=b and the like."""
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return quoted or bool(_PLACEHOLDER.fullmatch(text)) or not _OF_VALUES.isdisjoint(text)
+
+
 def _argument(found: re.Match[str]) -> str:
     before, name = found["where"] or "", found["name"].replace("-", "_")
     name, value = _OTHER_NAMES.get(name, name), (found["value"] or "")[1:]
@@ -183,7 +190,7 @@ def _argument(found: re.Match[str]) -> str:
         return f"{before}vary={{{key!r}: [{rest.replace(',', ', ')}]}}"
     if name == "columns" and equals:
         return f"{before}columns={{{', '.join(map(_entry, value.strip(chr(39)).split(',')))}}}"
-    if _WORDS.fullmatch(value) or _PLACEHOLDER.fullmatch(value):
+    if _WORDS.fullmatch(value) or _stands_for_a_value(value):
         return f"{before}{name}={_value(value)}"
     given = f"{name}=True" if _SWITCHES.fullmatch(name) and not before else name
     return f"{before}{given}{found['value'] or ''}"

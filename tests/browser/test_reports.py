@@ -35,9 +35,11 @@ def drew(page: Page, at: int) -> bool:
     svg = page.locator("svg").nth(at)
     svg.scroll_into_view_if_needed()
     before = svg.screenshot()
-    svg.evaluate("one => one.querySelectorAll('.s0, .up').forEach(it => it.style.visibility = 'hidden')")
+    svg.evaluate(
+        "one => one.querySelectorAll('.s0, .up, .there').forEach(it => it.style.visibility = 'hidden')"
+    )
     after = svg.screenshot()
-    svg.evaluate("one => one.querySelectorAll('.s0, .up').forEach(it => it.style.visibility = '')")
+    svg.evaluate("one => one.querySelectorAll('.s0, .up, .there').forEach(it => it.style.visibility = '')")
     return before != after
 
 
@@ -136,8 +138,8 @@ def test_the_curators_report(width: int, curators: Path, look: Opener) -> None:
     with look(curators, width) as seen:
         assert overflow(seen.page) <= 0
         shown = figures(seen.page)
-        # Who is found; coverage and counts, of queries and of clicks.
-        assert len(shown) == 5 and all(drew(seen.page, at) for at in shown)
+        # Who is found; the first hundred, coverage and counts, of queries and of clicks.
+        assert len(shown) == 7 and all(drew(seen.page, at) for at in shown)
         assert seen.page.evaluate(CUT) == []
         assert (
             seen.page.locator(".scroll:has(table.measures)").evaluate(

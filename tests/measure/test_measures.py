@@ -149,8 +149,8 @@ def test_a_measure_is_a_value_whose_text_is_its_name() -> None:
         ("coverage@nan", "must be a whole number from 1 to 1e+12; got nan"),
         ("coverage@inf", "must be a whole number from 1 to 1e+12; got inf"),
         ("released-share@3", "measure 'released-share' takes no @"),
-        ("keyword-generation@0.5", "measure 'keyword-generation' needs --seeds"),
-        ("pattern-ranking", "measure 'pattern-ranking' needs --pattern"),
+        ("keyword-generation@0.5", "measure 'keyword-generation' needs seeds"),
+        ("pattern-ranking", "measure 'pattern-ranking' needs pattern"),
     ],
 )
 def test_a_wrong_name_is_explained(name: str, message: str) -> None:

@@ -87,14 +87,14 @@ def test_the_list_costs_nothing(which: str, catalogue: Path) -> None:
 def test_what_does_not_go_with_a_list_is_refused(which: str, catalogue: Path) -> None:
     most = 41 if which in ("steered", "weighted", "steered graph") else 1_001
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"public": None, "public_z": 3}, "name its file with --public"),
+        ({"public": None, "public_z": 3}, "name its file with public"),
         ({"public_z": 0}, "parameter 'public_z' must be"),
         ({"public_z": most}, "parameter 'public_z' must be"),
     ]
     if "graph" not in which:
         wrong.append(({"items": ("queries", "keywords")}, "has one kind of item"))
     if which == "graph":
-        wrong.append(({"neighbours": "replace"}, "--neighbours belongs to --selection steered"))
+        wrong.append(({"neighbours": "replace"}, "neighbours belongs to selection='steered'"))
     for given, said in wrong:
         with pytest.raises(qv.UsageError, match=said):
             method(which, catalogue, **given)

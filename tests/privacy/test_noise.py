@@ -202,6 +202,7 @@ def test_weights_decide_by_their_running_sums() -> None:
 
 # Packages that never touch a release: they invent logs, attack, audit, or simulate.
 NOT_FOR_PRIVACY = (
+    "advice/preview.py",
     "synthetic/",
     "study/profiles.py",
     "study/union/",

@@ -447,7 +447,7 @@ def test_an_unknown_source_gets_a_name_that_exists_and_no_new_budget(
 def test_a_missing_ledger_is_not_made_by_using_it(file: Path) -> None:
     ledger = Ledger(str(file))
     for use in (lambda: ledger.charge(SOURCE, "zealous", pure(1)), ledger.show):
-        with pytest.raises(InputError, match="does not exist; open it first: queryveil ledger open"):
+        with pytest.raises(InputError, match=r"does not exist; open it first: queryveil\.Ledger"):
             use()
     assert not file.exists()
 

@@ -237,4 +237,4 @@ def test_the_way_out_names_only_what_can_be_lowered() -> None:
         method = qv.Zealous(epsilon=0.01, delta=1e-9, max_items=most, guarantee="probabilistic")
         with pytest.raises(qv.CannotBeMet) as refused:
             qv.publish(qv.read(SHARED), method)
-        assert ("lower max-items" in str(refused.value)) is named
+        assert ("lower max_items" in str(refused.value)) is named

@@ -73,7 +73,7 @@ def _up(share: float) -> float:
 
 
 def _lines(rises: Sequence[Rise]) -> str:
-    left, right = 62, 236
+    left, right = 62, 218
     parts = [
         f'<text class="quiet" x="{left}" y="16" text-anchor="middle">sure before</text>',
         f'<text class="quiet" x="{right}" y="16" text-anchor="middle">sure after, at most</text>',

@@ -18,7 +18,6 @@ OPTIONAL = (folder.CROISSANT, folder.CITATION)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ABOUT = ("title", "publisher", "contact", "licence", "purpose", "period", "language", "citation")
 _LONGEST = 2_000
-_BLANK = re.compile(r"\s*[\[<{].*[\]>}]\s*")
 
 
 def checks(release: Path, manifest: Manifest) -> list[Check]:
@@ -108,11 +107,17 @@ def _said(release: Path, manifest: Manifest) -> Iterator[str]:
             yield f"'about' has the unknown key {quoted(name)}"
         elif not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
             yield f"{quoted(name)} of 'about' is not a plain text"
-        elif _BLANK.fullmatch(text):
+        elif _is_blank(text):
             yield f"{quoted(name)} of 'about' is a blank that was not filled in"
     named = isinstance(said.get("publisher"), str) and said["publisher"].casefold() != "not stated"
     if named != (folder.CITATION in manifest.section("files")):
         yield f"{folder.CITATION} is there without a publisher, or is missing"
+
+
+def _is_blank(text: str) -> bool:
+    """Whether a text is one to be filled in, like [publisher]."""
+    inside = text.strip()
+    return len(inside) > 1 and inside[0] in "[<{" and inside[-1] in "]>}"
 
 
 def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:

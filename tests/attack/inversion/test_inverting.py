@@ -200,7 +200,7 @@ def test_near_misses_keep_the_company_of_the_true_word() -> None:
         ({"bootstrap": 10}, "only updates heap and surest take pairs"),
         ({"n": 200, "company": 100}, "the company of only 100 is to be read"),
         ({"update": "heap", "company": 5000}, "which update heap leaves out"),
-        ({"iterations": 0, "company": 5000}, "which --iterations 0 leaves out"),
+        ({"iterations": 0, "company": 5000}, "which iterations=0 leaves out"),
         ({"update": "surest", "start": "frequency"}, "update surest begins with nodestart's pairs"),
         ({"update": "mincost", "n": 20_000}, "of 10,000 hashes at most"),
         ({"update": "rank-greedy", "expand_to": 16_000}, "of 10,000 hashes at most"),

@@ -142,10 +142,10 @@ def test_a_missing_key_is_named_with_the_keys_that_rows_share(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
-        ("a;b;c\nd;e\nf;g;h;i\n", {"columns": {"user": 1, "query": 2}}, "semicolons .*--delimiter ';'"),
-        ("a|b\nd|e\n", {"header": True}, "bars .*--delimiter '|'"),
-        ("a\tb\nd\te\n", {}, r"tabs .*--delimiter '\\t'"),
-        ("user;text\nd;e\n", {"columns": {"user": "user", "query": "query"}}, "--delimiter ';'"),
+        ("a;b;c\nd;e\nf;g;h;i\n", {"columns": {"user": 1, "query": 2}}, "semicolons .*delimiter=';'"),
+        ("a|b\nd|e\n", {"header": True}, r"bars .*delimiter='\|'"),
+        ("a\tb\nd\te\n", {}, r"tabs .*delimiter='\\t'"),
+        ("user;text\nd;e\n", {"columns": {"user": "user", "query": "query"}}, "delimiter=';'"),
     ],
 )
 def test_one_column_points_to_the_delimiter(

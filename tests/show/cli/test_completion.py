@@ -33,7 +33,7 @@ CASES = {
     "publish zealous log.tsv --format t": ["tsv"],
     "publish zealous lo": [],  # a file, which the shell completes itself
     "attack l": ["linkage"],
-    "release ": ["verify", "sign", "diff", "export"],
+    "release ": ["verify", "sign", "diff", "review", "withhold", "export"],
     "advise log.tsv --purpose ca": ["caching"],
     "compare log.tsv --study gap": ["gap"],
     "evaluate log.tsv out --metric coverag": ["coverage"],

@@ -20,7 +20,6 @@ ODC-By-1.0 ODbL-1.0 OGL-UK-3.0 PDDL-1.0
 """
 SPDX = frozenset(_LICENCES.split())
 """Names of licences that data is published under, as the Citation File Format 1.2.0 has them."""
-_MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _ADDRESS = re.compile(r"https?://\S+")
 
 
@@ -29,7 +28,9 @@ def is_address(text: str) -> bool:
 
 
 def is_mail(text: str) -> bool:
-    return _MAIL.fullmatch(text) is not None
+    name, sign, host = text.partition("@")
+    inside = "." in host[1:-1] and "@" not in host
+    return bool(name and sign) and inside and not any(one.isspace() for one in text)
 
 
 def write(manifest: Mapping[str, Any]) -> str:
