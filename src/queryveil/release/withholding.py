@@ -34,9 +34,8 @@ def texts_of(table: pa.Table) -> Iterator[tuple[int, str]]:
 def withhold(release: Release | str | Path, texts: Collection[str], out: str | Path) -> Release:
     """A release without the rows that hold one of these texts, written to a new folder.
 
-    release: a `Release`, or its folder; it stays as it is, and is not to be published then.
-    texts: queries, words or urls, as they are published. A row that holds one of them in any column goes.
-    out: the folder to write.
+    The `release` stays as it is, and is not to be published then. `texts`: queries, words or urls, as they are
+    published; a row that holds one of them in any column goes.
     """
     loaded = release if isinstance(release, Release) else load(release)
     if loaded.guarantee.kind == PROBABILISTIC:
@@ -64,7 +63,7 @@ def withhold(release: Release | str | Path, texts: Collection[str], out: str | P
 
 
 def texts_to_withhold(file: str | Path) -> list[str]:
-    """The texts of a file, one in a line; lines that begin with # are remarks."""
+    """The texts of a `file`, one in a line; lines that begin with # are remarks."""
     path = Path(file)
     try:
         if path.stat().st_size > _LARGEST:

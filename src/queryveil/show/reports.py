@@ -118,7 +118,7 @@ def _readied(curated: Curated, release: Release, source: Path, private: Path) ->
 
 
 def note_read_through(release: Release | str | Path, listed: int) -> Path:
-    """Note in the private folder that somebody has read the texts that `review` lists; `listed` says how many."""
+    """Note in the private folder that the texts that `review` lists were read. `listed`: how many there were."""
     file = private_folder(release) / READ_THROUGH
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     _write_private(file, folder.as_json({"day": day, "listed": listed}))
