@@ -49,7 +49,7 @@ def test_the_picture_says_what_the_guarantee_says() -> None:
 def test_labels_of_a_picture_never_cover_each_other() -> None:
     rises = [slopes.Rise(b, a, f"{b}", f"{a}") for b, a in ((0.01, 0.97), (0.1, 0.98), (0.5, 0.99))]
     drawn = slopes.figure("x", "t", rises)
-    places = sorted(float(one) for one in re.findall(r'class="big" x="245" y="([\d.]+)"', drawn)[:3])
+    places = sorted(float(one) for one in re.findall(r'class="big" x="227" y="([\d.]+)"', drawn)[:3])
     assert len(places) == 3 and min(b - a for a, b in pairwise(places)) >= 16.9
 
 
