@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.count import histories, item_kinds, text_loops, texts
+from queryveil.count import histories, item_kinds, texts
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.texts import Texts
-from queryveil.reading import text
+from queryveil.reading import text, text_hashes
 from tests.count.test_histories import log, shown
 from tests.threads import threads
 
@@ -27,10 +26,7 @@ LISTS = st.lists(st.text(ALPHABET, max_size=20), max_size=40)
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst that an attacker can do: every text has the same hash."""
 
-    def constant(data: Any, offsets: Any, keys: Any, hashes: Any) -> None:
-        hashes.fill(7)
-
-    monkeypatch.setattr(text_loops, "hashed", constant)
+    monkeypatch.setattr(text_hashes, "_keys", lambda salt, number: np.zeros(number, np.uint64))
 
 
 def codes(made: Texts, given: list[str]) -> list[int]:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.count.texts import Texts
 from queryveil.reading import normal_form
 
 USERS: dict[str, Any] = {
@@ -94,3 +95,58 @@ def test_the_fingerprint_is_found_while_rows_go_by(tmp_path: Path) -> None:
     del log.engine.arrow
     part = dataclasses.replace(log, source=log.source.filter(log.source["user"] != "a"), staged=None)
     assert part.fingerprint("user", "query") != alone
+
+
+FILES: dict[str, Any] = {
+    "texts": pa.table({"user": ["b", "a", "b", "c"], "query": ["x", None, "", "\u00c4 B"]}),
+    "numbers": pa.table({"user": [2, 1, 2, 3], "query": ["x", None, "", "\u00c4 B"]}),
+    "dictionaries": pa.table(
+        {
+            "user": pa.array(["b", "a", "b", "c"]).dictionary_encode(),
+            "query": pa.array(["x", None, "", "\u00c4 B"]).dictionary_encode(),
+        }
+    ),
+    "large texts": pa.table(
+        {
+            "user": pa.array(["b", "a", "b", "c"], pa.large_string()),
+            "query": pa.array(["x", None, "", "\u00c4 B"], pa.large_string()),
+        }
+    ),
+    "other names": pa.table({"query": ["x", None, "", "\u00c4 B"], "who": ["b", "a", "b", "c"]}),
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_raw_rows_are_those_of_the_engine(what: str, tmp_path: Path) -> None:
+    """However files hold them: as texts, numbers, dictionaries, in several parts or files."""
+    for part in (0, 1):
+        pq.write_table(FILES[what], tmp_path / f"{part}.parquet", row_group_size=3)
+    columns = {"user": "who", "query": "query"} if what == "other names" else None
+    log = qv.read(tmp_path, columns=columns)
+    raw = sorted((row["user"], row["query"]) for batch in log.raw_rows() for row in batch.to_pylist())
+    rows = log.engine.arrow(log.source.select("user", "query")).to_pylist()
+    assert raw == sorted((row["user"], row["query"] or "") for row in rows) and len(raw) == 8
+
+
+def test_a_sample_has_only_its_own_raw_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, [f"user {number}" for number in range(200)], ["x"] * 200)
+    some = qv.read(path, sample_users=0.5)
+    raw = [row["user"] for batch in some.raw_rows() for row in batch.to_pylist()]
+    assert sorted(raw) == sorted(some.engine.arrow(some.source)["user"].to_pylist()) and 0 < len(raw) < 200
+
+
+def test_users_of_a_dictionary_that_have_no_row_get_no_number(tmp_path: Path) -> None:
+    users = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0]), ["a", "never there", "b"])
+    made = Texts(b"salt")
+    assert made.add(users).tolist() == [0, 1, 0] and made.array().to_pylist() == ["a", "b"]
+
+
+def test_fingerprints_know_users_from_queries_and_not_the_order(tmp_path: Path) -> None:
+    def of(users: list[str], queries: list[str | None]) -> dict[str, Any]:
+        return qv.read(written(tmp_path, users, queries)).fingerprint("user", "query")
+
+    one = of(["a", "b", "b"], ["x", "y", "a query of more than eight bytes"])
+    assert one == of(["b", "a", "b"], ["a query of more than eight bytes", "x", "y"])
+    assert one != of(["a", "b", "b"], ["x", "y", "a query of more than eight bites"])
+    assert one != of(["b", "a", "b"], ["x", "y", "a query of more than eight bytes"])
+    assert of(["a"], ["b"]) != of(["b"], ["a"])

@@ -11,22 +11,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from queryveil.compiled import threads
 from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.texts import PLAIN, Forms, Texts, parts_of
+from queryveil.count.texts import PLAIN, Forms, Texts
+from queryveil.reading.text_hashes import Hasher, parts_of
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
 
 _MOST_SLOTS = 64
 """Items of a user that are looked through one by one."""
@@ -34,6 +38,10 @@ _AHEAD = 4
 """Batches of rows that may wait."""
 _FIRST_USERS = 1 << 12
 _FIRST_BYTES = 1 << 20
+_USUAL_BYTES = 48
+"""Room for a text and for those that it takes the place of; pages that nothing is written to cost nothing."""
+_SPARE = 3
+"""Times the bytes that are kept, before texts that nobody keeps any more are left out again."""
 _CHUNK = 1 << 18
 """Texts that are counted at a time."""
 _MOST_BYTES = 1 << 30
@@ -55,7 +63,7 @@ def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
     """What each user keeps. Queries come as the source has them, and get their normal form here."""
     raw = kind.is_query and log.is_as_read
     (column,) = kind.columns
-    made = KeptItems(column, bound.most, bound.salt, raw=raw)
+    made = KeptItems(column, bound.most, bound.salt, raw=raw, users=(log.staged and log.staged.users) or 0)
     made.stream(
         log.raw_rows() if raw else log.engine.batches(kind.rows(log).select("user", column).drop_null(column))
     )
@@ -63,73 +71,129 @@ def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
 
 
 class KeptItems:
-    """The items that each user keeps, at most so many."""
+    """The items that each user keeps, at most so many. If the number of `users` is known, all have room at once."""
 
-    def __init__(self, column: str, most: int, salt: bytes, *, raw: bool) -> None:
-        self.column, self.most, self._raw = column, most, raw
+    def __init__(self, column: str, most: int, salt: bytes, *, raw: bool, users: int = 0) -> None:
+        self.column = column
         # The keys of both hashes are those of `numbering`: a salt keeps the same items there and here.
         self._users, self._salt = Texts(salt + bytes([0])), salt + bytes([1])
-        self._hasher = Texts(self._salt)
-        self._forms = Forms(salt + bytes([2]))
-        self._sizes = np.zeros(_FIRST_USERS, np.int32)
-        self._slots = np.empty(_FIRST_USERS * most, np.uint64)
-        self._begins = np.empty(_FIRST_USERS * most, np.int64)
-        self._lengths = np.empty(_FIRST_USERS * most, np.int32)
-        self._arena, self._used = np.empty(_FIRST_BYTES, np.uint8), 0
+        number = threads()
+        self._shares = [
+            _Share(share, number, most, salt, raw=raw, users=users // number + 1) for share in range(number)
+        ]
 
     def stream(self, rows: Iterator[pa.RecordBatch]) -> None:
-        """Go over all rows once, in a thread of its own while the engine reads on."""
+        """Go over all rows once. Users get numbers in one thread and keep items in others, while files are read on."""
         waiting: deque[Future[None]] = deque()
-        with ThreadPoolExecutor(1) as thread:
+        with ExitStack() as stack:
+            numbering, *keeping = (
+                stack.enter_context(ThreadPoolExecutor(1)) for _ in range(1 + len(self._shares))
+            )
             for batch in rows:
-                waiting.append(thread.submit(self.add, *batch.columns))
-                while len(waiting) > _AHEAD:
+                users, texts = batch.columns
+                numbered = numbering.submit(self._numbered, users)
+                for thread, share in zip(keeping, self._shares, strict=True):
+                    waiting.append(thread.submit(_keep_later, share, numbered, texts))
+                while len(waiting) > _AHEAD * len(self._shares):
                     waiting.popleft().result()
             while waiting:
                 waiting.popleft().result()
 
     def add(self, users: pa.Array, texts: pa.Array) -> None:
         """Rows of a user and a text each."""
-        if not len(users):
-            return
-        people = self._users.add(users)
-        self._make_room_for_users()
-        other = self._offer(people, texts, tested=not self._raw)
-        if other.any():
-            again = np.flatnonzero(other)
-            self._offer(people[again], self._forms.of(texts.take(pa.array(again))), tested=True)
+        people, owners = self._numbered(users)
+        for share in self._shares:
+            share.keep(people, owners, texts)
+
+    def _numbered(self, users: pa.Array) -> tuple[Numbers, Words]:
+        """The numbers of users, and the hashes of all that have numbers by then."""
+        return self._users.add(users), self._users.hashes
 
     def counts(self, at_least: int) -> pa.Table:
         """Texts with their number of users, for those that at least so many keep; in the order of bytes."""
-        sizes = self._sizes[: len(self._users)]
-        entries = int(sizes.sum())
+        entries = sum(share.entries for share in self._shares)
         buckets = np.zeros(
             1 << min(max(entries, 1).bit_length() + 1, _MOST_BUCKETS.bit_length() - 1), np.int32
         )
-        kept_loops.sketched(sizes, self.most, self._slots, buckets)
+        for share in self._shares:
+            share.sketch(buckets)
         counted = Texts(self._salt)
         users: Whole = np.zeros(0, np.int64)
-        first = 0
-        while first < len(sizes):
-            found = np.empty(max(_CHUNK, self.most), np.int64)
-            first, number, size = kept_loops.chosen(
-                sizes, self.most, self._slots, self._lengths, buckets, at_least, first, found, _MOST_BYTES
-            )
-            codes = counted.add(self._texts(found[:number], size))
-            more = np.bincount(codes, minlength=len(counted)).astype(np.int64)
-            more[: len(users)] += users
-            users = more
+        for share in self._shares:
+            for texts in share.texts(buckets, at_least):
+                codes = counted.add(texts)
+                more = np.bincount(codes, minlength=len(counted)).astype(np.int64)
+                more[: len(users)] += users
+                users = more
         # Here a text is counted by its bytes: what shares a bucket, or a hash, has nothing of it.
         codes = counted.in_order(np.flatnonzero(users >= at_least).astype(np.int32))
         texts = counted.take(codes).cast(pa.string())
         return pa.table({self.column: texts, "count": pa.array(users[codes], pa.int64())})
 
-    def _texts(self, found: Whole, size: int) -> pa.Array:
+
+def _keep_later(share: _Share, numbered: Future[tuple[Numbers, Words]], texts: pa.Array) -> None:
+    share.keep(*numbered.result(), texts)
+
+
+class _Share:
+    """What some users keep: those whose number leaves `share` when divided by `shares`.
+
+    What a user keeps is a matter of that user's rows alone, so it does not matter how many shares there are.
+    """
+
+    def __init__(self, share: int, shares: int, most: int, salt: bytes, *, raw: bool, users: int) -> None:
+        self._share, self._shares, self._most, self._raw = share, shares, most, raw
+        self._hasher = Hasher(salt + bytes([1]))
+        self._forms = Forms(salt + bytes([2]))
+        users = max(users, _FIRST_USERS)
+        self._sizes = np.zeros(users, np.int32)
+        self._slots = np.empty(users * most, np.uint64)
+        self._begins = np.empty(users * most, np.int64)
+        self._lengths = np.empty(users * most, np.int32)
+        self._arena, self._used = np.empty(max(users * most * _USUAL_BYTES, _FIRST_BYTES), np.uint8), 0
+
+    @property
+    def entries(self) -> int:
+        return int(self._sizes.sum())
+
+    def keep(self, people: Numbers, owners: Words, texts: pa.Array) -> None:
+        """Let users keep what they have in these rows; `owners` are the hashes of all users that have numbers."""
+        self._make_room_for_users(len(owners) // self._shares + 1)
+        other = self._offer(people, owners, texts, tested=not self._raw)
+        if other.any():
+            again = np.flatnonzero(other).astype(np.int32)
+            self._offer(people[again], owners, self._forms.of(texts, again), tested=True)
+
+    def sketch(self, buckets: Numbers) -> None:
+        """Count kept items by a part of their hashes."""
+        kept_loops.sketched(self._sizes, self._most, self._slots, buckets)
+
+    def texts(self, buckets: Numbers, at_least: int) -> Iterator[pa.Array]:
+        """Kept texts, some at a time, of which so many users may keep each."""
+        first = 0
+        found = np.empty(max(_CHUNK, self._most), np.int64)
+        while first < len(self._sizes):
+            first, number, size = kept_loops.chosen(
+                self._sizes,
+                self._most,
+                self._slots,
+                self._lengths,
+                buckets,
+                at_least,
+                first,
+                found,
+                _MOST_BYTES,
+            )
+            yield self._gathered(found[:number], size)
+
+    def _gathered(self, found: Whole, size: int) -> pa.Array:
         offsets, data = np.zeros(len(found) + 1, np.int32), np.empty(size, np.uint8)
         kept_loops.gathered(found, self._begins, self._lengths, self._arena, offsets, data)
         return pa.StringArray.from_buffers(len(found), *map(pa.py_buffer, (offsets, data)))
 
-    def _offer(self, people: Numbers, texts: pa.Array, *, tested: bool) -> npt.NDArray[np.bool_]:
+    def _offer(
+        self, people: Numbers, owners: Words, texts: pa.Array, *, tested: bool
+    ) -> npt.NDArray[np.bool_]:
         """Which of these texts are left, because they may not be in normal form."""
         data, offsets = parts_of(texts)
         self._make_room(int(offsets[-1] - offsets[0]))
@@ -138,11 +202,13 @@ class KeptItems:
             data,
             offsets,
             people,
-            self._hasher.hashes_of(texts),
-            self._users.hashes,
+            self._hasher.keys(offsets),
+            owners,
+            self._share,
+            self._shares,
             PLAIN,
             tested,
-            self.most,
+            self._most,
             self._sizes,
             self._slots,
             self._begins,
@@ -153,8 +219,8 @@ class KeptItems:
         )
         return other
 
-    def _make_room_for_users(self) -> None:
-        number, size = len(self._users), len(self._sizes)
+    def _make_room_for_users(self, number: int) -> None:
+        size = len(self._sizes)
         if number <= size:
             return
         size = max(number, 2 * size)
@@ -162,17 +228,18 @@ class KeptItems:
         sizes[: len(self._sizes)] = self._sizes
         self._sizes = sizes
         self._slots, self._begins, self._lengths = (
-            _longer(one, size * self.most) for one in (self._slots, self._begins, self._lengths)
+            _longer(one, size * self._most) for one in (self._slots, self._begins, self._lengths)
         )
 
     def _make_room(self, more: int) -> None:
         """Room for so many bytes; texts that nobody keeps any more are left out first."""
         if self._used + more <= len(self._arena):
             return
-        sizes = self._sizes[: len(self._users)]
-        kept = kept_loops.size_of(sizes, self.most, self._lengths)
-        into = np.empty(max(len(self._arena), 2 * (kept + more)), np.uint8)
-        self._used = kept_loops.closed_up(sizes, self.most, self._begins, self._lengths, self._arena, into)
+        kept = kept_loops.size_of(self._sizes, self._most, self._lengths)
+        into = np.empty(max(len(self._arena), _SPARE * (kept + more)), np.uint8)
+        self._used = kept_loops.closed_up(
+            self._sizes, self._most, self._begins, self._lengths, self._arena, into
+        )
         self._arena = into
 
 

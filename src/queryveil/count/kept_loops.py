@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.compiled import inner, unlocked
-from queryveil.count.text_loops import _mixed
+from queryveil.reading.text_hashes import hash_of, mixed_word
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -51,13 +51,46 @@ def _compared(
     return 0 if size == other else (-1 if size < other else 1)
 
 
+@inner
+def _place(
+    data: Bytes,
+    at: np.uintp,
+    length: np.uintp,
+    key: np.uint64,
+    owner: np.uint64,
+    first: int,
+    size: int,
+    slots: Words,
+    begins: Whole,
+    lengths: Numbers,
+    arena: Bytes,
+) -> int:
+    """Where a text belongs among the `size` that a user keeps from slot `first` on; below 0 if it is one of them."""
+    place = size
+    while place > 0:
+        before = first + place - 1
+        there = mixed_word(owner ^ slots[before])
+        if there < key:
+            break
+        if there == key:
+            order = _compared(data, at, length, arena, np.uintp(begins[before]), np.uintp(lengths[before]))
+            if order == 0:
+                return -1
+            if order > 0:
+                break
+        place -= 1
+    return place
+
+
 @unlocked
 def offered(
     data: Bytes,
     offsets: Numbers,
     people: Numbers,
-    hashes: Words,
+    keys: Words,
     owners: Words,
+    share: int,
+    shares: int,
     plain: Flags,
     tested: bool,
     most: int,
@@ -71,11 +104,15 @@ def offered(
 ) -> int:
     """Let each user keep the `most` texts with the smallest keys among those seen so far; how many bytes are used then.
 
-    The key of a user and a text follows from their two hashes. Texts of equal keys go by their bytes, so that the order
-    is total, and equal hashes decide nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be
-    in normal form is marked in `other` and left for later, unless all were `tested`; one that is empty is none.
+    It is about the users whose number leaves `share` when divided by `shares`. The key of a user and a text follows
+    from their two hashes. Texts of equal keys go by their bytes, so that the order is total, and equal hashes decide
+    nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be in normal form is marked in `other`
+    and left for later, unless all were `tested`; one that is empty is none.
     """
     for row in range(len(people)):
+        user = int(people[row])
+        if user % shares != share:
+            continue
         at, end = np.uintp(offsets[row]), np.uintp(offsets[row + 1])
         if tested:
             if at == end:
@@ -83,31 +120,19 @@ def offered(
         elif not _is_plain(data, at, end, plain):
             other[row] = True
             continue
-        user = int(people[row])
-        owner, first, size = owners[user], user * most, int(sizes[user])
-        key = _mixed(owner ^ hashes[row])
-        if size == most and key > _mixed(owner ^ slots[first + size - 1]):
+        owner, user = owners[user], user // shares
+        first, size = user * most, int(sizes[user])
+        own = hash_of(data, at, end, keys)
+        key = mixed_word(owner ^ own)
+        if size == most and key > mixed_word(owner ^ slots[first + size - 1]):
             continue
-        place, again = size, False
-        while place > 0:
-            before = first + place - 1
-            there = _mixed(owner ^ slots[before])
-            if there < key:
-                break
-            if there == key:
-                order = _compared(
-                    data, at, end - at, arena, np.uintp(begins[before]), np.uintp(lengths[before])
-                )
-                again = order == 0
-                if order >= 0:
-                    break
-            place -= 1
-        if again or place == most:
+        place = _place(data, at, end - at, key, owner, first, size, slots, begins, lengths, arena)
+        if place < 0 or place == most:
             continue
         for slot in range(first + min(size, most - 1), first + place, -1):
             slots[slot], begins[slot], lengths[slot] = slots[slot - 1], begins[slot - 1], lengths[slot - 1]
         slot = first + place
-        slots[slot], begins[slot], lengths[slot] = hashes[row], used, np.int32(end - at)
+        slots[slot], begins[slot], lengths[slot] = own, used, np.int32(end - at)
         while at < end:
             arena[np.uintp(used)] = data[at]
             used += 1

@@ -1,4 +1,4 @@
-"""The loops that number texts, compiled: hashes, a table of texts that compares every byte, and the bound of users.
+"""The loops that number texts, compiled: a table of texts that compares every byte, and the bound of users.
 
 They run in threads of their own, and hold no lock. Texts stand one after the other in `data`, as in Arrow's arrays:
 text i is `data[offsets[i]:offsets[i + 1]]`.
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.compiled import inner, unlocked
+from queryveil.reading.text_hashes import BYTES_PER_KEY, four_bytes, mixed_word
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -23,63 +24,18 @@ _PART, _FEW = 7, 24
 _BLANK, _TO_LOWER = 32, 32
 ITSELF, SPACE, CONTROL, UPPER, QUOTE, BEYOND = range(6)
 """What a byte is to a normal form: kept as it is, a blank, dropped, made small, cut off at the ends, not ASCII."""
-BYTES_PER_KEY = 4
-FIRST_KEY = 2
-"""Keys before it are for the length of a text."""
 
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0xFFFFFFFF)
-_HALF, _ONE = np.uint64(33), np.uint64(1)
-_STEP, _TWO, _THREE, _FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(BYTES_PER_KEY)
-_MIX, _MORE = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-
-
-@inner
-def _mixed(word: np.uint64) -> np.uint64:
-    """A one-to-one map under which every bit depends on all."""
-    word ^= word >> _HALF
-    word *= _MIX
-    word ^= word >> _HALF
-    word *= _MORE
-    return word ^ (word >> _HALF)
-
-
-@inner
-def _four(data: Bytes, at: np.uintp) -> np.uint32:
-    """Four bytes as one number. Places are unsigned, or the compiler would not make one step of it."""
-    low = np.uint32(data[at]) | np.uint32(data[at + _STEP]) << np.uint32(8)
-    high = np.uint32(data[at + _TWO]) | np.uint32(data[at + _THREE]) << np.uint32(8)
-    return low | high << np.uint32(16)
-
-
-@unlocked
-def hashed(data: Bytes, offsets: Numbers, keys: Words, hashes: Words) -> None:
-    """A hash of 64 bits for each text: its length and its bytes, four at a time, each times a key of its own.
-
-    Two texts have the same hash for at most one in 2^33 choices of the keys, whoever wrote them: in one of the places
-    where they differ, the key times the difference must be one certain number.
-    """
-    for text in range(len(hashes)):
-        at, end = np.uintp(offsets[text]), np.uintp(offsets[text + 1])
-        found = keys[0] * np.uint64(end - at) + keys[1]
-        key = np.uintp(FIRST_KEY)
-        while at + _FOUR <= end:
-            found += keys[key] * np.uint64(_four(data, at))
-            key += _STEP
-            at += _FOUR
-        rest, shift = np.uint64(0), np.uint64(0)
-        while at < end:
-            rest |= np.uint64(data[at]) << shift
-            shift += np.uint64(8)
-            at += _STEP
-        hashes[text] = _mixed(found + keys[key] * rest)
+_ONE = np.uint64(1)
+_STEP, _FOUR = np.uintp(1), np.uintp(BYTES_PER_KEY)
 
 
 @inner
 def _same(data: Bytes, at: np.uintp, others: Bytes, there: np.uintp, length: np.uintp) -> bool:
     place = np.uintp(0)
     while place + _FOUR <= length:
-        if _four(data, at + place) != _four(others, there + place):
+        if four_bytes(data, at + place) != four_bytes(others, there + place):
             return False
         place += _FOUR
     while place < length:
@@ -290,7 +246,7 @@ def mixed(first: Words, second: Words) -> Words:
     """One hash of two, whose order matters."""
     made = np.empty(len(first), np.uint64)
     for at in range(len(first)):
-        made[at] = _mixed(_mixed(first[at]) + second[at])
+        made[at] = mixed_word(mixed_word(first[at]) + second[at])
     return made
 
 
@@ -318,7 +274,7 @@ def bounded(
         keys = np.empty(size, np.uint64)
         for at in range(size):
             # Hashed together once more, or all users would have items in much the same order.
-            keys[at] = _mixed(users[user] ^ hashes[items[first + at]])
+            keys[at] = mixed_word(users[user] ^ hashes[items[first + at]])
         # [C6] of docs/proofs/steered.md: a stable sort leaves equal keys in the order of their items.
         chosen = np.sort(np.argsort(keys, kind="mergesort")[:room])
         for at in range(room):

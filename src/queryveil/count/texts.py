@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Any
 
@@ -14,16 +13,16 @@ from queryveil.compiled import shares, side_by_side
 from queryveil.count import text_loops
 from queryveil.errors import CannotBeMet
 from queryveil.reading import text
+from queryveil.reading.text_hashes import Hasher, parts_of
 
 Numbers = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 
 _FIRST_TEXTS = 1 << 12
 _FIRST_BYTES = 1 << 16
-_FIRST_KEYS = 1 << 10
 _MOST_TEXTS = 1 << 31
-_NOTHING = bytes(1)
 _ASCII = 128
+_MOST_IN_32_BITS = 2**31 - 1
 _SAMPLED = 1 << 10
 """Texts of which bounds are found that divide all texts about equally."""
 PLAIN = np.array([text.is_plain_byte(byte) for byte in range(256)])
@@ -54,7 +53,7 @@ class Texts:
     """
 
     def __init__(self, salt: bytes) -> None:
-        self._salt, self._keys = salt, np.empty(0, np.uint64)
+        self._hasher = Hasher(salt)
         self._count = 0
         self._known = np.empty(_FIRST_TEXTS, np.uint64)
         self._starts = np.zeros(_FIRST_TEXTS + 1, np.int64)
@@ -75,8 +74,10 @@ class Texts:
             raise TypeError("a text that is null has no code")
         if not len(column):
             return np.empty(0, np.int32)
+        if pa.types.is_dictionary(column.type):
+            return self._add_coded(column)
         data, offsets = parts_of(column)
-        hashes = self._hashes(data, offsets)
+        hashes = self._hasher.of(data, offsets)
         codes = np.empty(len(column), np.int32)
         done = 0
         while True:
@@ -85,6 +86,16 @@ class Texts:
             if done == len(column):
                 return codes
             self._make_room(int(offsets[-1] - offsets[done]))
+
+    def _add_coded(self, column: pa.DictionaryArray) -> Numbers:
+        """The codes of texts that come with a dictionary of their own; what no row has of it gets no code."""
+        places = column.indices.to_numpy(zero_copy_only=False)
+        used = np.zeros(len(column.dictionary), np.bool_)
+        used[places] = True
+        codes = np.empty(len(used), np.int32)
+        codes[used] = self.add(column.dictionary.filter(pa.array(used)))
+        made: Numbers = codes[places]
+        return made
 
     def array(self) -> pa.LargeStringArray:
         """All texts, in the order of their codes."""
@@ -133,22 +144,6 @@ class Texts:
             return plain
         return pc.replace_with_mask(plain, pa.array(beyond), _normalised(self.take(codes[beyond])))
 
-    def hashes_of(self, column: pa.Array) -> Words:
-        """The keyed hashes of these texts, none of which is put among those that have codes."""
-        return self._hashes(*parts_of(column))
-
-    def _hashes(self, data: npt.NDArray[np.uint8], offsets: Numbers) -> Words:
-        longest = int(np.diff(offsets).max(initial=0))
-        needed = longest // text_loops.BYTES_PER_KEY + text_loops.FIRST_KEY + 1
-        if needed > len(self._keys):
-            # The beginning of a longer digest is the shorter one: hashes that are known stay as they are.
-            size = max(_FIRST_KEYS, 2 * needed)
-            digest = hashlib.shake_256(self._salt).digest(8 * size)
-            self._keys = np.frombuffer(digest, "<u8").astype(np.uint64)
-        made = np.empty(len(offsets) - 1, np.uint64)
-        text_loops.hashed(data, offsets, self._keys, made)
-        return made
-
     def _make_room(self, more: int) -> None:
         """Room for a block of texts at least, and for so many bytes."""
         used = int(self._starts[self._count])
@@ -173,16 +168,16 @@ class Forms:
         self._known, self._forms = Texts(salt), Texts(salt)
         self._form_of = np.empty(0, np.int32)
 
-    def of(self, column: pa.Array) -> pa.Array:
-        """The normal forms of these texts, in their order."""
+    def of(self, column: pa.Array, places: Numbers) -> pa.Array:
+        """The normal forms of the texts at these places, in their order."""
         import pyarrow.compute as pc
 
         data, offsets = parts_of(column)
-        plain, beyond = _ascii_normal(offsets.astype(np.int64), data, np.arange(len(column), dtype=np.int32))
+        plain, beyond = _ascii_normal(offsets.astype(np.int64), data, places)
         if not beyond.any():
             return plain
-        mask = pa.array(beyond)
-        return pc.replace_with_mask(plain, mask, self._beyond_ascii(column.filter(mask)))
+        others = column.take(pa.array(places[beyond])).cast(pa.string())
+        return pc.replace_with_mask(plain, pa.array(beyond), self._beyond_ascii(others))
 
     def _beyond_ascii(self, column: pa.Array) -> pa.Array:
         codes = self._known.add(column)
@@ -193,14 +188,6 @@ class Forms:
         return self._forms.take(self._form_of[codes]).cast(pa.string())
 
 
-def parts_of(column: pa.Array) -> tuple[npt.NDArray[np.uint8], Numbers]:
-    """The bytes of all texts, and where each begins; the last offset is where the last text ends."""
-    column = column.cast(pa.string())
-    _, places, content = column.buffers()
-    offsets = np.frombuffer(places, np.int32)[column.offset :][: len(column) + 1]
-    return np.frombuffer(content or _NOTHING, np.uint8), offsets
-
-
 def _ascii_normal(
     starts: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], codes: Numbers
 ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
@@ -208,6 +195,10 @@ def _ascii_normal(
     offsets, beyond = np.zeros(len(codes) + 1, np.int64), np.zeros(len(codes), np.bool_)
     made = np.empty(int(np.sum(starts[codes + 1] - starts[codes])), np.uint8)
     text_loops.ascii_normal(starts, data, codes, _ROLES, offsets, made, beyond)
+    if offsets[-1] <= _MOST_IN_32_BITS:
+        return pa.StringArray.from_buffers(
+            len(codes), *map(pa.py_buffer, (offsets.astype(np.int32), made))
+        ), beyond
     buffers = map(pa.py_buffer, (offsets, made))
     return pa.LargeStringArray.from_buffers(len(codes), *buffers).cast(pa.string()), beyond
 

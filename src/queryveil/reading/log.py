@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import functools
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
 from queryveil.files import workspace as workspaces
-from queryveil.reading import by_workers, normal_form, segments
+from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
 from queryveil.reading.engine import Engine
 from queryveil.reading.formats import (
@@ -134,34 +135,36 @@ class SearchLog(ShownLog):
 
         Engines hash in ways of their own, which versions may change: one is comparable with those of its `engine`.
         """
-        if columns == _RAW and _ON_THE_WAY in vars(self):
+        if columns == _RAW and self.engine.inside:
+            if _ON_THE_WAY not in vars(self):
+                deque(self.raw_rows(), maxlen=0)
             return dict(vars(self)[_ON_THE_WAY])
-        mixed = self.source.select(part=self._part(*columns))
+        first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
+        other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
+        part = (self.engine.keyed_hash("", [first, other]) % 2**31).cast("int64")
+        mixed = self.source.select(part=part)
         total = mixed.aggregate(rows=mixed.count(), sum=mixed["part"].sum())
         found = self.engine.arrow(total).to_pylist()[0]
-        return self._made_of(found["rows"], int(found["sum"] or 0))
+        by = f"{self.engine.name} {self.engine.con.version}"
+        return {"rows": found["rows"], "sum": int(found["sum"] or 0), "engine": by}
 
     def raw_rows(self) -> Iterator[pa.RecordBatch]:
         """User and query of every row as it was read, a query that is null as an empty one.
 
-        Whoever goes to the end leaves the fingerprint of both behind, so that rows are not gone over again for it.
+        A user may stand as a number in a dictionary. Whoever goes to the end leaves the fingerprint of both behind, so
+        that rows are not gone over again for it.
         """
-        query = self.source["query"].fill_null("")
-        rows = total = 0
-        for batch in self.engine.batches(self.source.select("user", query=query, part=self._part(*_RAW))):
-            rows += batch.num_rows
-            total += int(batch.column("part").to_numpy().sum(dtype="int64"))
-            yield batch.select(list(_RAW))
+        found = raw_rows.Fingerprint()
+        yield from found.on_the_way(self._raw_batches())
         # Not a field: a part of this log, made with `replace`, must not take it for its own.
-        vars(self)[_ON_THE_WAY] = self._made_of(rows, total)
+        vars(self)[_ON_THE_WAY] = found.told()
 
-    def _part(self, *columns: str) -> ir.Value:
-        first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
-        other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
-        return (self.engine.keyed_hash("", [first, other]) % 2**31).cast("int64")
-
-    def _made_of(self, rows: int, total: int) -> dict[str, Any]:
-        return {"rows": rows, "sum": total, "engine": f"{self.engine.name} {self.engine.con.version}"}
+    def _raw_batches(self) -> Iterator[pa.RecordBatch]:
+        # Arrow reads two columns of a file with half the work. Rows have no say: it is by how the log was given.
+        files = raw_rows.opened(self.staged, _RAW) if self.is_as_read and self.staged is not None else None
+        if files is not None:
+            return raw_rows.batches(files)
+        return self.engine.batches(self.source.select("user", query=self.source["query"].fill_null("")))
 
     @property
     def queries(self) -> ir.Table:
@@ -268,6 +271,7 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     note = f"a sample of about {share:.3g} of all users (--sample-users); rejected rows are those of all"
     return replace(
         staged,
+        files=(),  # they have the rows of all
         rows=rows,
         users=None,
         empty_queries=None,
