@@ -279,7 +279,7 @@ def publish_section(found: dict[str, Any]) -> list[str]:
         f"`benchmarks/publish.py`: medians of {found['runs']} runs, each a process between two bare counts: DuckDB's",
         "`count(DISTINCT user)` by query of the same file. Ratios are to the mean of these two. All stages of",
         "publishing are inside, text normalisation among them. `zealous` keeps",
-        f"{found['max_items']} queries of a user, `steered` 100. Aims at 20 million rows: 1.5 for `zealous`, 3 for",
+        f"{found['max_items']} queries of a user, `steered` 100. Aims at 20 million rows: 1.0 for `zealous`, 3 for",
         "`steered`, and at most 2 GB.",
     ]
     rows = []

@@ -132,3 +132,15 @@ def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: Any, ge
     ]
     assert found[0].sum() > 1_000 and (found[0] == 0).any()
     assert (found[0] == found[1]).all()
+
+
+def test_a_user_with_many_items_never_meets_in_one_task(spark: Any) -> None:
+    """Spark's plan keeps a few items of each user in every task before rows travel to the task of their user."""
+    rows = pa.table({"user": ["robot"] * 400 + ["a"], "query": [f"query {at}" for at in range(400)] + ["one"]})
+    log = qv.read(rows, engine=spark)
+    kept = bounded(log, qv.KINDS["queries"], Bound(most=3, salt=b"salt"))
+    session = spark.con._session
+    plan = session.sql(str(spark.con.compile(kept)))._jdf.queryExecution().executedPlan().toString()
+    assert plan.index("Final") < plan.index("hashpartitioning(user") < plan.index("Partial")
+    found = spark.arrow(kept)["user"].to_pylist()
+    assert sorted(found) == ["a", "robot", "robot", "robot"]

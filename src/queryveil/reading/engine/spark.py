@@ -205,6 +205,19 @@ class Spark(Engine):
         return self.con.table(name)
 
     @_guarded
+    def smallest_per_user(
+        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
+    ) -> ir.Table:
+        # In words that Spark knows: each task then keeps no more than `most` rows of a user before any row travels.
+        # So a user with very many items is divided among tasks by the items, and never meets in one of them whole.
+        from pyspark.sql import Window, functions
+
+        order_by = [functions.col(column).asc_nulls_last() for column in order]
+        place = functions.row_number().over(Window.partitionBy("user").orderBy(*order_by))
+        ranked = self.con._session.sql(self.con.compile(table)).withColumn("place", place)
+        return self.table(ranked.filter(functions.col("place") <= most).select("user", *keep))
+
+    @_guarded
     def register(self, table: pa.Table) -> ir.Table:
         if not table.num_rows:  # no row tells Spark the types
             from pyspark.sql.pandas.types import from_arrow_schema
