@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from queryveil.errors import QueryveilError
+from queryveil.show.web import confirming
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -62,6 +63,7 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
             csrf=session.csrf if session else "",
             who=session.who if session else None,
             inside=session is not None,
+            further=given["log"] is not None and confirming.confirmed(bench.jobs, session, given["log"]),
             remote=bench.settings.remote,
             running=bench.jobs.running() if session else [],
             **given,

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import queryveil as qv
 from queryveil.show.web import forms
+from queryveil.show.web.logs import stamp
 
 SHOWN_ROWS = 5
 _LONGEST_SHOWN = 200
@@ -117,8 +118,18 @@ def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     return found.as_dict() | {"tried": options}
 
 
+def _refuse_changed(asked: Mapping[str, Any]) -> None:
+    """What is published is what a person looked at: nothing is charged for another file."""
+    if stamp(asked["path"]) != asked["stamp"]:
+        raise qv.InputError(
+            "the file of the log has changed since its columns were confirmed",
+            "look at its columns again, and publish then; nothing was charged",
+        )
+
+
 def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     """Charge the ledger, protect, write; sign if there is a key. A recipe says all of it."""
+    _refuse_changed(asked)
     recipe = qv.Recipe.read(asked["recipe"])
     told.stage("read")
     log = recipe.read_log(progress=told.progress)

@@ -17,7 +17,7 @@ from queryveil.show.web import charts, same, shelf
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.logs import ChosenLog
 from queryveil.show.web.pages.design import Setting, facts
-from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.pages.log import chosen, confirmed
 from queryveil.show.web.rendering import page
 
 ABOUT = {
@@ -85,7 +85,7 @@ def publishing(request: Request, log: ChosenLog) -> Job | None:
 
 def shown(request: Request) -> Response:
     log, settings = chosen(request), request.app.state.bench.settings
-    if not log.confirmed:
+    if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
     job = publishing(request, log)
     if job is not None and job.state == DONE and request.query_params.get("job") == job.id:
@@ -154,8 +154,8 @@ def start(request: Request, form: FormData) -> Response:
     if form.get("confirmed") != "yes":
         raise qv.UsageError("the promise and the budget were not confirmed", "tick the box before the button")
     name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
-    if not log.confirmed:
-        raise qv.UsageError("nobody confirmed the columns of this log", "look at them first")
+    if not confirmed(request, log):
+        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
     if (settings.releases / name).exists():
         raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
     if source not in _sources(settings.ledger):
@@ -168,6 +168,8 @@ def start(request: Request, form: FormData) -> Response:
     recipe = _recipe(log, setting, settings, name, source, form)
     spec = {
         "log": log.id,
+        "path": str(log.path),
+        "stamp": log.spec["stamp"],
         "recipe": str(_confirmed(recipe, settings.private, name)),
         "kept": str(settings.private / f"{name}.yaml"),
         "i_understand": understood,
@@ -200,7 +202,7 @@ def _recipe(
     return qv.Recipe(
         log=(str(log.path),),
         columns=columns,
-        columns_confirmed=log.confirmed,
+        columns_confirmed=True,
         reading={key: value for key, value in log.how.items() if key != "columns"},
         method=setting.method,
         parameters=setting.given,
