@@ -127,6 +127,8 @@ from queryveil.release.recipes.recipe import Recipe as Recipe
 from queryveil.release.recipes.recipe import publish_recipe as publish_recipe
 from queryveil.release.review import ToRead as ToRead
 from queryveil.release.review import review as review
+from queryveil.release.series.planning import SeriesPlan as SeriesPlan
+from queryveil.release.series.planning import plan_series as plan_series
 from queryveil.release.series.publish import Series as Series
 from queryveil.release.series.publish import publish_series as publish_series
 from queryveil.release.understanding import refuse_unless_understood as refuse_unless_understood
