@@ -69,8 +69,8 @@ def test_a_plan_says_what_the_series_then_promises_and_charges(tmp_path: Path) -
     assert made.promise == plan.promise
     assert book.budget("web").spent == plan.after.spent and plan.before.events == ()
     assert qv.load(made.releases["2026-01-02"]).about.title == "By day"
-    with pytest.raises(BudgetError, match="charges 3 times"):
-        qv.plan_series(STEERED, ledger=book, source="web", **asked)
+    with pytest.raises(BudgetError, match="charges 31 times"):
+        qv.plan_series(STEERED, ledger=book, source="web", **asked | {"end": "2026-01-31"})
     with pytest.raises(UsageError, match="ends before it begins"):
         qv.plan_series("steered", epsilon=1, delta=1e-6, **asked | {"end": "2025-12-31"})
 
