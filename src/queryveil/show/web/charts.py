@@ -71,6 +71,14 @@ def spent_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     )
 
 
+def periods(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of each period that the index of a series lists."""
+    return [
+        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
+        for one in content.get("periods", [])
+    ]
+
+
 def series_over_time(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     """How many rows each period of a series has."""
     return _chart(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ _STATUS = {
     "output": 507,
     "cannot-compose": 400,
 }
+
+
+_OPTION = re.compile(r"(?<![\w-])--(?!key\b|folder\b|resume\b)([a-z][a-z-]*)")
+"""An option of the command line, but for those that the workbench itself is started with."""
 
 
 @functools.cache
@@ -124,8 +129,8 @@ def day(seconds: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """A phrase as a sentence: a capital, and a full stop."""
-    text = text.strip()
+    """A phrase as a sentence: a capital, and a full stop. Options of the command line become the names of fields."""
+    text = _OPTION.sub(lambda found: found[1].replace("-", " "), text.strip())
     if not text:
         return ""
     text = text[0].upper() + text[1:]

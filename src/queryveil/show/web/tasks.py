@@ -1,4 +1,4 @@
-"""What jobs do, each by public names alone: read, inspect, make a pilot, advise, publish, attack."""
+"""What jobs do, each by public names alone: read, inspect, make a pilot, advise, publish once or often, attack."""
 
 from __future__ import annotations
 
@@ -152,6 +152,43 @@ def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     }
 
 
+def series(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Charge and publish one period after the other; those of an earlier try stay."""
+    _refuse_changed(asked)
+    out = Path(asked["out"])
+    there = len(list(out.glob("*/manifest.json"))) if asked["resume"] else 0
+    written = [0]
+
+    def heard(name: str, sentence: str) -> None:
+        told.stage(name, sentence.replace(f"{out}/", ""))
+        if name == "write":
+            written[0] += 1
+            told.progress(written[0], max(1, asked["periods"] - there))
+
+    made = qv.publish_series(
+        lambda: _log(asked, told),
+        forms.made(qv.MECHANISMS[asked["method"]], asked["given"]),
+        name=asked["name"],
+        out=out,
+        ledger=asked["ledger"],
+        source=asked["source"],
+        recipe=f"series {asked['name']}",
+        about=qv.About(**asked["about"]),
+        i_understand=asked["i_understand"],
+        resume=asked["resume"],
+        told=heard,
+        **asked["series"],
+    )
+    if asked["key"]:
+        told.stage("sign", "with the key that the workbench was started with")
+        for one in made.releases.values():
+            if not (one / "manifest.json.sig").exists():
+                qv.sign(str(one), asked["key"])
+    told.stage("verify", "as a reader would, without the log")
+    checked = qv.verify(str(out))
+    return {"complete": made.complete, "checks": len(checked.checks), "passes": checked.passes}
+
+
 def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     """Attack a release, beside a control, and keep the result in its private folder."""
     made = forms.made(qv.ATTACKS[asked["attack"]], asked["given"])
@@ -192,5 +229,6 @@ TASKS: dict[str, Task] = {
     "pilot": pilot,
     "advise": advise,
     "publish": publish,
+    "series": series,
     "attack": attack,
 }

@@ -24,7 +24,6 @@ def shown(request: Request) -> Response:
             accounts = qv.Ledger(settings.ledger).show()
         except qv.QueryveilError as error:
             wrong = error
-    series = shelf.series(settings.releases)
     return page(
         request,
         "history.html",
@@ -36,7 +35,10 @@ def shown(request: Request) -> Response:
         spent=charts.spent_over_time(_spent(accounts))
         if sum(len(one.events) for one in accounts) > 1
         else None,
-        series=[(name, content, _periods(name, content)) for name, content in series],
+        series=[
+            (name, content, charts.series_over_time(charts.periods(content), name))
+            for name, content in shelf.series(settings.releases)
+        ],
         cut_short=bench.jobs.cut_short(),
         same=Same(
             f"queryveil ledger show {settings.ledger}",
@@ -61,14 +63,6 @@ def _spent(accounts: list[Any]) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def _periods(name: str, content: dict[str, Any]) -> dict[str, Any]:
-    rows = [
-        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
-        for one in content.get("periods", [])
-    ]
-    return charts.series_over_time(rows, name)
 
 
 PAGES = {"/history": shown}

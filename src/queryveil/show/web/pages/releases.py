@@ -75,17 +75,21 @@ def report(request: Request) -> Response:
 
 
 def download(request: Request) -> Response:
-    """The release as one file: what everybody may see, and nothing of the private folder."""
     release = named(request)
+    return packed(request, release.name, release.path)
+
+
+def packed(request: Request, name: str, path: Path) -> Response:
+    """A release or a series as one file: what everybody may see, and nothing of the private folder."""
     handle, place = tempfile.mkstemp(suffix=".zip", dir=request.app.state.bench.settings.home)
-    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(release.path.rglob("*")):
+    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path.rglob("*")):
             if file.is_file() and not file.is_symlink():
-                packed.write(file, f"{release.name}/{file.relative_to(release.path).as_posix()}")
+                archive.write(file, f"{name}/{file.relative_to(path).as_posix()}")
     return FileResponse(
         place,
         media_type="application/zip",
-        filename=f"{release.name}.zip",
+        filename=f"{name}.zip",
         background=BackgroundTask(Path(place).unlink),
     )
 
