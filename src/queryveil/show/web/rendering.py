@@ -70,7 +70,6 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
             inside=session is not None,
             further=given["log"] is not None and confirming.confirmed(bench.jobs, session, given["log"]),
             remote=bench.settings.remote,
-            running=bench.jobs.running() if session else [],
             **given,
         )
     )

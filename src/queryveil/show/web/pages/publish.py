@@ -78,20 +78,19 @@ def _needs_understanding(setting: Setting) -> bool:
     return guarantee is not None and (guarantee.kind == "none" or guarantee.exposing)
 
 
-def publishing(request: Request, log: ChosenLog) -> Job | None:
-    """The publication of this log that the address names, or else the last one of this start."""
+def publishing(request: Request, log: ChosenLog) -> list[Job]:
+    """Publications of this log in this start, of whoever began them."""
     jobs = request.app.state.bench.jobs
-    found = [one for kind in ("publish", "series") for one in jobs.of_kind(kind) if one.spec["log"] == log.id]
-    asked = [one for one in found if one.id == request.query_params.get("job")]
-    return asked[0] if asked else max(found, key=lambda one: one.started) if found else None
+    return [one for kind in ("publish", "series") for one in jobs.of_kind(kind) if one.spec["log"] == log.id]
 
 
 def shown(request: Request) -> Response:
     log, settings = chosen(request), request.app.state.bench.settings
     if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
-    job = publishing(request, log)
-    if job is not None and job.state == DONE and request.query_params.get("job") == job.id:
+    begun = publishing(request, log)
+    job = next((one for one in begun if one.id == request.query_params.get("job")), None)
+    if job is not None and job.state == DONE:
         return RedirectResponse(f"/{'series' if job.kind == 'series' else 'releases'}/{job.about}", 303)
     delta, users = facts(request, log)
     setting = Setting(request.query_params, delta, users=users)
@@ -121,6 +120,7 @@ def shown(request: Request) -> Response:
         words=setting.words,
         address=charts.address(setting.query | asked.query),
         job=job,
+        others=[one for one in begun if not one.over and one is not job],
         sources=sources,
         source=source,
         budget=budget,

@@ -169,8 +169,28 @@ document.querySelectorAll("[data-curve]").forEach((box) => {
   const button = box.querySelector("button");
   button.addEventListener("click", async () => {
     button.disabled = true;
-    const found = await ask(`${box.dataset.curve}${location.search}`);
+    let found;
+    try {
+      found = await ask(`${box.dataset.curve}${location.search}`);
+    } catch {
+      box.querySelector("[data-help]").textContent = "The workbench does not answer. Is it still running?";
+      box.querySelector("[data-help]").hidden = false;
+      button.disabled = false;
+      return;
+    }
     await draw(box.querySelector(".chart"), found.spec);
+    box.querySelector("tbody").replaceChildren(...found.rows.map((one) => {
+      const line = document.createElement("tr");
+      const head = document.createElement("th");
+      const cell = document.createElement("td");
+      head.scope = "row";
+      cell.className = "right";
+      head.textContent = one.epsilon;
+      cell.textContent = numbers.format(one.published);
+      line.append(head, cell);
+      return line;
+    }));
+    box.querySelectorAll("[data-help], [data-numbers]").forEach((part) => { part.hidden = false; });
     document.querySelector("[data-price]").textContent = found.price;
     button.disabled = false;
   });
