@@ -61,8 +61,9 @@ class Person:
             return str(answer.read().decode())
 
     def post(self, address: str, page: str) -> str:
-        token = re.search(r'name="csrf" value="([^"]+)"', page)
-        data = urllib.parse.urlencode({"csrf": token[1] if token else ""}).encode()
+        # The token of the page, and what it showed of the log: both go back with a form.
+        hidden = dict(re.findall(r'name="(csrf|seen)" value="([^"]*)"', page))
+        data = urllib.parse.urlencode(hidden).encode()
         asked = urllib.request.Request(self.base + address, data, {"Origin": self.base})  # noqa: S310 (our own)
         with self.opener.open(asked, timeout=120) as answer:
             return str(answer.read().decode())

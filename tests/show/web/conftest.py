@@ -73,6 +73,7 @@ def write_logs(folder: Path) -> Path:
     """A log, a broken one, and what must not be seen."""
     (folder / "log.tsv").write_text(small_log())
     (folder / "broken.csv").write_text("a,b\n1,2\n")
+    (folder / "log.tsv.secrets.tsv").write_text("user\tquery\n1\tplanted\n")
     inside = folder / "inner"
     inside.mkdir()
     (inside / "more.csv").write_text("user,time,query\n1,2026-01-01 10:00:00,cats\n2,nonsense,dogs\n")
