@@ -119,6 +119,7 @@ from queryveil.reading.text import normalise as normalise
 from queryveil.release.about import About as About
 from queryveil.release.difference import Difference as Difference
 from queryveil.release.difference import diff as diff
+from queryveil.release.documents.certificate import strength_of as strength_of
 from queryveil.release.ledger.ledger import Ledger as Ledger
 from queryveil.release.publish import Release as Release
 from queryveil.release.publish import load as load

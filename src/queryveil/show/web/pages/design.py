@@ -73,6 +73,7 @@ class Setting:
             "warnings": list(self.plan.warnings),
             "expected": list(self.plan.expected),
             "kind": guarantee.kind,
+            "step": qv.strength_of(guarantee),
         }
 
 

@@ -45,6 +45,7 @@ def shown(request: Request) -> Response:
         log=bench.logs.find(job.spec["log"]) if job is not None else None,
         release=release,
         guarantee=loaded.guarantee,
+        strength=qv.strength_of(loaded.guarantee),
         what=loaded.plan.what,
         released=loaded.released,
         top=first.slice(0, 10).to_pylist() if first.num_rows else [],

@@ -25,7 +25,7 @@ from queryveil.show.web.settings import Settings
 
 PERIODS = {
     "day": "one for each day",
-    "week": "one for each week, from Monday",
+    "week": "one for each week",
     "month": "one for each month",
 }
 UNITS = {
@@ -91,6 +91,11 @@ class Outlook:
     understand: bool = False
     """Whether it is published only if somebody says that it promises as good as nothing."""
     error: qv.QueryveilError | None = None
+
+    @property
+    def step(self) -> str:
+        """How much that is: strong, moderate, weak or none."""
+        return qv.strength_of(self.plan.promise.stated) if self.plan is not None else ""
 
 
 def outlook(asked: Asked, mechanism: qv.Mechanism, ledger: str, source: str | None) -> Outlook:
@@ -235,7 +240,7 @@ def shown(request: Request) -> Response:
         path=path,
         content=content,
         checked=_checked(request, name, path, content),
-        chart=charts.series_over_time(charts.periods(content), name),
+        chart=charts.series_over_time(charts.periods(content)),
         go_on=can_go_on(bench.settings, name, content),
         same=same.Same(
             f"queryveil release verify {path}",

@@ -77,6 +77,9 @@ const preview = (form) => {
     plain.textContent = words.error ? `${words.error}. ${words.hint}` : words.plain;
     plain.classList.toggle("wrong", Boolean(words.error));
     page.querySelector("[data-headline]").textContent = words.headline || "";
+    const badge = page.querySelector("[data-step]");
+    badge.className = `badge ${words.step || ""}`;
+    badge.textContent = words.step === "none" ? "no promise" : words.step || "";
     listed(page.querySelector("[data-notes]"), words.warnings || [], "wrong");
     const figures = page.querySelector("[data-figures]");
     if (figures) {
@@ -159,10 +162,15 @@ const theme = () => {
   };
 };
 
+const drawn = new Map();
 const draw = async (place, spec) => {
+  drawn.set(place, spec);
   await drawing();
   await window.vegaEmbed(place, { ...spec, config: theme() }, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
 };
+
+// Who turns the light down while a page is open sees its charts follow.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((spec, place) => draw(place, spec)));
 
 document.querySelectorAll("[data-curve]").forEach((box) => {
   box.hidden = false;
