@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import queryveil as qv
-from tests.browser.workbenches import PATIENT, Running, button, served
+from tests.browser.workbenches import PATIENT, Running, button, faults, served
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +88,7 @@ def look_around(page: Page) -> None:
     expect(page.locator("#vg-tooltip-element")).to_contain_text("epsilon", timeout=PATIENT)
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
     labels = page.locator(".chart .role-axis-label text")
-    before = labels.all_inner_texts()
+    before = labels.all_text_contents()
     page.mouse.wheel(0, -400)
     expect(labels.nth(0)).not_to_have_text(before[0], timeout=PATIENT)
     page.mouse.dblclick(*middle(page))
@@ -130,20 +129,8 @@ def test_pages_fit_and_everybody_can_use_them(browser: Browser, running: Running
     found: dict[str, list[tuple[str, str]]] = {}
     for address in addresses(running):
         page.goto(running.base + address)
-        page.wait_for_load_state("networkidle")
-        for details in page.locator("details").all():
-            details.evaluate("one => { one.open = true; }")
-        for width in (360, 1440):
-            page.set_viewport_size({"width": width, "height": 900})
-            over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            if over > 0:
-                found[f"{address} at {width}"] = [("too wide", f"{over} pixels")]
-        rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-        result = Axe().run(page, options=rules)
-        if result.violations_count:
-            found[address] = [
-                (one["id"], one["nodes"][0]["html"][:120]) for one in result.response["violations"]
-            ]
+        if wrong := faults(page):
+            found[address] = wrong
     made.close()
     assert found == {}
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import queryveil as qv
-from tests.browser.workbenches import PATIENT, Running, button, served
+from tests.browser.workbenches import PATIENT, Running, button, faults, served
 
 ADD_REMOVE = "add-remove-one-user"
 SETTING = "method=zealous&epsilon=2&delta=1e-4&items=queries&neighbours=add-remove"
@@ -157,11 +157,13 @@ def test_a_series_is_published_from_the_page(page: Page, running: Running) -> No
     page.get_by_label("What a person did in one period").check()
     button(page, "Show what that promises").click()
     expect(page.locator("[data-series-promise]")).to_contain_text("This is weaker", timeout=PATIENT)
+    assert faults(page) == []
     page.get_by_label("Name of the folder").fill("by-day")
     page.get_by_label("I have read the promise").check()
     button(page, "Charge the budget and publish the series").click()
     page.get_by_role("heading", name="All 3 days are published").wait_for()
     page.locator(".chart svg").wait_for()
+    assert faults(page) == []
     # The index is a page of its own that runs nothing, and whose links lead on.
     page.goto(f"{running.base}/series/by-day/index.html")
     page.get_by_role("link", name="2026-01-03").first.click()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from queryveil.show.web.app import Bench, application
@@ -92,6 +93,22 @@ def served(place: Path, *, watched: bool = True, **given: Any) -> Iterator[Runni
     if watched:
         assert made.asked == [], "no page asks another host"
         assert made.said == [], "the policy is broken nowhere, and no script fails"
+
+
+def faults(page: Page) -> list[tuple[str, str]]:
+    """What sticks out at 360 and 1,440 pixels, and what axe finds against WCAG A and AA, with all details open."""
+    found = []
+    page.wait_for_load_state("networkidle")
+    for details in page.locator("details").all():
+        details.evaluate("one => { one.open = true; }")
+    for width in (360, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        if over > 0:
+            found.append((f"too wide at {width}", f"{over} pixels"))
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    violations = Axe().run(page, options=rules).response["violations"]
+    return found + [(one["id"], one["nodes"][0]["html"][:120]) for one in violations]
 
 
 def button(page: Page, name: str) -> Any:

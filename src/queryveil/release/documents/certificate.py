@@ -136,7 +136,7 @@ def _facts(manifest: Mapping[str, Any]) -> str:
     name, digest = _digest(manifest)
     said = [
         ("Publisher", escape(stated(manifest, "publisher") or "not stated")),
-        ("Period", escape(stated(manifest, "period") or "not stated")),
+        ("Period", escape(words.period(manifest) or "not stated")),
         ("Licence", escape(stated(manifest, "licence") or "not stated")),
         ("Date", escape(manifest["created"])),
         ("Digest", f"<code>{escape(digest[:_SHORT])}</code> of {escape(name)}"),
