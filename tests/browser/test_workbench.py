@@ -80,7 +80,7 @@ def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -
 
 
 def look_around(page: Page) -> None:
-    """A mark says what it is when one points at it; the wheel zooms, and two clicks go back."""
+    """A mark says what it is when one points at it; the wheel zooms, and a button goes back."""
     page.locator(".chart svg").wait_for()
     mark = page.locator(".chart .mark-symbol path").nth(3)
     mark.scroll_into_view_if_needed()
@@ -91,16 +91,10 @@ def look_around(page: Page) -> None:
     before = labels.all_text_contents()
     page.mouse.wheel(0, -400)
     expect(labels.nth(0)).not_to_have_text(before[0], timeout=PATIENT)
-    page.mouse.dblclick(*middle(page))
+    button(page, "Show the whole figure again").click()
     expect(labels.nth(0)).to_have_text(before[0], timeout=PATIENT)
     page.get_by_text("The same numbers").click()
     expect(page.locator("[data-numbers] tbody tr")).to_have_count(7, timeout=PATIENT)
-
-
-def middle(page: Page) -> tuple[float, float]:
-    box = page.locator(".chart svg").bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def addresses(running: Running) -> list[str]:

@@ -164,6 +164,12 @@ const theme = () => {
 
 const drawn = new Map();
 const draw = async (place, spec) => {
+  if (!drawn.has(place)) {
+    const whole = document.createElement("button");
+    Object.assign(whole, { type: "button", className: "plain", textContent: "Show the whole figure again" });
+    whole.addEventListener("click", () => draw(place, drawn.get(place)));
+    place.after(whole);
+  }
   drawn.set(place, spec);
   await drawing();
   await window.vegaEmbed(place, { ...spec, config: theme() }, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
