@@ -186,15 +186,15 @@ def more_pictures(user: User, base: str) -> None:
     page.screenshot(path=SHOTS / "design-narrow-dark.png", full_page=True)
 
 
-def run(*, here: bool, pictures: bool, look: Path | None) -> str:
+def run(*, here: bool, users: int, pictures: bool, look: Path | None) -> str:
     with tempfile.TemporaryDirectory() as name:
         place, begun = Path(name), time.monotonic()
         program = Path(sys.executable).with_name("queryveil") if here else installed(place)
         install = time.monotonic() - begun
         log = place / "logs" / "log.tsv.gz"
         log.parent.mkdir()
-        size = ["--users", "3000"] if here else ["--users", "65000"]
-        subprocess.run([str(program), "generate", str(log), *size], check=True, stdout=subprocess.DEVNULL)
+        made = [str(program), "generate", str(log), "--users", str(users)]
+        subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
         log.with_name(f"{log.name}.secrets.tsv").unlink()
         with served(program, place, log) as link, sync_playwright() as started:
             chromium = started.chromium.launch(
@@ -204,20 +204,20 @@ def run(*, here: bool, pictures: bool, look: Path | None) -> str:
             context.set_default_timeout(PATIENT)
             user = User(context.new_page(), pictures=pictures, look=look)
             way(user, link, log.name)
-            page = told(user, install, here=here)
+            page = told(user, install, here=here, users=users)
             if pictures:
                 more_pictures(user, link.partition("/open")[0])
             chromium.close()
         return page
 
 
-def told(user: User, install: float, *, here: bool) -> str:
+def told(user: User, install: float, *, here: bool, users: int) -> str:
     """The page of the evidence."""
     rows = [f"| {step} | {seconds / 60:.1f} | {clicks} |" for step, seconds, clicks in user.steps]
     setting = (
-        "the environment that was there, with a log of 3,000 users"
+        "the environment that was there"
         if here
-        else f"a new environment ({install / 60:.1f} minutes for the wheel and pip), with a log of 65,000 users"
+        else f"a new environment ({install / 60:.1f} minutes for the wheel and pip)"
     )
     return "\n".join(
         (
@@ -225,7 +225,8 @@ def told(user: User, install: float, *, here: bool) -> str:
             "",
             "`benchmarks/first_time_workbench.py` does what a person would who opens the workbench for the first",
             "time: from the opening link to a release that is published, verified and signed. It reads nothing",
-            f"and hesitates nowhere, so the minutes are those of the machine. It ran in {setting}; the load of the "
+            f"and hesitates nowhere, so the minutes are those of the machine. It ran in {setting}, with a log of "
+            f"{users:,} users; the load of the "
             f"machine was {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.",
             "",
             "| step | minutes since the link was opened | clicks so far |",
@@ -241,6 +242,7 @@ def told(user: User, install: float, *, here: bool) -> str:
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--here", action="store_true", help="use this environment and a small log")
+    asked.add_argument("--users", type=int, help="users of the log (default: 65,000, or 3,000 with --here)")
     asked.add_argument("--screenshots", action="store_true", help="keep pictures for the documentation")
     asked.add_argument(
         "--look", type=Path, help="a folder for pictures of all pages, at two widths, light and dark"
@@ -250,7 +252,10 @@ def main() -> None:
     SHOTS.mkdir(exist_ok=True)
     if given.look:
         given.look.mkdir(parents=True, exist_ok=True)
-    page = run(here=given.here, pictures=given.screenshots or given.look is not None, look=given.look)
+    users = given.users or (3_000 if given.here else 65_000)
+    page = run(
+        here=given.here, users=users, pictures=given.screenshots or given.look is not None, look=given.look
+    )
     print(page)
     if given.write:
         (ROOT / "docs" / "evidence" / "first-time-workbench.md").write_text(page, encoding="utf-8")

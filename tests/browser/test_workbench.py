@@ -132,8 +132,7 @@ def test_pages_fit_and_everybody_can_use_them(browser: Browser, running: Running
 def test_a_job_is_cancelled_from_the_page(browser: Browser, running: Running) -> None:
     made = browser.new_context()
     page = running.enter(made)
-    log = next(one.id for one in running.bench.logs.chosen() if not one.uploaded and one.name == "web.tsv")
-    page.goto(f"{running.base}/risk/{log}")
+    running.confirmed(page)
     button(page, "Inspect the log").click()
     button(page, "Cancel").click()
     page.get_by_text("You cancelled this").or_(page.get_by_role("link", name="Design a release")).wait_for()

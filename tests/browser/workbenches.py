@@ -18,7 +18,7 @@ from queryveil.show.web.app import Bench, application
 from queryveil.show.web.settings import Settings
 from tests.show.web.conftest import small_log
 
-PATIENT = 45_000
+PATIENT = 300_000
 """Milliseconds; a busy machine is slow, which is no failure."""
 _REFUSED = "the server responded with a status of 4"
 """What a console says of a page that refuses something; such pages are looked at."""
