@@ -8,11 +8,14 @@ RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM python:3.11-slim
 COPY --from=build /wheels /wheels
 COPY constraints.txt /wheels/constraints.txt
-RUN python -m pip install --no-cache-dir --constraint /wheels/constraints.txt /wheels/queryveil-*.whl && rm -r /wheels
+# With the workbench, which asks no other host for anything.
+RUN python -m pip install --no-cache-dir --constraint /wheels/constraints.txt "$(echo /wheels/queryveil-*.whl)[web]" && rm -r /wheels
 # Nobody in particular: a log is read and a release is written with the rights of whoever runs the container.
-RUN useradd --create-home --uid 10001 steward
+RUN useradd --create-home --uid 10001 steward && install --directory --owner=steward --mode=0700 /data
 USER steward
 WORKDIR /data
 VOLUME ["/data"]
+# The workbench, where it is started with: serve --allow-remote
+EXPOSE 8765
 ENTRYPOINT ["queryveil"]
 CMD ["--help"]

@@ -119,6 +119,7 @@ from queryveil.reading.text import normalise as normalise
 from queryveil.release.about import About as About
 from queryveil.release.difference import Difference as Difference
 from queryveil.release.difference import diff as diff
+from queryveil.release.documents.certificate import strength_of as strength_of
 from queryveil.release.ledger.ledger import Ledger as Ledger
 from queryveil.release.publish import Release as Release
 from queryveil.release.publish import load as load
@@ -127,6 +128,8 @@ from queryveil.release.recipes.recipe import Recipe as Recipe
 from queryveil.release.recipes.recipe import publish_recipe as publish_recipe
 from queryveil.release.review import ToRead as ToRead
 from queryveil.release.review import review as review
+from queryveil.release.series.planning import SeriesPlan as SeriesPlan
+from queryveil.release.series.planning import plan_series as plan_series
 from queryveil.release.series.publish import Series as Series
 from queryveil.release.series.publish import publish_series as publish_series
 from queryveil.release.understanding import refuse_unless_understood as refuse_unless_understood

@@ -1,84 +1,24 @@
-"""The workbench in a real browser: the whole way, its errors, by keyboard, over reloads and tabs, at all widths."""
+"""The workbench in a real browser: the whole way, over reloads and tabs, at all widths and for everybody."""
 
 from __future__ import annotations
 
 import re
-import socket
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import queryveil as qv
-from queryveil.show.web.app import Bench, application
-from queryveil.show.web.settings import Settings
-from tests.show.web.conftest import small_log
-
-PATIENT = 300_000
-"""Milliseconds; a busy machine is slow, which is no failure."""
-
-
-@dataclass
-class Running:
-    """A workbench that listens, and what its pages did that they should not."""
-
-    bench: Bench
-    base: str
-    upload: Path
-    asked: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-
-    def enter(self, context: BrowserContext) -> Page:
-        """A new browser that came in by a link of its own."""
-        context.set_default_timeout(PATIENT)
-        page = context.new_page()
-        self.watch(page)
-        page.goto(f"{self.base}/open?token={self.bench.sessions.new_token()}")
-        page.wait_for_url("**/log")
-        return page
-
-    def watch(self, page: Page) -> None:
-        page.on("request", lambda one: None if one.url.startswith(self.base) else self.asked.append(one.url))
-        page.on("console", lambda one: self.said.append(one.text) if one.type == "error" else None)
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+from tests.browser.workbenches import PATIENT, Running, button, faults, served
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    place = tmp_path_factory.mktemp("workbench")
-    logs = place / "logs"
-    logs.mkdir()
-    (logs / "web.tsv").write_text(small_log())
-    (logs / "broken.csv").write_text("a,b\n1,2\n")
-    upload = place / "mine.tsv"
-    upload.write_text(small_log())
-    home = place / "home"
-    home.mkdir(mode=0o700)
-    listening = socket.create_server(("127.0.0.1", 0))
-    port = listening.getsockname()[1]
-    releases = place / "releases"
-    settings = Settings(
-        home=home, folders=(logs,), releases=releases, ledger=str(releases / "ledger.db"), port=port
-    )
-    app = application(settings, lambda _: None)
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    made = Running(app.state.bench, f"http://127.0.0.1:{port}", upload)
-    yield made
-    server.should_exit = True
-    thread.join()
-    app.state.bench.close()
-    listening.close()
-    assert made.asked == [], "no page asks another host"
-    assert made.said == [], "the policy is broken nowhere, and no script fails"
+    with served(tmp_path_factory.mktemp("workbench")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +31,6 @@ def context(browser: Browser, running: Running) -> Iterator[BrowserContext]:
 @pytest.fixture(scope="module")
 def page(context: BrowserContext, running: Running) -> Page:
     return running.enter(context)
-
-
-def button(page: Page, name: str) -> Any:
-    return page.get_by_role("button", name=name)
 
 
 def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -> None:
@@ -114,7 +50,7 @@ def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -
     button(page, "Put beside others").click()
     expect(page.locator("#compare td").filter(has_text="epsilon 3").first).to_be_visible(timeout=PATIENT)
     button(page, "Draw it over epsilon").click()
-    page.locator(".chart svg").wait_for()
+    look_around(page)
     page.get_by_role("link", name="Continue to publish").click()
     button(page, "Set this budget").click()
     page.get_by_label("Title").fill("Searches of January")
@@ -143,6 +79,24 @@ def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -
     expect(page.get_by_role("rowheader").first).to_contain_text("mine-")
 
 
+def look_around(page: Page) -> None:
+    """A mark says what it is when one points at it; the wheel zooms, and a button goes back."""
+    page.locator(".chart svg").wait_for()
+    mark = page.locator(".chart .mark-symbol path").nth(3)
+    mark.scroll_into_view_if_needed()
+    mark.hover()
+    expect(page.locator("#vg-tooltip-element")).to_contain_text("epsilon", timeout=PATIENT)
+    expect(page.locator("#vg-tooltip-element")).to_be_visible()
+    labels = page.locator(".chart .role-axis-label text")
+    before = labels.all_text_contents()
+    page.mouse.wheel(0, -400)
+    expect(labels.nth(0)).not_to_have_text(before[0], timeout=PATIENT)
+    button(page, "Show the whole figure again").click()
+    expect(labels.nth(0)).to_have_text(before[0], timeout=PATIENT)
+    page.get_by_text("The same numbers").click()
+    expect(page.locator("[data-numbers] tbody tr")).to_have_count(7, timeout=PATIENT)
+
+
 def addresses(running: Running) -> list[str]:
     log = next(one.id for one in running.bench.logs.chosen() if one.uploaded)
     release = next(
@@ -169,69 +123,16 @@ def test_pages_fit_and_everybody_can_use_them(browser: Browser, running: Running
     found: dict[str, list[tuple[str, str]]] = {}
     for address in addresses(running):
         page.goto(running.base + address)
-        page.wait_for_load_state("networkidle")
-        for details in page.locator("details").all():
-            details.evaluate("one => { one.open = true; }")
-        for width in (360, 1440):
-            page.set_viewport_size({"width": width, "height": 900})
-            over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            if over > 0:
-                found[f"{address} at {width}"] = [("too wide", f"{over} pixels")]
-        rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-        result = Axe().run(page, options=rules)
-        if result.violations_count:
-            found[address] = [
-                (one["id"], one["nodes"][0]["html"][:120]) for one in result.response["violations"]
-            ]
+        if wrong := faults(page):
+            found[address] = wrong
     made.close()
-    running.said[:] = [one for one in running.said if "404" not in one]
     assert found == {}
-
-
-def test_by_keyboard_alone(browser: Browser, running: Running) -> None:
-    made = browser.new_context()
-    page = running.enter(made)
-    page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to content")).to_be_focused()
-    page.keyboard.press("Enter")
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if "web.tsv" in page.evaluate("document.activeElement.textContent"):
-            break
-    page.keyboard.press("Enter")
-    button(page, "Yes, these columns are right").wait_for()
-    button(page, "Yes, these columns are right").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/risk/*")
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    assert page.evaluate(outline) != "none", "one sees where one is"
-    made.close()
-
-
-def test_what_is_wrong_is_said_on_the_page(browser: Browser, running: Running) -> None:
-    made = browser.new_context()
-    page = running.enter(made)
-    page.get_by_role("link", name=re.compile("broken.csv")).click()
-    page.get_by_text("That did not work").wait_for()
-    assert page.get_by_text("Say how to read it").is_visible()
-    log = next(one.id for one in running.bench.logs.chosen() if one.uploaded)
-    page.goto(f"{running.base}/design/{log}")
-    page.locator("#f-epsilon").fill("-1")
-    expect(page.locator("[data-plain]")).to_contain_text("must be", timeout=PATIENT)
-    # A budget that is too small is said before anything is charged.
-    page.goto(f"{running.base}/publish/{log}?method=steered&epsilon=9&delta=1e-6&source=mine")
-    assert page.get_by_text("short by").count() == 1
-    assert button(page, "Charge the budget and publish").count() == 0
-    made.close()
 
 
 def test_a_job_is_cancelled_from_the_page(browser: Browser, running: Running) -> None:
     made = browser.new_context()
     page = running.enter(made)
-    log = next(one.id for one in running.bench.logs.chosen() if not one.uploaded and one.name == "web.tsv")
-    page.goto(f"{running.base}/risk/{log}")
+    running.confirmed(page)
     button(page, "Inspect the log").click()
     button(page, "Cancel").click()
     page.get_by_text("You cancelled this").or_(page.get_by_role("link", name="Design a release")).wait_for()

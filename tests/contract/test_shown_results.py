@@ -28,7 +28,7 @@ SHOWN = {
     "Inspection",
     "Verification",
 }
-SHOWN |= {"Audit", "AuditTable", "Advice", "Proposal", "Comparison", "Series", "Difference"}
+SHOWN |= {"Audit", "AuditTable", "Advice", "Proposal", "Comparison", "Series", "SeriesPlan", "Difference"}
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -74,6 +74,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "Proposal": qv.propose(log),
         "Comparison": qv.compare(None, "release-probability"),
         "Series": series,
+        "SeriesPlan": qv.plan_series(METHOD, period="day", start="2026-01-01", end="2026-01-02", users=400),
         "Difference": qv.diff(release, made),
     }
     assert set(found) == SHOWN

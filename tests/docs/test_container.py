@@ -20,7 +20,7 @@ def test_it_builds_the_wheel_and_installs_nothing_else() -> None:
     made = instructions()
     assert [name for name, _ in made if name == "FROM"] == ["FROM", "FROM"]
     assert {name for name, _ in made} <= {
-        *("FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "ENTRYPOINT", "CMD"),
+        *("FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"),
     }
     copied = [shlex.split(rest)[:-1] for name, rest in made if name == "COPY" and "--from" not in rest]
     for source in (one for some in copied for one in some):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,60 @@ def test_a_release_of_a_recipe_cites_itself_and_verifies(log: Path, tmp_path: Pa
     private = tmp_path / "release.private"
     assert json.loads((private / "curator.json").read_text())["columns_confirmed"] is False
     assert "- [" in (private / "DPIA.md").read_text(), "blanks are for the controller, in private"
+
+
+def test_the_reference_reader_of_croissant_finds_who_published_what(log: Path, tmp_path: Path) -> None:
+    qv.publish_recipe(begun(log, about=ABOUT))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its parser of RDF warns of its own future
+        import mlcroissant
+
+        found = mlcroissant.Dataset(str(tmp_path / "release" / "croissant.json"))
+        said = found.metadata
+        assert not said.issues.errors and not said.issues.warnings
+        assert (said.name, said.in_language) == (ABOUT.title, [ABOUT.language])
+        assert (
+            [one.name for one in said.publisher] == [one.name for one in said.creators] == [ABOUT.publisher]
+        )
+        assert said.license == ["https://spdx.org/licenses/CC-BY-4.0"]
+        assert str(ABOUT.publisher) in said.cite_as and str(ABOUT.period) in str(said.data_collection)
+        assert len(list(found.records("items"))) == qv.load(tmp_path / "release").released["items"]
+
+
+@pytest.fixture(scope="module")
+def unsaved() -> qv.Release:
+    rows = [{"user": f"u{number}", "query": "apples"} for number in range(300)]
+    return qv.publish(rows, "steered", epsilon=2, delta=1e-6)
+
+
+CITED = {"abstract", "authors", "cff-version", "contact", "date-released", "identifiers", "keywords"}
+CITED |= {"license", "license-url", "message", "title", "type"}
+
+
+@pytest.mark.parametrize("licence", ["CC-BY-4.0", "https://example.org/terms", "as agreed", "not stated"])
+@pytest.mark.parametrize(
+    "contact", ["data@example.org", "https://example.org/data", "the desk", "not stated"]
+)
+def test_the_citation_file_keeps_the_rules_of_its_schema(
+    licence: str, contact: str, unsaved: qv.Release, tmp_path: Path
+) -> None:
+    """Required and known names, and the shape of each, as schema.json of the Citation File Format 1.2.0 has them."""
+    said = dataclasses.replace(ABOUT, licence=licence, contact=contact)
+    dataclasses.replace(unsaved, about=said).save(tmp_path / "release")
+    cited = yaml.safe_load((tmp_path / "release" / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"authors", "cff-version", "message", "title"} <= set(cited) <= CITED
+    assert (cited["cff-version"], cited["type"]) == ("1.2.0", "dataset")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", cited["date-released"])
+    for entity in [*cited["authors"], *cited.get("contact", [])]:
+        assert entity["name"] and set(entity) <= {"name", "email", "website"}
+        assert re.fullmatch(r"\S+@\S+\.\S+", entity.get("email", "a@b.c"))
+        assert re.fullmatch(r"https?://.+", entity.get("website", "https://a"))
+    assert cited.get("license", "CC-BY-4.0") == "CC-BY-4.0" and not {"license", "license-url"} <= set(cited)
+    assert re.fullmatch(r"https?://.+", cited.get("license-url", "https://a"))
+    assert all(isinstance(one, str) and one for one in cited["keywords"])
+    assert len(set(cited["keywords"])) == len(cited["keywords"]) and cited["abstract"]
+    for one in cited["identifiers"]:
+        assert one["type"] == "other" and one["value"] and set(one) == {"type", "value", "description"}
 
 
 def test_what_the_publisher_says_cannot_be_changed_afterwards(log: Path, tmp_path: Path) -> None:

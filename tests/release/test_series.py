@@ -55,6 +55,26 @@ def copy(series: Path, tmp_path: Path) -> Path:
     return shutil.copytree(series, tmp_path / "daily")
 
 
+# -- before anything is read ---------------------------------------------------------------------------------
+
+
+def test_a_plan_says_what_the_series_then_promises_and_charges(tmp_path: Path) -> None:
+    book = Ledger(str(tmp_path / "budget.db"))
+    book.open("web", epsilon=9, delta=1e-4, neighbours="add-remove-one-user")
+    asked: dict[str, Any] = {"period": "day", "start": "2026-01-01", "end": "2026-01-03"}
+    plan = qv.plan_series(STEERED, ledger=book, source="web", **asked)
+    assert plan.periods == ("2026-01-01", "2026-01-02", "2026-01-03")
+    assert book.budget("web").events == (), "a plan charges nothing"
+    made = published(tmp_path / "daily", ledger=book, source="web", about=qv.About(title="By day"))
+    assert made.promise == plan.promise
+    assert book.budget("web").spent == plan.after.spent and plan.before.events == ()
+    assert qv.load(made.releases["2026-01-02"]).about.title == "By day"
+    with pytest.raises(BudgetError, match="charges 31 times"):
+        qv.plan_series(STEERED, ledger=book, source="web", **asked | {"end": "2026-01-31"})
+    with pytest.raises(UsageError, match="ends before it begins"):
+        qv.plan_series("steered", epsilon=1, delta=1e-6, **asked | {"end": "2025-12-31"})
+
+
 # -- the calendar --------------------------------------------------------------------------------------------
 
 

@@ -235,8 +235,15 @@ def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
         {"day": one.time.date().isoformat(), "method": one.method, "epsilon": one.epsilon}
         for one in account.events
     ]
-    whole, spent = account.budget.epsilon, account.spent.epsilon
-    return {"budget": {"source": source, "epsilon": whole, "spent": spent, "events": events}}
+    whole, spent = account.budget, account.spent.epsilon
+    stands = {
+        "source": source,
+        "epsilon": whole.epsilon,
+        "delta": whole.delta,
+        "spent": spent,
+        "events": events,
+    }
+    return {"budget": stands}
 
 
 def _can_be_drawn(plan: Plan) -> None:

@@ -125,7 +125,7 @@ def write(curated: Curated) -> str:
     software = curated.manifest["software"]
     return page.document(
         kind="Curator's report, not for publication",
-        title=curated.manifest["what"],
+        title=words.title(curated.manifest),
         head=head,
         sections=sections,
         foot=f"Made with {escape(software['name'])} {escape(software['version'])}. {escape(WARNING)}",

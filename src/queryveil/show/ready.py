@@ -52,7 +52,9 @@ def checks(
         Check(
             "Attacks run",
             DONE if attacks else OPEN,
-            f"{attacks} kept below." if attacks else "Run one: queryveil attack NAME ... --save.",
+            f"{'1 attack is' if attacks == 1 else f'{attacks:,} attacks are'} kept below."
+            if attacks
+            else "Run one: queryveil attack NAME ... --save.",
         ),
         _read_through(read, listed),
     ]
@@ -60,8 +62,8 @@ def checks(
 
 def _columns(facts: Mapping[str, Any]) -> Check:
     mapping = facts.get("columns") or {}
-    said = ", ".join(f"{name} <- {at}" for name, at in mapping.items())
-    said = f"Read as {said}." if said else "The format fixes the columns."
+    said = ", ".join(f"{name} from column {at}" for name, at in mapping.items())
+    said = f"What was read: {said}." if said else "The format fixes the columns."
     if facts.get("columns_confirmed") is True:
         return Check("Columns confirmed", DONE, said)
     return Check("Columns confirmed", OPEN, f"{said} Compare them with the log, and say so in the recipe.")
@@ -74,7 +76,12 @@ def _budget(budget: Mapping[str, Any] | None) -> Check:
         )
     whole, spent = float(budget["epsilon"]), float(budget["spent"])
     left = max(0.0, 1 - spent / whole) if whole else 0.0
-    said = f"{100 * left:.0f} % left: epsilon {spent:.3g} of {whole:.3g} is spent on '{budget['source']}'."
+    said = f"{100 * left:.0f} % left: epsilon {spent:.3g} of {whole:.3g} is spent on the log '{budget['source']}'."
+    if budget.get("delta"):
+        at = float(budget["delta"])
+        said += (
+            f" The ledger counts at its own delta, {at:.2g}: that may be less than what each release states."
+        )
     gauge = (
         f'<div class="gauge" role="img" aria-label="{100 * left:.0f} % of the budget is left">'
         f'<div style="width: {100 * left:.0f}%"></div></div>'
@@ -106,7 +113,9 @@ def shown(found: Sequence[Check]) -> str:
         for one in found
     )
     ready = sum(one.state == DONE for one in found)
-    return f"<h3>Ready to publish? {ready} of {len(found)} checks</h3><ol class='checks'>{lines}</ol>"
+    return (
+        f"<h3>Ready to publish? {ready} of {len(found)} checks are done</h3><ol class='checks'>{lines}</ol>"
+    )
 
 
 def to_read(found: Sequence[ToRead]) -> list[str]:
@@ -146,7 +155,8 @@ def spending(budget: Mapping[str, Any] | None) -> list[str]:
         rows.append([escape(one["day"]), escape(one["method"]), f"{float(one['epsilon'] or 0):.3g}"])
     if not rows or budget is None:
         return []
-    title = f"{len(rows)} releases charged epsilon {total:.3g} in all; the budget is {float(budget['epsilon']):.3g}"
+    many = "1 release was" if len(rows) == 1 else f"{len(rows):,} releases were"
+    title = f"{many} charged epsilon {total:.3g} in all; the budget is {float(budget['epsilon']):.3g}"
     series = [
         svg.Series("charged, plain sum", points),
         svg.Series("budget", [(0.0, float(budget["epsilon"])), (float(len(rows)), float(budget["epsilon"]))]),

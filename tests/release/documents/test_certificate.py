@@ -26,16 +26,16 @@ STEPS: dict[str, qv.Mechanism] = {
 @pytest.mark.parametrize("step", list(STEPS))
 def test_each_step_has_its_limit(step: str) -> None:
     promise = STEPS[step].plan(users=10_000).guarantee
-    assert certificate.step(promise) == step
+    assert certificate.strength_of(promise) == step
     right = promise.guessed_right if promise.private else 1.0
     assert {"strong": right <= 0.751, "moderate": 0.751 < right <= 0.901}.get(step, right > 0.901)
 
 
 def test_a_crowd_a_part_of_a_person_and_a_large_delta_are_not_strong() -> None:
-    assert certificate.step(qv.KQuery(k=1000).plan().guarantee) == "weak"
-    assert certificate.step(qv.Semantic(epsilon=0.1, epsilon_per="query").plan().guarantee) == "weak"
+    assert certificate.strength_of(qv.KQuery(k=1000).plan().guarantee) == "weak"
+    assert certificate.strength_of(qv.Semantic(epsilon=0.1, epsilon_per="query").plan().guarantee) == "weak"
     loose = qv.Zealous(epsilon=0.1, delta=0.1, max_items=3, guarantee="approximate").plan(users=10_000)
-    assert certificate.step(loose.guarantee) == "none"
+    assert certificate.strength_of(loose.guarantee) == "none"
 
 
 def test_the_picture_says_what_the_guarantee_says() -> None:

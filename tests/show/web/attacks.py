@@ -74,6 +74,21 @@ def _(start: Starter) -> str:
     return f"{answer.status_code}; {'cookie' if 'set-cookie' in answer.headers else 'no cookie'}"
 
 
+@attack(
+    "Guessed link",
+    "Open a made-up link three times before the printed one is used",
+    "403 3 times; no new link; printed link 200",
+)
+def _(start: Starter) -> str:
+    visitor = start(inside=False)
+    told: list[str] = []
+    visitor.bench.tell = told.append
+    token = visitor.bench.sessions.new_token()
+    codes = [visitor.get(f"/open?token={'A' * 43}").status_code for _ in range(3)]
+    printed = visitor.get(f"/open?token={token}").status_code
+    return f"{codes[0]} {len(codes)} times; {len(told) or 'no'} new link; printed link {printed}"
+
+
 @attack("Cookie that travels", "Read how the cookie may be used", "HttpOnly, SameSite=strict")
 def _(start: Starter) -> str:
     visitor = start(inside=False)
@@ -182,6 +197,29 @@ def _(start: Starter) -> str:
     log = re.search(r'href="/log/(\w+)"', visitor.look("/log").text)[1]
     given = {"method": "zealous", "epsilon": "1", "delta": "1e-4", "name": "../outside", "confirmed": "yes"}
     return said(visitor.submit(f"/publish/{log}", given))
+
+
+@attack(
+    "Another's confirmation",
+    "Publish from a log whose columns only another person confirmed, and confirm what another changed meanwhile",
+    "303 to /log; 303 to /log",
+)
+def _(start: Starter) -> str:
+    visitor = start()
+    log = re.search(r'href="/log/(\w+)"><b>log.tsv', visitor.look("/log").text)[1]
+    visitor.waited(f"/log/{log}")
+    visitor.submit(f"/log/{log}/confirm")
+    other = Visitor(visitor.app, base_url=BASE)
+    other.get(f"/open?token={visitor.bench.sessions.new_token()}")
+    other.waited(f"/log/{log}")
+    given = {"method": "zealous", "epsilon": "1", "delta": "1e-4", "name": "x", "confirmed": "yes"}
+    answers = [other.submit(f"/publish/{log}", given, follow_redirects=False)]
+    visitor.submit(f"/log/{log}/read", {"column-user": "query", "column-query": "user"})
+    visitor.waited(f"/log/{log}")
+    answers.append(other.submit(f"/log/{log}/confirm", follow_redirects=False))
+    return "; ".join(
+        f"{one.status_code} to {one.headers['location'].split(log)[0].rstrip('/')}" for one in answers
+    )
 
 
 @attack("A file by a parameter", "Name a file of this machine as a method's public list", "not taken")

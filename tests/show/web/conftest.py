@@ -19,21 +19,26 @@ BASE = "http://127.0.0.1:8765"
 
 
 class Visitor(TestClient):
-    """A browser that knows the token of the page it saw last."""
+    """A browser that knows the token of the page it saw last, and what that page showed of a log."""
 
     token = ""
+    seen = ""
 
     def look(self, address: str, **how: Any) -> Any:
         """Open a page, and remember its token."""
         answer = self.get(address, **how)
         found = re.search(r'name="csrf" value="([^"]+)"', answer.text)
         self.token = found[1] if found else self.token
+        shown = re.search(r'name="seen" value="([^"]+)"', answer.text)
+        self.seen = shown[1] if shown else self.seen
         return answer
 
     def submit(self, address: str, data: dict[str, Any] | None = None, **how: Any) -> Any:
         """Send a form as a page of ours would."""
         headers = {"origin": BASE, "sec-fetch-site": "same-origin", **how.pop("headers", {})}
-        return self.post(address, data={"csrf": self.token, **(data or {})}, headers=headers, **how)
+        return self.post(
+            address, data={"csrf": self.token, "seen": self.seen, **(data or {})}, headers=headers, **how
+        )
 
     @property
     def bench(self) -> Bench:
@@ -68,6 +73,7 @@ def write_logs(folder: Path) -> Path:
     """A log, a broken one, and what must not be seen."""
     (folder / "log.tsv").write_text(small_log())
     (folder / "broken.csv").write_text("a,b\n1,2\n")
+    (folder / "log.tsv.secrets.tsv").write_text("user\tquery\n1\tplanted\n")
     inside = folder / "inner"
     inside.mkdir()
     (inside / "more.csv").write_text("user,time,query\n1,2026-01-01 10:00:00,cats\n2,nonsense,dogs\n")

@@ -6,7 +6,7 @@ import re
 import stat
 from pathlib import Path
 
-from tests.show.web.conftest import Starter, Visitor
+from tests.show.web.conftest import BASE, Starter, Visitor
 
 
 def addresses(visitor: Visitor) -> dict[str, str]:
@@ -91,3 +91,29 @@ def test_uploads_are_for_their_owner_alone_and_can_be_removed(start: Starter) ->
     kept = [one for one in visitor.bench.settings.home.rglob("*") if one.is_file()]
     assert not [one for one in kept if b"cats" in one.read_bytes()], "nor what a job wrote of it"
     assert visitor.get(answer.url.path).status_code == 404
+
+
+def test_a_confirmation_is_of_one_person_one_file_and_these_columns(start: Starter, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    file = folder / "log.tsv"
+    file.write_text("user\tquery\n1\tcats\n2\tdogs\n")
+    visitor = start(folders=(folder,))
+    address = addresses(visitor)["log.tsv"]
+    risk = address.replace("log", "risk", 1)
+    visitor.waited(address)
+    assert visitor.submit(f"{address}/confirm").url.path == risk
+    # Somebody else has to look for themselves.
+    other = Visitor(visitor.app, base_url=BASE)
+    other.get(f"/open?token={visitor.bench.sessions.new_token()}")
+    assert other.look(risk).url.path == address
+    # Other columns, or another file, are nothing that was confirmed.
+    other.waited(address)
+    other.submit(f"{address}/read", {"column-user": "query", "column-query": "user"})
+    assert visitor.waited(risk).url.path == address
+    assert "Not confirmed" in visitor.submit(f"{address}/confirm", {"seen": "0" * 64}).text
+    assert visitor.submit(f"{address}/confirm").url.path == risk
+    assert other.get(risk).url.path == address
+    file.write_text("user\tquery\n1\tcats\n2\tdogs\n3\tbirds\n")
+    assert visitor.look(risk).url.path == address
+    assert visitor.submit(f"{address}/confirm").url.params["changed"] == "yes"

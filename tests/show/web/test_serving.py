@@ -18,6 +18,7 @@ import pytest
 
 from queryveil.show.web import serving
 from tests.command import command
+from tests.show.web.conftest import Starter
 
 
 @contextlib.contextmanager
@@ -62,6 +63,20 @@ def test_a_client_that_says_nothing_is_cut_off(tmp_path: Path, monkeypatch: pyte
             begun = time.monotonic()
             assert slow.recv(1) == b"", "the connection was closed"
             assert time.monotonic() - begun < serving._FIRST_WORDS + 25
+
+
+def test_a_used_link_brings_one_new_link_and_a_wrong_one_none(start: Starter) -> None:
+    visitor = start(inside=False)
+    told: list[str] = []
+    visitor.bench.tell = told.append
+    token = visitor.bench.sessions.new_token()
+    visitor.get(f"/open?token={token}")
+    visitor.cookies.clear()
+    assert "opens nothing" in visitor.get("/open?token=wrong").text and told == []
+    for _ in range(2):
+        assert "used already" in visitor.get(f"/open?token={token}").text
+    assert len(told) == 1, "the new link waits, and stays good"
+    assert "Welcome" in visitor.get(told[0]).text
 
 
 WRONG = {

@@ -89,7 +89,7 @@ def _by_guarantee(guarantee: Guarantee) -> list[Statement]:
     elif guarantee.delta:
         verdict, alone = (
             NO,
-            "But this is not certain. If only one user has something in the log, it appears with a probability of at "
+            "There is a rare exception: something that only one user has in the log appears with a probability of at "
             f"most {delta}{words.which_delta(guarantee)}. Over many users these chances add up.",
         )
     return [
@@ -160,9 +160,9 @@ def _processing(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     )
     controller = stated(manifest, "publisher") or "[Controller]"
     purpose = stated(manifest, "purpose") or "[purpose]"
-    period = stated(manifest, "period")
+    period = words.period(manifest)
     return (
-        f"{controller} holds a search log{f' of {period}' if period else ''}, has derived a data set from it, and "
+        f"{controller} holds a search log{f' ({period})' if period else ''}, has derived a data set from it, and "
         f"discloses the data set to [recipients]. Purpose: {purpose}.",
         f"The data set is: {_inside(manifest['what'])}.",
         *(f"It has {one}." for one in tables),

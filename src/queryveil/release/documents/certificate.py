@@ -94,8 +94,11 @@ _PRIORS = (0.01, 0.1, 0.5)
 _SHORT = 12
 
 
-def step(guarantee: Guarantee) -> str:
-    """Which of the steps a guarantee is on."""
+def strength_of(guarantee: Guarantee) -> str:
+    """How much a guarantee promises: `strong`, `moderate`, `weak` or `none`, by limits that the public page states.
+
+    `guarantee`: of a plan, a release, or a whole series.
+    """
     if guarantee.kind == K_ANONYMITY:
         return "weak"
     if not guarantee.private or guarantee.exposing or strength.voids(guarantee.between_histories()[1]):
@@ -113,7 +116,7 @@ def write(manifest: Mapping[str, Any]) -> list[str]:
     guarantee = Guarantee.from_dict(manifest["guarantee"])
     first = words.promises(guarantee)[0]
     return [
-        f'<div class="certificate {step(guarantee)}">',
+        f'<div class="certificate {strength_of(guarantee)}">',
         _facts(manifest),
         _band(guarantee),
         f'<p class="promise">{escape(first)}</p>',
@@ -133,7 +136,7 @@ def _facts(manifest: Mapping[str, Any]) -> str:
     name, digest = _digest(manifest)
     said = [
         ("Publisher", escape(stated(manifest, "publisher") or "not stated")),
-        ("Period", escape(stated(manifest, "period") or "not stated")),
+        ("Period", escape(words.period(manifest) or "not stated")),
         ("Licence", escape(stated(manifest, "licence") or "not stated")),
         ("Date", escape(manifest["created"])),
         ("Digest", f"<code>{escape(digest[:_SHORT])}</code> of {escape(name)}"),
@@ -151,7 +154,7 @@ def _digest(manifest: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _band(guarantee: Guarantee) -> str:
-    here = step(guarantee)
+    here = strength_of(guarantee)
     steps = "".join(
         f'<li class="{name}{" here" if name == here else ""}"{" aria-current=true" if name == here else ""}>'
         f"<b>{name.capitalize()}</b>{'<i>this release</i>' if name == here else ''}"

@@ -97,7 +97,7 @@ def _sample(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> list
         rows = [[_in_cell(value) for value in row.values()] for row in shown.slice(0, _SAMPLED).to_pylist()]
         numbers = [at for at, one in enumerate(table.schema) if pa.types.is_integer(one.type)]
         return [
-            page.paragraphs([described["row"]]),
+            page.paragraphs([_each(described["row"])]),
             page.table(table.column_names, rows, numbers=numbers, kind="items sample"),
         ]
     return []
@@ -122,7 +122,7 @@ def _contents(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> li
             made.append(_counted_section(name, described["noun"], table, unit, noisy))
         else:
             made.append(_log_section(name, table))
-        made[-1].body.insert(0, page.paragraphs([described["row"]]))  # type: ignore[attr-defined]
+        made[-1].body.insert(0, page.paragraphs([_each(described["row"])]))  # type: ignore[attr-defined]
         columns = [
             [f"<code>{escape(one['name'])}</code>", escape(one["type"]), escape(one["help"])]
             for one in described["columns"]
@@ -277,3 +277,8 @@ def _files(manifest: Mapping[str, Any]) -> list[str]:
         f"<p>{folder.MANIFEST} has the digests of all files, including this page. "
         f"<code>queryveil release verify DIR</code> {escape(words.check(manifest))}</p>",
     ]
+
+
+def _each(row: str) -> str:
+    """What a row is, as a sentence."""
+    return f"Each row is {row[:1].lower()}{row[1:]}"

@@ -227,6 +227,14 @@ def title(manifest: Mapping[str, Any]) -> str:
     return stated(manifest, "title") or str(manifest["what"])
 
 
+def period(manifest: Mapping[str, Any]) -> str:
+    """The time that the searches are of, as people read it: 2026-01-01 to 2026-03-31."""
+    first, stroke, last = stated(manifest, "period").partition("/")
+    return (
+        f"{first} to {last}" if stroke and first and last and "/" not in last else stated(manifest, "period")
+    )
+
+
 def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the publisher says of the release, without its title and how to cite it."""
     names = (name for name in NAMES if name not in ("title", "citation"))

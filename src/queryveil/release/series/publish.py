@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
 import json
-import math
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -15,21 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.charts.cards import Card, CardTable, Shown, counted
-from queryveil.errors import BudgetError, CannotBeMet, UsageError, instead
+from queryveil.errors import CannotBeMet, UsageError
 from queryveil.files import appearing, folder, output
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import wording
+from queryveil.release.about import About
 from queryveil.release.documents import segmented
-from queryveil.release.ledger import pricing
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.publish import Release, publish
-from queryveil.release.series import index
+from queryveil.release.series import index, planning
 from queryveil.release.series.calendar import Calendar, Period
-from queryveil.release.series.promise import UNITS, USER, USER_PERIOD, Promise, promise
-from queryveil.release.understanding import agree, judged, refuse_rows_of_users, refuse_untold_users
+from queryveil.release.series.promise import USER, Promise
 
 _LONGEST_NAME = 100
 
@@ -77,6 +74,7 @@ def publish_series(
     ledger: Ledger | str | Path | None = None,
     source: str | None = None,
     recipe: str | None = None,
+    about: About | None = None,
     order_key: str = "engine",
     allow_empty: bool = False,
     i_understand: bool = False,
@@ -93,23 +91,22 @@ def publish_series(
     without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
     `log` may be a function that reads it: dates, promise, output and budget are then checked before it is called.
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
-    short: periods that are there stay, and one that was charged and not published is charged again.
+    short: periods that are there stay, and one that was charged and not published is charged again. `about` is what
+    the publisher says of all of them, in the documents of each.
     """
     _check_name(name)
-    unit = USER_PERIOD if unit == f"user-{period}" else unit
-    if unit not in UNITS:
-        raise UsageError(f"there is no unit '{unit}'", instead(unit, (*UNITS, f"user-{period}")))
+    unit = planning.known_unit(unit, period)
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
     mechanism = chosen(mechanism, parameters, items)
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
     periods = calendar.periods()
-    plan, promised = _planned(mechanism, users, unit, calendar, noise or Noise(), i_understand)
+    plan, promised = planning.planned(mechanism, users, unit, calendar, noise or Noise(), i_understand)
     apart = Path(private) if private is not None else folder.private_folder(place)
     _refuse_place(place, apart, resume=resume)
     if book is not None and source:
-        _refuse_unaffordable(book, source, plan, promised, _left(place, periods))
+        planning.refuse_unaffordable(book, source, plan, promised, _left(place, periods))
     log = as_log(log() if callable(log) else log)
     plan = segmented.said(plan, log.segmented)
     log.need("time", "a series")
@@ -126,9 +123,10 @@ def publish_series(
         _same_series(place, head, calendar, promised)
         left = _left(place, periods)
         if book is not None and source:  # again: others may have charged it while the log was read
-            _refuse_unaffordable(book, source, plan, promised, left)
+            planning.refuse_unaffordable(book, source, plan, promised, left)
         made = _written(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
+        common |= {"about": about}
         common |= {"users": users, "order_key": order_key, "i_understand": i_understand, "allow_empty": True}
         with log.unchanged():
             _note_privately(log, log.rows - inside, apart, told)
@@ -169,35 +167,6 @@ def _check_name(name: str) -> None:
         )
 
 
-def _planned(
-    mechanism: Mechanism, users: int | None, unit: str, calendar: Calendar, noise: Noise, said: bool
-) -> tuple[Plan, Promise]:
-    """The plan of each release, and what all of them promise, from parameters alone."""
-    if users is None:
-        refuse_untold_users(mechanism, calendar.period)
-    plan = judged(mechanism.plan(users=users), users, noise)
-    agree(plan, users, said)
-    refuse_rows_of_users(plan)
-    periods = len(calendar.periods())
-    found = (
-        promise(plan.guarantee, plan.draws, unit=unit, period=calendar.period, periods=periods)
-        if noise.secret
-        else _of_known_noise(plan, unit, calendar.period, periods)
-    )
-    whole = found.whole.among(users, told=False)
-    if whole.delta_too_large and unit == USER and not said:
-        raise UsageError(
-            f"over {periods:,} {calendar.period}s {whole.of_delta()}",
-            f"lower --delta to a {periods:,}th, choose longer periods, or pass --i-understand",
-        )
-    return plan, dataclasses.replace(found, whole=whole)
-
-
-def _of_known_noise(plan: Plan, unit: str, period: str, periods: int) -> Promise:
-    """With noise that somebody may know nothing is promised, neither once nor over all periods."""
-    return Promise(unit=unit, period=period, periods=periods, one=plan.guarantee, whole=plan.guarantee)
-
-
 def _refuse_too_many(log: SearchLog, periods: list[Period], users: int | None) -> None:
     """All periods are asked before the first is published: a series that stops in the middle would tell where."""
     if users is None:
@@ -207,46 +176,6 @@ def _refuse_too_many(log: SearchLog, periods: list[Period], users: int | None) -
             f"a period has more than the {users:,} users that you declared",
             "declare a larger public upper bound with --users",
         )
-
-
-def _refuse_unaffordable(
-    book: Ledger, source: str, plan: Plan, promised: Promise, left: list[Period]
-) -> None:
-    """A budget that ends in the middle of a series is found before it begins; each period is charged by itself."""
-    account = book.budget(source)
-    if account.unit not in ("user", f"user-{promised.period}"):
-        raise UsageError(
-            f"the budget of '{source}' is for each {account.unit}, and the series is by {promised.period}",
-            "open a source with the unit of the series, or with --unit user",
-        )
-    if account.unit != "user" and promised.unit == USER:
-        raise UsageError(
-            f"the budget of '{source}' is for each {account.unit}, and the series promises more: a user over all",
-            "charge a source that counts per user, or pass --unit user-period",
-        )
-    _, cost = pricing.price(plan.guarantee, account.neighbours, plan.draws)
-    if cost is None or not left:
-        return
-    if account.unit != "user":
-        for one in left:
-            account.of(one.name).refuse_unless_affordable(cost, plan.guarantee)
-        return
-    after = account.sums
-    account.refuse_unless_affordable(cost, plan.guarantee)
-    for _ in left:
-        after = after.and_then(cost)
-    if account.rule.fits(after):
-        return
-    wanted, there = account.rule.spent(after), account.rule.left(account.sums).amount
-    finite = math.isfinite(wanted.epsilon)
-    comes_to = f"comes to {wanted}" if finite else f"no epsilon covers at delta {wanted.delta:g}"
-    raise BudgetError(
-        f"the series charges {len(left):,} times {cost}, which {comes_to} with what was spent; the budget of "
-        f"'{source}' is {account.budget}, and {there} of it are left",
-        "lower epsilon and delta, choose fewer or longer periods, or open the source of a new log with --repeated",
-        requested={"delta": wanted.delta} | ({"epsilon": wanted.epsilon} if finite else {}),
-        remaining={"epsilon": there.epsilon, "delta": there.delta},
-    )
 
 
 # -- the folder ----------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def serve(
 
 def _tell(link: str) -> None:
     """A new link, for whoever lost the first one."""
-    console.warn("somebody used the opening link again, or a wrong one", "if it was you, open this one")
+    console.warn("somebody used the opening link again", "if it was you, open this one")
     typer.echo(link, err=True)
 
 

@@ -34,7 +34,7 @@ def over_epsilon(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How many items would be published at several epsilons."""
     return _chart(
         rows,
-        "Items that would be published, by epsilon",
+        "Items published, by epsilon",
         {"type": "line", "point": {"size": 70}, "tooltip": True},
         {
             "x": {
@@ -56,11 +56,11 @@ def spent_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What each source has spent, after each release."""
     return _chart(
         rows,
-        "Epsilon spent so far, by source",
+        "Epsilon spent so far",
         {"type": "line", "interpolate": "step-after", "point": {"size": 60}, "tooltip": True},
         {
             "x": {"field": "time", "type": "temporal", "title": "time (UTC)"},
-            "y": {"field": "spent", "type": "quantitative", "title": "epsilon, added up"},
+            "y": {"field": "spent", "type": "quantitative", "title": "epsilon, as the ledger counts"},
             "color": {"field": "source", "type": "nominal", "title": "source"},
             "tooltip": [
                 {"field": "source"},
@@ -71,11 +71,19 @@ def spent_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     )
 
 
-def series_over_time(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def periods(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of each period that the index of a series lists."""
+    return [
+        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
+        for one in content.get("periods", [])
+    ]
+
+
+def series_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How many rows each period of a series has."""
     return _chart(
         rows,
-        f"Rows published in each period of {name}",
+        "Rows of each period",
         {"type": "bar", "tooltip": True},
         {
             "x": {"field": "period", "type": "ordinal", "title": "period"},

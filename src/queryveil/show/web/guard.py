@@ -24,6 +24,8 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
 )
 """For the page of a release, which has its styles inside and no script: it can do nothing and is nobody."""
+SERIES_POLICY = f"{REPORT_POLICY} allow-same-origin"
+"""For the index of a series, whose links lead to pages of ours: they are opened as the person who is in."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

@@ -32,6 +32,7 @@ LOST = {
     "kind": "interrupted",
     "message": "the work ended before it was done, because its process or the workbench was stopped",
     "hint": "nothing half-written is left; if the ledger lists the charge, it stands. Start again when you like",
+    "charged": False,
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,15 @@ _MOST_FILES = 200
 _DEEPEST = 3
 
 
+def stamp(path: str | Path) -> list[int]:
+    """Size and time of a file: other ones are another log."""
+    try:
+        facts = Path(path).stat()
+    except OSError:
+        return [0, 0]
+    return [facts.st_size, facts.st_mtime_ns]
+
+
 @dataclass
 class ChosenLog:
     """A log, and how it is to be read."""
@@ -33,8 +43,6 @@ class ChosenLog:
     uploaded: bool = False
     how: dict[str, Any] = field(default_factory=dict)
     """What was said about reading it, as `queryveil.read` takes it."""
-    confirmed: bool = False
-    """Whether a person said that the columns are right."""
 
     @property
     def said_path(self) -> str:
@@ -43,8 +51,13 @@ class ChosenLog:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a job is told of it."""
-        return {"path": str(self.path), "how": self.how}
+        """What a job is told of it: where it is, how it is read, and what the file was like."""
+        return {"path": str(self.path), "how": self.how, "stamp": stamp(self.path)}
+
+    def digest(self, columns: Mapping[str, Any]) -> str:
+        """Of the file and of its columns as they were read: what a person confirms, and nothing else."""
+        said = json.dumps([self.spec, dict(columns)], sort_keys=True, default=str)
+        return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -129,7 +142,8 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
     if any(one.name == "manifest.json" for one in inside):
         return
     for one in inside:
-        if one.name.startswith(".") or one.is_symlink():
+        # What the generator planted in its log is listed beside it, for those who attack a release; it is no log.
+        if one.name.startswith(".") or one.name.endswith(".secrets.tsv") or one.is_symlink():
             continue
         if one.is_dir() and depth > 0 and not one.name.endswith(".private"):
             yield from _below(one, depth - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from queryveil.errors import QueryveilError
+from queryveil.show.web import confirming
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -32,6 +34,10 @@ _STATUS = {
     "output": 507,
     "cannot-compose": 400,
 }
+
+
+_OPTION = re.compile(r"(?<![\w-])--(?!key\b|folder\b|resume\b)([a-z][a-z-]*)")
+"""An option of the command line, but for those that the workbench itself is started with."""
 
 
 @functools.cache
@@ -62,8 +68,8 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
             csrf=session.csrf if session else "",
             who=session.who if session else None,
             inside=session is not None,
+            further=given["log"] is not None and confirming.confirmed(bench.jobs, session, given["log"]),
             remote=bench.settings.remote,
-            running=bench.jobs.running() if session else [],
             **given,
         )
     )
@@ -122,8 +128,8 @@ def day(seconds: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """A phrase as a sentence: a capital, and a full stop."""
-    text = text.strip()
+    """A phrase as a sentence: a capital, and a full stop. Options of the command line become the names of fields."""
+    text = _OPTION.sub(lambda found: found[1].replace("-", " "), text.strip())
     if not text:
         return ""
     text = text[0].upper() + text[1:]

@@ -85,6 +85,18 @@ def publish(log: ChosenLog, method: str, given: Mapping[str, Any], more: Mapping
     return Same(shlex.join(words), f"import queryveil as qv\n\n{_read(log)}\n{call}")
 
 
+def series(log: ChosenLog, method: str, given: Mapping[str, Any], words: Mapping[str, Any]) -> Same:
+    """Publishing a series; `words` are its options by the names of the command line."""
+    typed = publish(log, method, given, words).command
+    names = {"series": "name", "from": "start", "to": "end"}
+    said = "".join(
+        f",\n    {names.get(name, name)}={value!r}" for name, value in words.items() if name != "users"
+    )
+    said += f",\n    users={words['users']}" if "users" in words else ""
+    call = f"series = qv.publish_series(\n    log,\n    {called(qv.MECHANISMS[method], given)}{said},\n)"
+    return Same(typed, f"import queryveil as qv\n\n{_read(log)}\n{call}")
+
+
 def attack(name: str, given: Mapping[str, Any], inputs: list[tuple[Any, str]], reading: list[str]) -> Same:
     """An attack: what it is let loose on, by place or by option."""
     cls = qv.ATTACKS[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,8 @@ class Session:
     """Settings to compare, by log."""
     looked: dict[str, set[str]] = field(default_factory=dict)
     """Settings whose previews were seen, by log: choosing among them has a price."""
+    confirmed: dict[str, str] = field(default_factory=dict)
+    """What this person said is right, by log: the digest of the file and of its columns as they were shown."""
 
 
 class Sessions:
@@ -38,6 +41,7 @@ class Sessions:
         self._password = password
         self._open: dict[str, Session] = {}
         self._token: str | None = None
+        self._used: deque[str] = deque(maxlen=_MOST)
         self._failed = 0
         self._wait_until = 0.0
 
@@ -50,8 +54,18 @@ class Sessions:
         """A session for the token of the opening link, once."""
         if self._token is None or not hmac.compare_digest(self._token.encode(), token.encode()):
             return None
+        self._used.append(self._token)
         self._token = None
         return self._enter(Session())
+
+    def was_used(self, token: str) -> bool:
+        """Whether a link with this token let a browser in: whoever has it may ask for another."""
+        return token in self._used
+
+    @property
+    def link_waits(self) -> bool:
+        """Whether the last link was not used yet. No request makes it worth nothing but the one that uses it."""
+        return self._token is not None
 
     def waiting(self) -> bool:
         """Whether too many wrong passwords came."""

@@ -76,6 +76,11 @@ def series(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     return [(name, content) for name, content in found if content is not None]
 
 
+def find_series(folder: Path, name: str) -> dict[str, Any] | None:
+    """What the index of a series says, by its name."""
+    return dict(series(folder)).get(name) if _NAME.fullmatch(name) else None
+
+
 def _folders(folder: Path) -> list[Path]:
     try:
         inside = sorted(folder.iterdir())

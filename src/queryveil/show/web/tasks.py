@@ -1,4 +1,4 @@
-"""What jobs do, each by public names alone: read, inspect, make a pilot, advise, publish, attack."""
+"""What jobs do, each by public names alone: read, inspect, make a pilot, advise, publish once or often, attack."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import queryveil as qv
 from queryveil.show.web import forms
+from queryveil.show.web.logs import stamp
 
 SHOWN_ROWS = 5
 _LONGEST_SHOWN = 200
@@ -117,8 +118,18 @@ def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     return found.as_dict() | {"tried": options}
 
 
+def _refuse_changed(asked: Mapping[str, Any]) -> None:
+    """What is published is what a person looked at: nothing is charged for another file."""
+    if stamp(asked["path"]) != asked["stamp"]:
+        raise qv.InputError(
+            "the file of the log has changed since its columns were confirmed",
+            "look at its columns again, and publish then; nothing was charged",
+        )
+
+
 def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     """Charge the ledger, protect, write; sign if there is a key. A recipe says all of it."""
+    _refuse_changed(asked)
     recipe = qv.Recipe.read(asked["recipe"])
     told.stage("read")
     log = recipe.read_log(progress=told.progress)
@@ -139,6 +150,43 @@ def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
         "checks": len(checked.checks),
         "passes": checked.passes,
     }
+
+
+def series(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+    """Charge and publish one period after the other; those of an earlier try stay."""
+    _refuse_changed(asked)
+    out = Path(asked["out"])
+    there = len(list(out.glob("*/manifest.json"))) if asked["resume"] else 0
+    written = [0]
+
+    def heard(name: str, sentence: str) -> None:
+        told.stage(name, sentence.replace(f"{out}/", ""))
+        if name == "write":
+            written[0] += 1
+            told.progress(written[0], max(1, asked["periods"] - there))
+
+    made = qv.publish_series(
+        lambda: _log(asked, told),
+        forms.made(qv.MECHANISMS[asked["method"]], asked["given"]),
+        name=asked["name"],
+        out=out,
+        ledger=asked["ledger"],
+        source=asked["source"],
+        recipe=f"series {asked['name']}",
+        about=qv.About(**asked["about"]),
+        i_understand=asked["i_understand"],
+        resume=asked["resume"],
+        told=heard,
+        **asked["series"],
+    )
+    if asked["key"]:
+        told.stage("sign", "with the key that the workbench was started with")
+        for one in made.releases.values():
+            if not (one / "manifest.json.sig").exists():
+                qv.sign(str(one), asked["key"])
+    told.stage("verify", "as a reader would, without the log")
+    checked = qv.verify(str(out))
+    return {"complete": made.complete, "checks": len(checked.checks), "passes": checked.passes}
 
 
 def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
@@ -181,5 +229,6 @@ TASKS: dict[str, Task] = {
     "pilot": pilot,
     "advise": advise,
     "publish": publish,
+    "series": series,
     "attack": attack,
 }

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 import queryveil as qv
 from queryveil.show.web import charts, forms, same, shelf
 from queryveil.show.web.jobs import DONE
-from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.pages.log import chosen, confirmed
 from queryveil.show.web.rendering import page
 
 
@@ -29,7 +29,7 @@ def on_releases() -> dict[str, type[qv.Attack]]:
 
 def shown(request: Request) -> Response:
     log, bench = chosen(request), request.app.state.bench
-    if not log.confirmed:
+    if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
     attacks, found = on_releases(), shelf.releases(bench.settings.releases)
     name = request.query_params.get("attack", "")

@@ -14,7 +14,7 @@ import queryveil as qv
 from queryveil.show.web import charts, forms, same
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.logs import ChosenLog
-from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.pages.log import chosen, confirmed
 from queryveil.show.web.pages.risk import inspection
 from queryveil.show.web.rendering import page
 from queryveil.show.web.sessions import Session
@@ -73,6 +73,7 @@ class Setting:
             "warnings": list(self.plan.warnings),
             "expected": list(self.plan.expected),
             "kind": guarantee.kind,
+            "step": qv.strength_of(guarantee),
         }
 
 
@@ -93,7 +94,7 @@ def _beginning(cls: type[qv.Mechanism], delta: float) -> dict[str, Any]:
 def pilot_of(request: Request, log: ChosenLog) -> Job | None:
     job: Job | None = request.app.state.bench.jobs.latest("pilot", log.id)
     return (
-        job if job is not None and job.spec["path"] == str(log.path) and job.spec["how"] == log.how else None
+        job if job is not None and all(job.spec[name] == value for name, value in log.spec.items()) else None
     )
 
 
@@ -139,7 +140,7 @@ async def _previewed(request: Request, log: ChosenLog, setting: Setting) -> dict
 
 async def shown(request: Request) -> Response:
     log = chosen(request)
-    if not log.confirmed:
+    if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
     delta, users = await run_in_threadpool(facts, request, log)
     setting = Setting(request.query_params, delta, users=users)

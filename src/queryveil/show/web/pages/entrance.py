@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -11,10 +9,6 @@ from starlette.responses import RedirectResponse, Response
 from queryveil.show.web.guard import cookie_name
 from queryveil.show.web.rendering import page
 from queryveil.show.web.sessions import Session
-
-_SELDOM = 10.0
-"""Seconds between two new links on the terminal: a page of another site must not flood it."""
-_told = {"at": -_SELDOM}
 
 
 def _let_in(request: Request, response: Response, session: Session) -> Response:
@@ -30,24 +24,25 @@ def home(_: Request) -> Response:
 
 def opened(request: Request) -> Response:
     """Exchange the token of the link for a cookie, once."""
-    bench = request.app.state.bench
-    session = bench.sessions.redeem(request.query_params.get("token", ""))
+    bench, token = request.app.state.bench, request.query_params.get("token", "")
+    session = bench.sessions.redeem(token)
     if session is not None:
         # A page and not a redirect: a browser that came from elsewhere sends strict cookies only from here on.
         return _let_in(request, page(request, "opened.html"), session)
     if request.state.session is not None:
         return RedirectResponse("/log", 303)
-    if not bench.settings.remote and time.monotonic() - _told["at"] > _SELDOM:
-        _told["at"] = time.monotonic()
+    # A link that was never printed changes nothing: else anybody could take the printed one away, or flood a terminal.
+    used = bench.sessions.was_used(token)
+    if used and not bench.settings.remote and not bench.sessions.link_waits:
         bench.tell(bench.link())
-    return page(request, "enter.html", status=403, used=True, wrong=False)
+    return page(request, "enter.html", status=403, link="used" if used else "unknown", wrong=False)
 
 
 def enter(request: Request) -> Response:
     """What somebody sees who is not in."""
     if request.state.session is not None:
         return RedirectResponse("/log", 303)
-    return page(request, "enter.html", status=403, used=False, wrong=False)
+    return page(request, "enter.html", status=403, link="", wrong=False)
 
 
 def login(request: Request, form: FormData) -> Response:
@@ -55,7 +50,7 @@ def login(request: Request, form: FormData) -> Response:
     who = " ".join(str(form.get("who", "")).split())[:80]
     session = sessions.login(str(form.get("password", "")), who if who.isprintable() else "")
     if session is None:
-        return page(request, "enter.html", status=429 if sessions.waiting() else 403, used=False, wrong=True)
+        return page(request, "enter.html", status=429 if sessions.waiting() else 403, link="", wrong=True)
     return _let_in(request, RedirectResponse("/log", 303), session)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import queryveil as qv
 from queryveil.show.web import charts, shelf
 from queryveil.show.web.rendering import page
 from queryveil.show.web.same import Same
+
+_MOST_DRAWN = 60
+"""Marks of one source in a chart: what was spent is computed for each."""
 
 
 def shown(request: Request) -> Response:
@@ -24,7 +29,6 @@ def shown(request: Request) -> Response:
             accounts = qv.Ledger(settings.ledger).show()
         except qv.QueryveilError as error:
             wrong = error
-    series = shelf.series(settings.releases)
     return page(
         request,
         "history.html",
@@ -36,7 +40,10 @@ def shown(request: Request) -> Response:
         spent=charts.spent_over_time(_spent(accounts))
         if sum(len(one.events) for one in accounts) > 1
         else None,
-        series=[(name, content, _periods(name, content)) for name, content in series],
+        series=[
+            (name, content, charts.series_over_time(charts.periods(content)))
+            for name, content in shelf.series(settings.releases)
+        ],
         cut_short=bench.jobs.cut_short(),
         same=Same(
             f"queryveil ledger show {settings.ledger}",
@@ -47,28 +54,23 @@ def shown(request: Request) -> Response:
 
 
 def _spent(accounts: list[Any]) -> list[dict[str, Any]]:
+    """What was spent after each charge, by the rule of the ledger: Gaussian releases do not simply add up."""
     rows = []
     for account in accounts:
-        total = 0.0
-        for event in account.events:
-            total += event.epsilon or 0.0
+        step = max(1, math.ceil(len(account.events) / _MOST_DRAWN))
+        for number, event in enumerate(account.events, 1):
+            if number % step and number < len(account.events):
+                continue
+            then = dataclasses.replace(account, events=account.events[:number])
             rows.append(
                 {
                     "source": account.source,
                     "time": event.time.isoformat(),
-                    "spent": round(total, 6),
+                    "spent": round(then.spent.epsilon, 6),
                     "method": event.method,
                 }
             )
     return rows
-
-
-def _periods(name: str, content: dict[str, Any]) -> dict[str, Any]:
-    rows = [
-        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
-        for one in content.get("periods", [])
-    ]
-    return charts.series_over_time(rows, name)
 
 
 PAGES = {"/history": shown}

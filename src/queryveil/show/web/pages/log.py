@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.files import output
-from queryveil.show.web import same
+from queryveil.show.web import confirming, same
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.logs import ChosenLog
 from queryveil.show.web.rendering import page
@@ -43,6 +43,11 @@ def reading(request: Request, log: ChosenLog) -> Job:
     if job is None or job.spec != log.spec or job.state == "cancelled":
         job = jobs.start("read", f"Reading {log.name}", log.id, log.spec)
     return job
+
+
+def confirmed(request: Request, log: ChosenLog) -> bool:
+    """Whether the person who asks confirmed the columns of this log."""
+    return confirming.confirmed(request.app.state.bench.jobs, request.state.session, log)
 
 
 def overview(request: Request) -> Response:
@@ -80,6 +85,8 @@ def _shown(request: Request, log: ChosenLog, job: Job, *, revealed: bool = False
         if facts
         else [],
         revealed=revealed,
+        seen=confirming.seen(request.app.state.bench.jobs, log),
+        changed="changed" in request.query_params,
         same=same.of_log(log, "inspect", "print(log.rows, log.users, log.staged.reasons)"),
     )
 
@@ -116,13 +123,17 @@ def read_again(request: Request, form: FormData) -> Response:
     if delimiter:
         how["delimiter"] = "\t" if delimiter == "\\t" else delimiter
     qv.ReadOptions(**how)  # type: ignore[arg-type]  # refused here if it is wrong, before anything is started
-    log.how, log.confirmed = dict(how), False
+    log.how = dict(how)
     return RedirectResponse(f"/log/{log.id}", 303)
 
 
-def confirm(request: Request, _: FormData) -> Response:
+def confirm(request: Request, form: FormData) -> Response:
+    """For this person alone, and for what was on the page: another may have changed it since."""
     log = chosen(request)
-    log.confirmed = True
+    now = confirming.seen(request.app.state.bench.jobs, log)
+    if now is None or str(form.get("seen", "")) != now:
+        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
+    request.state.session.confirmed[log.id] = now
     return RedirectResponse(f"/risk/{log.id}", 303)
 
 

@@ -16,8 +16,9 @@ import queryveil as qv
 from queryveil.show.web import charts, same, shelf
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.pages import series
 from queryveil.show.web.pages.design import Setting, facts
-from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.pages.log import chosen, confirmed
 from queryveil.show.web.rendering import page
 
 ABOUT = {
@@ -77,27 +78,39 @@ def _needs_understanding(setting: Setting) -> bool:
     return guarantee is not None and (guarantee.kind == "none" or guarantee.exposing)
 
 
-def publishing(request: Request, log: ChosenLog) -> Job | None:
-    """The last publication of this log in this start."""
-    found = [one for one in request.app.state.bench.jobs.of_kind("publish") if one.spec["log"] == log.id]
-    return found[-1] if found else None
+def publishing(request: Request, log: ChosenLog) -> list[Job]:
+    """Publications of this log in this start, of whoever began them."""
+    jobs = request.app.state.bench.jobs
+    return [one for kind in ("publish", "series") for one in jobs.of_kind(kind) if one.spec["log"] == log.id]
 
 
 def shown(request: Request) -> Response:
     log, settings = chosen(request), request.app.state.bench.settings
-    if not log.confirmed:
+    if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
-    job = publishing(request, log)
-    if job is not None and job.state == DONE and request.query_params.get("job") == job.id:
-        return RedirectResponse(f"/releases/{job.about}", 303)
+    begun = publishing(request, log)
+    job = next((one for one in begun if one.id == request.query_params.get("job")), None)
+    if job is not None and job.state == DONE:
+        return RedirectResponse(f"/{'series' if job.kind == 'series' else 'releases'}/{job.about}", 303)
     delta, users = facts(request, log)
     setting = Setting(request.query_params, delta, users=users)
     sources = _sources(settings.ledger)
     source = request.query_params.get("source") or (
         _stem(log) if _stem(log) in sources or not sources else ""
     )
-    budget = _budget(settings.ledger, source, setting) if source in sources else None
+    asked = series.Asked.of(request.query_params)
     name = _free_name(request, log)
+    budget, outlook, said = None, None, _same(log, setting, settings, name, source)
+    if asked.every:
+        said = series.said(log, setting, asked, settings, name, source or "NAME")
+        if asked.complete and setting.error is None:
+            known = source if source in sources else None
+            outlook = series.outlook(asked, setting.mechanism, settings.ledger, known)
+            if known:
+                before = qv.Ledger(settings.ledger).budget(known)
+                budget = Budget(before, outlook.plan.after if outlook.plan else None, outlook.error)
+    elif source in sources:
+        budget = _budget(settings.ledger, source, setting)
     return page(
         request,
         "publish.html",
@@ -105,23 +118,28 @@ def shown(request: Request) -> Response:
         log=log,
         setting=setting,
         words=setting.words,
-        address=charts.address(setting.query),
+        address=charts.address(setting.query | asked.query),
         job=job,
+        others=[one for one in begun if not one.over and one is not job],
         sources=sources,
         source=source,
         budget=budget,
         name=name,
         about=ABOUT,
-        understand=_needs_understanding(setting),
+        understand=outlook.understand if outlook else _needs_understanding(setting),
+        asked=asked,
+        outlook=outlook,
+        periods=series.PERIODS,
+        units=series.UNITS,
         signs=settings.key is not None,
         suggested={"epsilon": 4, "delta": delta * 10},
-        same=same.publish(
-            log,
-            setting.method,
-            setting.given,
-            {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source or "NAME"},
-        ),
+        same=said,
     )
+
+
+def _same(log: ChosenLog, setting: Setting, settings: Any, name: str, source: str) -> same.Same:
+    words = {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source or "NAME"}
+    return same.publish(log, setting.method, setting.given, words)
 
 
 def open_budget(request: Request, form: FormData) -> Response:
@@ -139,8 +157,10 @@ def open_budget(request: Request, form: FormData) -> Response:
     neighbours = setting.plan.guarantee.neighbours if setting.plan is not None else None
     known = neighbours if neighbours in ("replace-one-user", "add-remove-one-user") else "replace-one-user"
     ledger = qv.Ledger(settings.ledger)
-    ledger.open(source, epsilon=numbers["epsilon"], delta=numbers["delta"], neighbours=known)
-    return RedirectResponse(f"/publish/{log.id}?{charts.address(setting.query | {'source': source})}", 303)
+    unit = str(form.get("budget_unit", "")) or "user"
+    ledger.open(source, epsilon=numbers["epsilon"], delta=numbers["delta"], neighbours=known, unit=unit)
+    query = setting.query | series.Asked.of(form).query | {"source": source}
+    return RedirectResponse(f"/publish/{log.id}?{charts.address(query)}", 303)
 
 
 def start(request: Request, form: FormData) -> Response:
@@ -154,12 +174,14 @@ def start(request: Request, form: FormData) -> Response:
     if form.get("confirmed") != "yes":
         raise qv.UsageError("the promise and the budget were not confirmed", "tick the box before the button")
     name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
-    if not log.confirmed:
-        raise qv.UsageError("nobody confirmed the columns of this log", "look at them first")
+    if not confirmed(request, log):
+        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
     if (settings.releases / name).exists():
         raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
     if source not in _sources(settings.ledger):
         raise qv.UsageError("this log has no budget yet", "give it one first")
+    if series.Asked.of(form).every:
+        return series.start(request, log, setting, name, source, form)
     budget = _budget(settings.ledger, source, setting)
     if budget.error is not None:
         raise budget.error
@@ -168,6 +190,8 @@ def start(request: Request, form: FormData) -> Response:
     recipe = _recipe(log, setting, settings, name, source, form)
     spec = {
         "log": log.id,
+        "path": str(log.path),
+        "stamp": log.spec["stamp"],
         "recipe": str(_confirmed(recipe, settings.private, name)),
         "kept": str(settings.private / f"{name}.yaml"),
         "i_understand": understood,
@@ -200,7 +224,7 @@ def _recipe(
     return qv.Recipe(
         log=(str(log.path),),
         columns=columns,
-        columns_confirmed=log.confirmed,
+        columns_confirmed=True,
         reading={key: value for key, value in log.how.items() if key != "columns"},
         method=setting.method,
         parameters=setting.given,

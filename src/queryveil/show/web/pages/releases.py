@@ -45,6 +45,7 @@ def shown(request: Request) -> Response:
         log=bench.logs.find(job.spec["log"]) if job is not None else None,
         release=release,
         guarantee=loaded.guarantee,
+        strength=qv.strength_of(loaded.guarantee),
         what=loaded.plan.what,
         released=loaded.released,
         top=first.slice(0, 10).to_pylist() if first.num_rows else [],
@@ -75,17 +76,21 @@ def report(request: Request) -> Response:
 
 
 def download(request: Request) -> Response:
-    """The release as one file: what everybody may see, and nothing of the private folder."""
     release = named(request)
+    return packed(request, release.name, release.path)
+
+
+def packed(request: Request, name: str, path: Path) -> Response:
+    """A release or a series as one file: what everybody may see, and nothing of the private folder."""
     handle, place = tempfile.mkstemp(suffix=".zip", dir=request.app.state.bench.settings.home)
-    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(release.path.rglob("*")):
+    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path.rglob("*")):
             if file.is_file() and not file.is_symlink():
-                packed.write(file, f"{release.name}/{file.relative_to(release.path).as_posix()}")
+                archive.write(file, f"{name}/{file.relative_to(path).as_posix()}")
     return FileResponse(
         place,
         media_type="application/zip",
-        filename=f"{release.name}.zip",
+        filename=f"{name}.zip",
         background=BackgroundTask(Path(place).unlink),
     )
 

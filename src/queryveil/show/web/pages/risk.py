@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from queryveil.show.web import same
 from queryveil.show.web.jobs import DONE, Job
-from queryveil.show.web.pages.log import chosen
+from queryveil.show.web.pages.log import chosen, confirmed
 from queryveil.show.web.rendering import page
 
 
@@ -22,7 +22,7 @@ def inspection(request: Request, log_id: str, spec: dict[str, Any]) -> Job | Non
 
 def shown(request: Request) -> Response:
     log = chosen(request)
-    if not log.confirmed:
+    if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
     job = inspection(request, log.id, log.spec)
     return page(

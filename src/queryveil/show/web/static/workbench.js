@@ -77,6 +77,9 @@ const preview = (form) => {
     plain.textContent = words.error ? `${words.error}. ${words.hint}` : words.plain;
     plain.classList.toggle("wrong", Boolean(words.error));
     page.querySelector("[data-headline]").textContent = words.headline || "";
+    const badge = page.querySelector("[data-step]");
+    badge.className = `badge ${words.step || ""}`;
+    badge.textContent = words.step === "none" ? "no promise" : words.step || "";
     listed(page.querySelector("[data-notes]"), words.warnings || [], "wrong");
     const figures = page.querySelector("[data-figures]");
     if (figures) {
@@ -159,18 +162,49 @@ const theme = () => {
   };
 };
 
+const drawn = new Map();
 const draw = async (place, spec) => {
+  if (!drawn.has(place)) {
+    const whole = document.createElement("button");
+    Object.assign(whole, { type: "button", className: "plain", textContent: "Show the whole figure again" });
+    whole.addEventListener("click", () => draw(place, drawn.get(place)));
+    place.after(whole);
+  }
+  drawn.set(place, spec);
   await drawing();
   await window.vegaEmbed(place, { ...spec, config: theme() }, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
 };
+
+// Who turns the light down while a page is open sees its charts follow.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((spec, place) => draw(place, spec)));
 
 document.querySelectorAll("[data-curve]").forEach((box) => {
   box.hidden = false;
   const button = box.querySelector("button");
   button.addEventListener("click", async () => {
     button.disabled = true;
-    const found = await ask(`${box.dataset.curve}${location.search}`);
+    let found;
+    try {
+      found = await ask(`${box.dataset.curve}${location.search}`);
+    } catch {
+      box.querySelector("[data-help]").textContent = "The workbench does not answer. Is it still running?";
+      box.querySelector("[data-help]").hidden = false;
+      button.disabled = false;
+      return;
+    }
     await draw(box.querySelector(".chart"), found.spec);
+    box.querySelector("tbody").replaceChildren(...found.rows.map((one) => {
+      const line = document.createElement("tr");
+      const head = document.createElement("th");
+      const cell = document.createElement("td");
+      head.scope = "row";
+      cell.className = "right";
+      head.textContent = one.epsilon;
+      cell.textContent = numbers.format(one.published);
+      line.append(head, cell);
+      return line;
+    }));
+    box.querySelectorAll("[data-help], [data-numbers]").forEach((part) => { part.hidden = false; });
     document.querySelector("[data-price]").textContent = found.price;
     button.disabled = false;
   });

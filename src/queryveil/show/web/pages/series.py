@@ -1,0 +1,285 @@
+"""A series: one release for each day, week or month. What it promises and costs, the work, and its page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+import queryveil as qv
+from queryveil.show.web import charts, same, shelf
+from queryveil.show.web.guard import REPORT_POLICY, SERIES_POLICY
+from queryveil.show.web.jobs import DONE
+from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.pages.log import confirmed
+from queryveil.show.web.pages.releases import packed
+from queryveil.show.web.rendering import page
+from queryveil.show.web.settings import Settings
+
+PERIODS = {
+    "day": "one for each day",
+    "week": "one for each week",
+    "month": "one for each month",
+}
+UNITS = {
+    "user": ("A person over the whole series", "stronger: all releases together keep this promise"),
+    "user-period": ("What a person did in one period", "weaker: who searches in several periods loses more"),
+}
+_MOST_CHECKED = 40
+"""Periods that are checked while a page is waited for."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was said about a series; `every` is empty where one release is wanted."""
+
+    every: str = ""
+    first: str = ""
+    last: str = ""
+    unit: str = "user"
+    most_users: str = ""
+
+    @classmethod
+    def of(cls, sent: Mapping[str, Any]) -> Asked:
+        """From an address or a form."""
+        found = {one.name: str(sent.get(one.name, "")).strip()[:40] for one in dataclasses.fields(cls)}
+        every = found["every"] if found["every"] in PERIODS else ""
+        return cls(**found | {"every": every, "unit": found["unit"] if found["unit"] in UNITS else "user"})
+
+    @property
+    def query(self) -> dict[str, str]:
+        """As an address carries it; nothing where one release is wanted."""
+        return (
+            {name: value for name, value in dataclasses.asdict(self).items() if value} if self.every else {}
+        )
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.first and self.last)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """As `publish_series` takes it."""
+        users = None
+        if self.most_users:
+            if not self.most_users.isdecimal():
+                raise qv.UsageError(
+                    "the most users of a period are not a number", "type figures, such as 50000"
+                )
+            users = int(self.most_users)
+        return {
+            "period": self.every,
+            "start": self.first,
+            "end": self.last,
+            "unit": self.unit,
+            "users": users,
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What a series would promise and leave of a budget, or why it cannot be."""
+
+    plan: qv.SeriesPlan | None = None
+    understand: bool = False
+    """Whether it is published only if somebody says that it promises as good as nothing."""
+    error: qv.QueryveilError | None = None
+
+    @property
+    def step(self) -> str:
+        """How much that is: strong, moderate, weak or none."""
+        return qv.strength_of(self.plan.promise.stated) if self.plan is not None else ""
+
+
+def outlook(asked: Asked, mechanism: qv.Mechanism, ledger: str, source: str | None) -> Outlook:
+    """By parameters alone; a refusal is told and not raised."""
+    refused: qv.QueryveilError | None = None
+    for understood in (False, True):
+        try:
+            book: dict[str, Any] = {"ledger": ledger, "source": source} if source else {}
+            plan = qv.plan_series(mechanism, i_understand=understood, **asked.words, **book)
+        except qv.QueryveilError as error:
+            refused = refused or error
+            continue
+        return Outlook(plan=plan, understand=understood)
+    return Outlook(error=refused)
+
+
+def said(log: ChosenLog, setting: Any, asked: Asked, settings: Settings, name: str, source: str) -> same.Same:
+    """The same as a command and in Python."""
+    words: dict[str, Any] = {"series": name, "period": asked.every, "from": asked.first, "to": asked.last}
+    words |= {"unit": asked.unit} | ({"users": asked.most_users} if asked.most_users else {})
+    words |= {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source}
+    return same.series(log, setting.method, setting.given, words)
+
+
+def start(request: Request, log: ChosenLog, setting: Any, name: str, source: str, form: FormData) -> Response:
+    """All is checked before anything is started; each period is charged by the job before its noise is drawn."""
+    bench = request.app.state.bench
+    settings, asked = bench.settings, Asked.of(form)
+    if not asked.complete:
+        raise qv.UsageError("a series needs its first and its last day", "choose both")
+    understood = form.get("understood") == "yes"
+    book = {"ledger": settings.ledger, "source": source}
+    plan = qv.plan_series(setting.mechanism, i_understand=understood, **asked.words, **book)
+    about = {key: str(form.get(key, "")).strip() or "not stated" for key in qv.About().missing}
+    about["period"] = f"{asked.first}/{asked.last}"
+    qv.About(**about)
+    spec = log.spec | {
+        "log": log.id,
+        "name": name,
+        "source": source,
+        "about": about,
+        "i_understand": understood,
+    }
+    spec |= {
+        "method": setting.method,
+        "given": setting.given,
+        "series": asked.words,
+        "periods": len(plan.periods),
+    }
+    _keep(settings.private, name, spec)
+    return begun(request, spec, resume=False, more=setting.query)
+
+
+def begun(request: Request, spec: dict[str, Any], *, resume: bool, more: Mapping[str, str]) -> Response:
+    """Start the job of a series, or the one that goes on with it."""
+    bench = request.app.state.bench
+    settings, name = bench.settings, str(spec["name"])
+    whole = spec | {
+        "ledger": settings.ledger,
+        "out": str(settings.releases / name),
+        "key": str(settings.key) if settings.key else None,
+        "resume": resume,
+    }
+    title = f"{'Going on with' if resume else 'Publishing'} the series {name}"
+    job = bench.jobs.start("series", title, name, whole, who=request.state.session.who, noted=True)
+    query = charts.address(dict(more) | {"source": spec["source"], "job": job.id})
+    return RedirectResponse(f"/publish/{spec['log']}?{query}", 303)
+
+
+def _kept(private: Path, name: str) -> Path:
+    return private / f"{name}.series.json"
+
+
+def _keep(private: Path, name: str, spec: Mapping[str, Any]) -> None:
+    """What a series is made of, so that it can go on after a restart; no row of the log is in it."""
+    private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = _kept(private, name)
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(spec), encoding="utf-8")
+
+
+def can_go_on(settings: Settings, name: str, content: Mapping[str, Any]) -> bool:
+    """Whether a series was cut short, and was begun here."""
+    return not content.get("complete", True) and _kept(settings.private, name).is_file()
+
+
+def go_on(request: Request, _: FormData) -> Response:
+    """Publish the periods that are missing, as they were confirmed."""
+    bench, name = request.app.state.bench, request.path_params["name"]
+    content = shelf.find_series(bench.settings.releases, name)
+    if content is None or not can_go_on(bench.settings, name, content):
+        raise HTTPException(404)
+    spec = json.loads(_kept(bench.settings.private, name).read_text(encoding="utf-8"))
+    log = bench.logs.find(spec["log"])
+    if log is None:
+        raise qv.UsageError(
+            "the log of this series is not here any more",
+            "put it back, or go on at a terminal with queryveil publish and --resume",
+        )
+    if not confirmed(request, log):
+        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
+    if any(spec[key] != value for key, value in log.spec.items()):
+        raise qv.UsageError(
+            "the log is not what it was when the series was begun",
+            "put the file back and read it as then; what was published stays",
+        )
+    return begun(request, spec, resume=True, more={})
+
+
+# -- the page of a series ------------------------------------------------------------------------------------
+
+
+def _named(request: Request) -> tuple[str, Path, dict[str, Any]]:
+    folder, name = request.app.state.bench.settings.releases, request.path_params["name"]
+    content = shelf.find_series(folder, name)
+    if content is None:
+        raise HTTPException(404)
+    return name, folder / name, content
+
+
+def _checked(request: Request, name: str, path: Path, content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the checks said, at the end of the job or now; None where that would take too long."""
+    job = request.app.state.bench.jobs.latest("series", name)
+    if job is not None and job.state == DONE:
+        return {"passes": job.result["passes"], "checks": job.result["checks"]}
+    if len(content.get("periods", ())) > _MOST_CHECKED:
+        return None
+    found = qv.verify(path)
+    return {"passes": found.passes, "checks": len(found.checks)}
+
+
+def shown(request: Request) -> Response:
+    name, path, content = _named(request)
+    bench = request.app.state.bench
+    job = bench.jobs.latest("series", name)
+    return page(
+        request,
+        "series.html",
+        step="publish" if job is not None else "history",
+        log=bench.logs.find(job.spec["log"]) if job is not None else None,
+        name=name,
+        path=path,
+        content=content,
+        checked=_checked(request, name, path, content),
+        chart=charts.series_over_time(charts.periods(content)),
+        go_on=can_go_on(bench.settings, name, content),
+        same=same.Same(
+            f"queryveil release verify {path}",
+            f"import queryveil as qv\n\nprint(qv.verify({str(path)!r}).passes)",
+        ),
+    )
+
+
+def index(request: Request) -> Response:
+    """The index that readers get; it runs nothing, and its links lead to the pages of its releases."""
+    _, path, _ = _named(request)
+    return _page(path / "index.html", SERIES_POLICY)
+
+
+def report(request: Request) -> Response:
+    _, path, content = _named(request)
+    period = request.path_params["period"]
+    if period not in [one.get("folder") for one in content.get("periods", [])]:
+        raise HTTPException(404)
+    return _page(path / shelf.checked_name(period) / "report.html", REPORT_POLICY)
+
+
+def _page(file: Path, policy: str) -> Response:
+    if file.is_symlink() or file.parent.is_symlink() or not file.is_file():
+        raise HTTPException(404)
+    return FileResponse(
+        file, media_type="text/html; charset=utf-8", headers={"content-security-policy": policy}
+    )
+
+
+def download(request: Request) -> Response:
+    name, path, _ = _named(request)
+    return packed(request, name, path)
+
+
+PAGES = {
+    "/series/{name}": shown,
+    "/series/{name}/index.html": index,
+    "/series/{name}/series.zip": download,
+    "/series/{name}/{period}/report.html": report,
+}
+FORMS = {"/series/{name}/resume": go_on}
