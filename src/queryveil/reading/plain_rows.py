@@ -66,9 +66,9 @@ class Texts:
 def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Mask, Mask]:
     """Typed columns, which queries are empty, and which rows are plain; of others nothing that is here counts.
 
-    `columns` gives for each standard column its text.
+    `columns` gives for each standard column its text; times may be timestamps already, of years that are possible.
     """
-    texts = {name: Texts(array) for name, array in columns.items()}
+    texts = {name: Texts(array) for name, array in columns.items() if array.type == pa.string()}
     user = texts["user"]
     plain = user.begins_visibly() & ~_mask(pc.is_in(user.array, _NOBODY))
     for one in texts.values():
@@ -77,7 +77,9 @@ def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Mask, Mask]:
     empty = query.lengths == 0
     plain &= empty | query.begins_visibly()
     made: dict[str, Any] = {"user": user.array, "query": pc.fill_null(query.array, "")}
-    if "time" in texts:
+    if "time" in columns and "time" not in texts:
+        made["time"] = columns["time"]
+    elif "time" in texts:
         made["time"], known = _times(texts["time"])
         plain &= known
     for name in {"url", "session"} & texts.keys():
@@ -172,17 +174,7 @@ def quickly(
     if not plain.any():
         return carefully(chunk)
     rows = len(plain)
-    found = pa.table(
-        {
-            "file": chunk.column("file"),
-            "line": chunk.column("line"),
-            "lines": chunk.column("lines"),
-            "reason": pa.nulls(rows, pa.string()),
-            "text": pa.nulls(rows, pa.string()),
-            "empty": pa.array(empty),
-            **{name: typed[name] for name in COLUMNS if name in typed},
-        }
-    )
+    found = as_judged(chunk, typed, empty)
     if plain.all():
         return found
     others = carefully(chunk.filter(pa.array(~plain)))
@@ -197,13 +189,31 @@ def quickly(
     return found.take(pa.array(back))
 
 
+def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Table:
+    """Good rows in the shape in which SQL gives them."""
+    nothing = pa.nulls(chunk.num_rows, pa.string())
+    return pa.table(
+        {
+            **{name: chunk.column(name) for name in ("file", "line", "lines")},
+            "reason": nothing,
+            "text": nothing,
+            "empty": pa.array(empty),
+            **{name: typed[name] for name in COLUMNS if name in typed},
+        }
+    )
+
+
 def cut(chunk: pa.Table, delimiter: str) -> Fields:
     """The fields of each line, cut at every delimiter."""
-    texts = chunk.column("text").combine_chunks()
-    whole = _mask(chunk.column("problem").combine_chunks().is_null()) & _mask(pc.not_equal(texts, ""))
-    lists = pc.split_pattern(texts, delimiter)
+    lists = pc.split_pattern(chunk.column("text").combine_chunks(), delimiter)
     offsets = np.asarray(lists.offsets).astype(np.int64)
-    return Fields(chunk, lists.values, offsets[:-1], np.diff(offsets), whole)
+    return Fields(chunk, lists.values, offsets[:-1], np.diff(offsets), whole(chunk))
+
+
+def whole(chunk: pa.Table) -> Mask:
+    """Which lines can be parsed at all: they are text, and not blank."""
+    there = _mask(chunk.column("problem").combine_chunks().is_null())
+    return there & _mask(pc.not_equal(chunk.column("text").combine_chunks(), ""))
 
 
 def texts_where(sure: Mask, lists: Any) -> Any:

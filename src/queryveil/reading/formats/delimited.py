@@ -204,6 +204,8 @@ def _numbers(
     columns: Mapping[str, str | int], fields: Sequence[str], source: Source, delimiter: str, split: Split
 ) -> dict[str, int]:
     """Field numbers for what the user named; `fields` are those of the header, which may be a row by mistake."""
+    if not columns:
+        return {}
     where = repr(source.files[0].label)
     widest = max((len(split(line)) for line in source.head.lines), default=0)
     elsewhere = _cut_elsewhere(source, delimiter) if widest == 1 else ""

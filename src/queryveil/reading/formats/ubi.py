@@ -17,10 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
+from queryveil.reading import json_values
+from queryveil.reading.formats.ubi_quickly import QuickUbi
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import CHUNK_ROWS, Stager, blank_sql, chunks, conform_sql, connect, no_user_sql
@@ -60,6 +63,12 @@ _MAPPING = {
     "session": "session_id",
 }
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
+_DOCUMENTS = (
+    'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
+    "time TIMESTAMP, query VARCHAR, url VARCHAR, rank INTEGER, session VARCHAR, kind VARCHAR, query_id VARCHAR, "
+    "client VARCHAR, nobody BOOLEAN, spare VARCHAR, seq BIGINT"
+)
+"""Columns of searches and clicks that are good rows."""
 
 
 class Ubi:
@@ -97,7 +106,7 @@ def stage_documents(
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        searches, clicks = _parse(connection, documents, options, stager, passed)
+        searches, clicks = _parse(connection, documents, source, options, stager, passed)
         for batch in _joined(connection, clicks) if searches + clicks else ():
             orphans += pc.sum(batch.column("orphan")).as_py() or 0
             stager.add(pa.Table.from_batches([batch]))
@@ -135,38 +144,53 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
 def _parse(
     connection: Any,
     documents: Iterator[pa.RecordBatch],
+    source: Source,
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
 ) -> tuple[int, int]:
     """Judge every document by itself, and keep searches and clicks in two tables; how many there are of each."""
-    sql = _judge_sql(options)
-    seen = searches = clicks = 0
-    for chunk in chunks(documents):
-        numbered = chunk.append_column("seq", pa.array(range(seen, seen + chunk.num_rows), pa.int64()))
-        seen += chunk.num_rows
-        connection.register("chunk", numbered)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(options)}")
+    quick = QuickUbi(options.click_actions or _CLICKS) if _is_usual(source, options) else None
+    sql, parse = _judge_sql(options), _parse_sql(options)
+    connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
+    seen = 0
+
+    def carefully(rows: pa.Table) -> None:
+        connection.register("chunk", rows)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {parse}")
         counts = connection.execute("SELECT kind, count(*) FROM parsed GROUP BY kind").fetchall()
         passed.update({kind: count for kind, count in counts if kind in _PASSED})
-        plain = chunk.num_rows - sum(count for _, count in counts)
-        if plain:
-            passed["bulk"] += plain
+        # Plain lines of the bulk format were left out by their shape.
+        passed["bulk"] += rows.num_rows - sum(count for _, count in counts)
         connection.execute(f"CREATE OR REPLACE TEMP TABLE judged AS {sql}")
+        connection.unregister("chunk")
         rejected = connection.execute(
             "SELECT * FROM judged WHERE reason IS NOT NULL ORDER BY seq"
         ).to_arrow_table()
         if rejected.num_rows:
             stager.reject(rejected)
-        connection.execute("CREATE TABLE IF NOT EXISTS documents AS SELECT * FROM judged LIMIT 0")
-        connection.execute("INSERT INTO documents SELECT * FROM judged WHERE reason IS NULL")
-        connection.unregister("chunk")
-        good = connection.execute(
-            "SELECT kind, count(*) FROM judged WHERE reason IS NULL GROUP BY kind"
-        ).fetchall()
-        searches += sum(count for kind, count in good if kind != "click")
-        clicks += sum(count for kind, count in good if kind == "click")
+        connection.execute("INSERT INTO documents BY NAME SELECT * FROM judged WHERE reason IS NULL")
+
+    for chunk in chunks(documents):
+        rest = chunk.append_column("seq", pa.array(np.arange(seen, seen + chunk.num_rows)))
+        seen += chunk.num_rows
+        if quick is not None:
+            found, others, rest = quick.documents(rest)
+            passed.update(others)
+            connection.register("found", found)
+            connection.execute("INSERT INTO documents BY NAME SELECT * FROM found")
+            connection.unregister("found")
+        if rest.num_rows:
+            carefully(rest)
+    passed += Counter()  # without those of which there are none
+    counts = connection.execute("SELECT kind = 'click', count(*) FROM documents GROUP BY ALL").fetchall()
+    searches, clicks = (sum(count for click, count in counts if click is which) for which in (False, True))
     return searches, clicks
+
+
+def _is_usual(source: Source, options: ReadOptions) -> bool:
+    """Whether nothing is asked for that the rules of plain rows do not know, of enough documents to be worth it."""
+    return options.time_format is None and source.size >= json_values.WORTH_COMPILING
 
 
 def _parse_sql(options: ReadOptions) -> str:
