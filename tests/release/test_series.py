@@ -195,7 +195,9 @@ def test_every_release_and_the_index_say_who_publishes_them(tmp_path: Path) -> N
         for document in folder.iterdir():
             if document.suffix in (".md", ".cff", ".html"):
                 # What a form would leave to be written by hand.
-                text = re.sub(r"<style>.*?</style>", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+                text = re.sub(
+                    r"<style>.*?</style>", "", document.read_text(encoding="utf-8"), flags=re.DOTALL
+                )
                 assert not re.search(r"\[[A-Za-z ]+\](?!\()", text), document
     assert qv.verify(made.path).passed
 

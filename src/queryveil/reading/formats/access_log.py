@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
 from queryveil.reading import json_values
+from queryveil.reading.formats import decoding
 from queryveil.reading.formats.access_quickly import QuickRequests
 from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
@@ -105,6 +106,7 @@ class AccessLog:
         fields = _json_sql(user) if as_json else _text_sql()
         passed: Counter[str] = Counter()
         with connect(into, options) as connection, Stager(into, ["user", "time", "query"], source) as stager:
+            decoding.prepare(connection, options)
 
             def carefully(rows: pa.Table) -> pa.Table:
                 connection.register("chunk", rows)
@@ -273,7 +275,8 @@ def _judge_sql(user: str, options: ReadOptions) -> str:
     relation = (
         "(SELECT * REPLACE (CASE WHEN problem IS NULL AND query IS NULL THEN "  # noqa: S608
         f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
-        "FROM (SELECT *, try(url_decode(raw)) AS query FROM parsed WHERE kind IS NULL OR kind = 'search'))"
+        f"FROM (SELECT *, {decoding.decoded_sql('raw', options)} AS query FROM parsed "
+        "WHERE kind IS NULL OR kind = 'search'))"
     )
     agent = "CASE WHEN nullif(nullif(agent, ''), '-') IS NULL THEN '' ELSE ' ' || agent END"
     someone = {"ip": "ip", "ip-and-agent": f"ip || {agent}", "remote-user": "nullif(name, '-')"}

@@ -130,7 +130,7 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         columns = _by_alias(fields, source, delimiter)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
     asked = {f"{one.column}": one.column for one in options.conditions}
-    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split)
+    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split, "--where")
     conditions = [(fields_asked[one.column], one) for one in options.conditions]
     if not has_header:
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions)
@@ -201,9 +201,14 @@ def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str
 
 
 def _numbers(
-    columns: Mapping[str, str | int], fields: Sequence[str], source: Source, delimiter: str, split: Split
+    columns: Mapping[str, str | int],
+    fields: Sequence[str],
+    source: Source,
+    delimiter: str,
+    split: Split,
+    flag: str = "--columns",
 ) -> dict[str, int]:
-    """Field numbers for what the user named; `fields` are those of the header, which may be a row by mistake."""
+    """Field numbers for what was named by `flag`; `fields` are those of the header, which may be a row by mistake."""
     if not columns:
         return {}
     where = repr(source.files[0].label)
@@ -220,12 +225,12 @@ def _numbers(
                 f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
                 elsewhere
                 or nearest(at, usual(fields))
-                or "correct --columns; in a file without a header, give numbers from 1",
+                or f"correct {flag}; in a file without a header, give numbers from 1",
             )
         if not 1 <= number <= widest:
             many = "1 column" if widest == 1 else f"{widest} columns"
             raise InputError(
-                f"{where} has {many}, so there is no column {number}", elsewhere or "correct --columns"
+                f"{where} has {many}, so there is no column {number}", elsewhere or f"correct {flag}"
             )
         numbers[standard] = number
     return numbers
