@@ -268,13 +268,3 @@ def find_values(  # noqa: PLR0912, PLR0915 (one machine of few states)
                     )  # fmt: skip
                 at = last
                 state = _BEHIND
-
-
-@unlocked
-def copy_texts(data: Bytes, starts: Whole, offsets: Numbers, into: Bytes) -> None:
-    """Put the texts that begin at `starts` one after the other; `offsets` says where each one goes."""
-    for row in range(len(starts)):
-        at = starts[row]
-        for place in range(offsets[row], offsets[row + 1]):
-            into[place] = data[at]
-            at += 1

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from queryveil.compiled import shares, side_by_side
 from queryveil.reading.json_loops import (
@@ -23,13 +22,9 @@ from queryveil.reading.json_loops import (
     Kinds,
     Numbers,
     Whole,
-    copy_texts,
     find_values,
 )
-from queryveil.reading.plain_rows import Texts
-
-WORTH_COMPILING = 4 * 1024 * 1024
-"""Bytes of a source below which rows are judged before the compiled loops are loaded."""
+from queryveil.reading.text_places import bytes_of, texts_at
 
 Places = Mapping[str, Sequence[Sequence[str]]]
 """Column -> the paths of keys where its value may be, first choice first."""
@@ -58,20 +53,6 @@ class Found:
         there = self.sure & ((kinds == TEXT) | (kinds == NUMBER))
         at = self._columns[column]
         return texts_at(self._data, self._starts[at], np.where(there, self._lengths[at], 0), there)
-
-
-def texts_at(data: Bytes, starts: Whole, lengths: Any, there: Flags) -> Any:
-    """The texts of these lengths that begin at these places, as an array of Arrow; null where there is none."""
-    offsets = np.zeros(len(starts) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    into = np.empty(int(offsets[-1]), np.uint8)
-    parts = [(data, starts[a:b], offsets[a : b + 1], into) for a, b in shares(len(starts))]
-    side_by_side(copy_texts, parts)
-    known = None
-    if not there.all():
-        known = pa.py_buffer(np.packbits(there, bitorder="little"))
-    buffers = [known, pa.py_buffer(offsets), pa.py_buffer(into)]
-    return pa.Array.from_buffers(pa.string(), len(starts), buffers)
 
 
 class Wanted:
@@ -105,21 +86,20 @@ class Wanted:
 
     def find(self, texts: Any, sure: Flags) -> Found:
         """Look through the lines of an array of texts, those that are `sure` to be text."""
-        lines = Texts(texts)
-        rows = len(lines.array)
-        offsets = np.frombuffer(lines.array.buffers()[1], np.int32)[lines.array.offset :][: rows + 1]
+        data, offsets = bytes_of(texts.combine_chunks() if hasattr(texts, "chunks") else texts)
+        rows = len(texts)
         shape = len(self.columns), rows
         starts, lengths = np.zeros(shape, np.int64), np.zeros(shape, np.int32)
         kinds, known = np.full(shape, ABSENT, np.uint8), sure.copy()
         parts = [
             (
-                *(lines.data, offsets[a : b + 1], known[a:b], self._table, self._edges, self._keys),
+                *(data, offsets[a : b + 1], known[a:b], self._table, self._edges, self._keys),
                 *(starts[:, a:b], lengths[:, a:b], kinds[:, a:b]),
             )
             for a, b in shares(rows)
         ]
         side_by_side(find_values, parts)
-        return Found(known, lines.data, self.columns, starts, lengths, kinds)
+        return Found(known, data, self.columns, starts, lengths, kinds)
 
 
 def _table(edges: Sequence[Sequence[int]], keys: bytes) -> Whole:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.reading.model import COLUMNS, LONGEST_TEXT, NO_VALUE, SPELLED_NULL
+from queryveil.reading.text_places import Cut
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
@@ -203,11 +204,23 @@ def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Tabl
     )
 
 
-def cut(chunk: pa.Table, delimiter: str) -> Fields:
-    """The fields of each line, cut at every delimiter."""
-    lists = pc.split_pattern(chunk.column("text").combine_chunks(), delimiter)
+def cut(chunk: pa.Table, delimiter: str, fields: int, compiled: bool = False) -> Fields:
+    """The first fields of each line, cut at every delimiter; by a compiled loop, which has to be loaded, if asked."""
+    texts = chunk.column("text").combine_chunks()
+    if compiled and delimiter.isascii():
+        quick = Cut(texts, ord(delimiter), fields)
+        return Fields(chunk, quick.many, whole(chunk), quick.at)
+    lists = pc.split_pattern(texts, delimiter)
     offsets = np.asarray(lists.offsets).astype(np.int64)
-    return Fields(chunk, lists.values, offsets[:-1], np.diff(offsets), whole(chunk))
+    starts, many = offsets[:-1], np.diff(offsets)
+
+    def at(number: int) -> Any:
+        there, places = many >= number, starts + number - 1
+        if there.all():
+            return lists.values.take(pa.array(places))
+        return lists.values.take(pa.array(np.where(there, places, 0), mask=~there))
+
+    return Fields(chunk, many, whole(chunk), at)
 
 
 def whole(chunk: pa.Table) -> Mask:
@@ -226,21 +239,9 @@ class Fields:
     """The fields of lines."""
 
     chunk: pa.Table
-    values: Any
-    starts: Numbers
     many: Numbers
     """How many fields each line has."""
     whole: Mask
     """Which lines can be parsed at all."""
-
-    def at(self, number: int) -> Any:
-        """The field of this number, from 1, of each line; null where a line has fewer."""
-        return self._taken(self.starts + number - 1, self.many >= number)
-
-    def last(self) -> Any:
-        return self._taken(self.starts + self.many - 1, self.many > 0)
-
-    def _taken(self, places: Numbers, there: Mask) -> Any:
-        if there.all():
-            return self.values.take(pa.array(places))
-        return self.values.take(pa.array(np.where(there, places, 0), mask=~there))
+    at: Callable[[int], Any]
+    """The field of this number, from 1, of each line; null where a line has fewer."""

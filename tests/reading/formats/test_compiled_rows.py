@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from queryveil.reading import json_values, plain_rows
+from queryveil.reading import plain_rows, text_places
 from queryveil.reading.formats.access_quickly import QuickRequests
 from queryveil.reading.formats.ubi_quickly import QuickUbi
 from tests.reading.formats.test_plain_rows import clocks, outcome, queries, ranks, urls, users
@@ -23,7 +23,7 @@ def both(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: A
     found = []
     for name, least in (("quick", 0), ("careful", 1 << 60)):
         with monkeypatch.context() as patched:
-            patched.setattr(json_values, "WORTH_COMPILING", least)
+            patched.setattr(text_places, "WORTH_COMPILING", least)
             found.append(outcome(file, folder / name, **options))
     return found[0], found[1]
 
@@ -360,7 +360,7 @@ def test_plain_lines_are_read_by_the_loops(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(QuickRequests, "rows", watched(QuickRequests.rows))
     monkeypatch.setattr(QuickUbi, "documents", documents)
     monkeypatch.setattr(plain_rows, "quickly", quickly)
-    monkeypatch.setattr(json_values, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(text_places, "WORTH_COMPILING", 0)
     search = {"query_id": "q1", "user_query": "tea", "timestamp": "2006-03-04T15:39:22Z", "client_id": "ann"}
     click = {
         "action_name": "click",

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
-from queryveil.reading import json_values
+from queryveil.reading import text_places
 from queryveil.reading.formats import decoding
 from queryveil.reading.formats.access_quickly import QuickRequests
 from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
@@ -143,7 +143,7 @@ class AccessLog:
 def _quick(source: Source, options: ReadOptions, user: str) -> QuickRequests | None:
     """What takes plain lines apart, if nothing else is asked for, and there are enough lines to be worth it."""
     asked = options.time_format or options.query_path or not options.query_parameter
-    if asked or source.size < json_values.WORTH_COMPILING:
+    if asked or source.size < text_places.WORTH_COMPILING:
         return None
     return QuickRequests(user, options.query_parameter or ())
 

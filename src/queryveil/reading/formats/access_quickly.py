@@ -28,8 +28,7 @@ from queryveil.reading.formats.access_loops import (
     take_apart,
     write_decoded,
 )
-from queryveil.reading.json_values import texts_at
-from queryveil.reading.plain_rows import Texts
+from queryveil.reading.text_places import bytes_of, texts_at
 
 _NOBODY = pa.array(["-"], pa.string())
 
@@ -47,15 +46,14 @@ class QuickRequests:
         self, chunk: pa.Table, carefully: Callable[[pa.Table], pa.Table]
     ) -> tuple[pa.Table, Counter[str]]:
         """Searches of a chunk, judged and in their order, and how many other requests there are of each kind."""
-        lines = Texts(chunk.column("text"))
-        rows = len(lines.lengths)
-        offsets = np.frombuffer(lines.array.buffers()[1], np.int32)[lines.array.offset :][: rows + 1]
+        data, offsets = bytes_of(chunk.column("text").combine_chunks())
+        rows = chunk.num_rows
         sure, kinds = plain_rows.whole(chunk), np.full(rows, UNSURE, np.uint8)
         micros, decoded = np.zeros(rows, np.int64), np.zeros(rows, np.int32)
         starts, lengths = np.zeros((4, rows), np.int64), np.zeros((4, rows), np.int32)
         parts = [
             (
-                *(lines.data, offsets[a : b + 1], sure[a:b], self._names, self._ends, kinds[a:b]),
+                *(data, offsets[a : b + 1], sure[a:b], self._names, self._ends, kinds[a:b]),
                 *(micros[a:b], starts[:, a:b], lengths[:, a:b], decoded[a:b]),
             )
             for a, b in shares(rows)
@@ -66,12 +64,12 @@ class QuickRequests:
         there = np.ones(len(searches), np.bool_)
 
         def part(which: int) -> Any:
-            return texts_at(lines.data, starts[which][searches], lengths[which][searches], there)
+            return texts_at(data, starts[which][searches], lengths[which][searches], there)
 
         columns = {
             "user": self._someone(part),
             "time": pa.array(micros[searches].view("datetime64[us]"), pa.timestamp("us")),
-            "query": _queries(lines.data, starts[QUERY][searches], decoded[searches]),
+            "query": _queries(data, starts[QUERY][searches], decoded[searches]),
         }
         numbers = chunk.select(["file", "line", "lines"])
         if len(searches) < rows:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading import plain_rows
+from queryveil.reading import plain_rows, text_places
 from queryveil.reading.columns import (
     ALIASES,
     WAY_OUT,
@@ -310,8 +310,9 @@ def stage_fields(
             return judged
 
         quick = _is_usual(layout, options) and (raw is None or plain is not None)
+        compiled = source.size >= text_places.WORTH_COMPILING
         for chunk in chunks(batches):
-            judged = _quickly(chunk, layout, plain, carefully) if quick else carefully(chunk)
+            judged = _quickly(chunk, layout, plain, carefully, compiled) if quick else carefully(chunk)
             left_out += chunk.num_rows - judged.num_rows
             stager.add(judged)
         return replace(
@@ -329,10 +330,14 @@ def _is_usual(layout: Layout, options: ReadOptions) -> bool:
 
 
 def _quickly(
-    chunk: pa.Table, layout: Layout, plain: Plain | None, carefully: Callable[[pa.Table], pa.Table]
+    chunk: pa.Table,
+    layout: Layout,
+    plain: Plain | None,
+    carefully: Callable[[pa.Table], pa.Table],
+    compiled: bool,
 ) -> pa.Table:
     """The rows of a chunk: lines of the usual number of fields by Arrow if they are plain, others by SQL."""
-    found = plain_rows.cut(chunk, layout.delimiter)
+    found = plain_rows.cut(chunk, layout.delimiter, max(layout.columns.values()), compiled)
     least, most = max(layout.columns.values()), layout.width or 10**9
     fitting = (
         np.isin(found.many, layout.widths) if layout.widths else (found.many >= least) & (found.many <= most)

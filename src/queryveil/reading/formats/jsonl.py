@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
-from queryveil.reading import json_values, plain_rows
+from queryveil.reading import json_values, plain_rows, text_places
 from queryveil.reading.columns import ALIASES, as_number
 from queryveil.reading.formats import keys
 from queryveil.reading.json_loops import ABSENT, OBJECT
@@ -71,7 +71,7 @@ class Jsonl:
 def _is_usual(source: Source, options: ReadOptions) -> bool:
     """Whether nothing is asked for that the rules of plain rows do not know, of enough lines to be worth it."""
     asked = options.time_format or options.null or options.patterns or options.conditions
-    return not asked and source.size >= json_values.WORTH_COMPILING
+    return not asked and source.size >= text_places.WORTH_COMPILING
 
 
 def _quickly(chunk: pa.Table, wanted: json_values.Wanted, carefully: Carefully) -> pa.Table:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
-from queryveil.reading import json_values
+from queryveil.reading import text_places
 from queryveil.reading.formats.ubi_quickly import QuickUbi
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
@@ -190,7 +190,7 @@ def _parse(
 
 def _is_usual(source: Source, options: ReadOptions) -> bool:
     """Whether nothing is asked for that the rules of plain rows do not know, of enough documents to be worth it."""
-    return options.time_format is None and source.size >= json_values.WORTH_COMPILING
+    return options.time_format is None and source.size >= text_places.WORTH_COMPILING
 
 
 def _parse_sql(options: ReadOptions) -> str:
