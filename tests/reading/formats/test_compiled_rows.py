@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from queryveil.files import memory
 from queryveil.reading import plain_rows, text_places
+from queryveil.reading.formats import ubi
 from queryveil.reading.formats.access_quickly import QuickRequests
 from queryveil.reading.formats.ubi_quickly import QuickUbi
 from tests.reading.formats.test_plain_rows import clocks, outcome, queries, ranks, urls, users
@@ -202,6 +204,49 @@ def test_ubi(
     file.write_text("\n".join([*head, *(written(one, True, "") for one in made), *odd]))
     quick, careful = both(file, folder, monkeypatch, format="ubi")
     assert quick == careful
+
+
+clients = st.sampled_from(["ann", "bob", "b\\u006fb"])
+seconds = st.sampled_from(["2006-03-01T10:11:12Z", "2006-03-01 10:11:13", "1141207874"])
+of_clients = st.tuples(
+    st.sampled_from(
+        [
+            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":"NUMBER tea"}',
+            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":""}',
+            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","action_name":"click","user_query":"own",'
+            '"event_attributes":{"object":{"object_id":"NUMBER"},"position":{"ordinal":3}}}',
+        ]
+    ),
+    st.sampled_from(['"q"', '"r"', "null", '"\\u0071"']),
+    clients,
+    seconds,
+)
+
+
+@calmly
+@given(st.lists(of_clients, min_size=1, max_size=25), st.booleans())
+def test_clicks_of_clients_are_joined_alike(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    documents: list[tuple[str, str, str, str]],
+    few: bool,
+) -> None:
+    """In memory, in the engine, and where it is begun in memory and turns out to be too much."""
+    folder = tmp_path_factory.mktemp("clients")
+    texts = [
+        shape.replace("QUERY", query).replace("CLIENT", who).replace("TIME", when).replace("NUMBER", str(at))
+        for at, (shape, query, who, when) in enumerate(documents)
+    ]
+    file = folder / "ubi.ndjson"
+    file.write_text("\n".join(texts))
+    monkeypatch.setattr(ubi, "_HELD", 1 << 30 if few else 0)
+    monkeypatch.setattr(memory, "within", lambda wanted: wanted)
+    asked: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(ubi, "joined", lambda one, made=ubi.joined: asked.append(made(one)) or asked[-1])
+        quick, careful = both(file, folder, patched, format="ubi")
+    assert quick == careful
+    assert not few or asked[0] is not None
 
 
 addresses = st.sampled_from(

@@ -112,10 +112,12 @@ def _parse_sql(user: str, parameters: tuple[str, ...]) -> str:
         "WHEN text = '' THEN 'blank line' END AS problem, clock, "
         f"{value(names)} AS raw, {value(re.escape(user))} AS user, "
         "CASE WHEN problem IS NOT NULL OR text = '' THEN NULL "
-        f"WHEN params IS NULL OR NOT {has} THEN 'other' "
-        "WHEN regexp_matches(params, '(?:^|&)(?:isShard=true|distrib=false)(?:&|$)') THEN 'shard' "
+        f"WHEN NOT {has} THEN 'other' "
+        # Words that are not there need no pattern.
+        "WHEN (contains(params, 'isShard=true') OR contains(params, 'distrib=false')) "
+        "AND regexp_matches(params, '(?:^|&)(?:isShard=true|distrib=false)(?:&|$)') THEN 'shard' "
         f"WHEN {value(names)} IN ('*:*', '*', '%2A:%2A', '*%3A*', '%2A%3A%2A') THEN 'all' ELSE 'search' END AS kind "
         f"FROM (SELECT *, regexp_extract(text, {literal(_TIME)}, 1) AS clock, "
-        f"CASE WHEN regexp_matches(text, {literal(_REQUEST)}) THEN regexp_extract(text, {literal(_REQUEST)}, 2) END "
+        f"CASE WHEN contains(text, ' params={{') THEN regexp_extract(text, {literal(_REQUEST)}, 2) ELSE '' END "
         "AS params FROM chunk)"
     )

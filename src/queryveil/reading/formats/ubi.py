@@ -12,7 +12,7 @@ have that one, it is nobody's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
+from queryveil.files import memory
 from queryveil.reading import text_places
+from queryveil.reading.formats.ubi_joined import joined
 from queryveil.reading.formats.ubi_quickly import QuickUbi
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
@@ -62,6 +64,8 @@ _MAPPING = {
     "rank": "position.ordinal of clicks",
     "session": "session_id",
 }
+_HELD = 256 * 1024 * 1024
+"""Bytes of plain documents that are joined in memory; more than that is for the engine, which can use the disk."""
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
 _DOCUMENTS = (
     'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
@@ -106,10 +110,17 @@ def stage_documents(
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        searches, clicks = _parse(connection, documents, source, options, stager, passed)
-        for batch in _joined(connection, clicks) if searches + clicks else ():
-            orphans += pc.sum(batch.column("orphan")).as_py() or 0
-            stager.add(pa.Table.from_batches([batch]))
+        held = _parse(connection, documents, source, options, stager, passed)
+        quick = joined(_with_others(connection, held)) if held else None
+        for one in [] if quick is not None else held:
+            _insert(connection, one)
+        searches, clicks = _counted(connection) if quick is None else (quick.searches, quick.clicks)
+        for table in _joined(connection, clicks) if quick is None and searches + clicks else ():
+            orphans += pc.sum(table.column("orphan")).as_py() or 0
+            stager.add(table)
+        if quick is not None:
+            orphans = quick.orphans
+            stager.add(quick.rows)
         return replace(
             stager.finish(format),
             mapping=mapping,
@@ -148,12 +159,13 @@ def _parse(
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
-) -> tuple[int, int]:
-    """Judge every document by itself, and keep searches and clicks in two tables; how many there are of each."""
+) -> list[pa.Table]:
+    """Judge every document by itself. Good ones go into a table of the engine, or come back while they are few."""
     quick = QuickUbi(options.click_actions or _CLICKS) if _is_usual(source, options) else None
     sql, parse = _judge_sql(options), _parse_sql(options)
     connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
-    seen = 0
+    seen, full = 0, False
+    held: list[pa.Table] = []
 
     def carefully(rows: pa.Table) -> None:
         connection.register("chunk", rows)
@@ -177,15 +189,39 @@ def _parse(
         if quick is not None:
             found, others, rest = quick.documents(rest)
             passed.update(others)
-            connection.register("found", found)
-            connection.execute("INSERT INTO documents BY NAME SELECT * FROM found")
-            connection.unregister("found")
+            held.append(found)
+            if sum(one.nbytes for one in held) > memory.within(_HELD):
+                for one in held:
+                    _insert(connection, one)
+                held, full = [], True
+            elif full:
+                _insert(connection, held.pop())
         if rest.num_rows:
             carefully(rest)
     passed += Counter()  # without those of which there are none
-    counts = connection.execute("SELECT kind = 'click', count(*) FROM documents GROUP BY ALL").fetchall()
-    searches, clicks = (sum(count for click, count in counts if click is which) for which in (False, True))
-    return searches, clicks
+    return held
+
+
+def _insert(connection: Any, found: pa.Table) -> None:
+    connection.register("found", found)
+    connection.execute("INSERT INTO documents BY NAME SELECT * FROM found")
+    connection.unregister("found")
+
+
+def _with_others(connection: Any, held: Sequence[pa.Table]) -> pa.Table:
+    """What is held, and what the engine has, in the order of the files."""
+    names = held[0].column_names
+    columns = ", ".join(map(_quoted, names))
+    others = connection.execute(f"SELECT {columns} FROM documents").to_arrow_table()  # noqa: S608 (our own names)
+    together = pa.concat_tables([*held, others.cast(held[0].schema)])
+    return together.sort_by("seq") if len(others) else together
+
+
+def _counted(connection: Any) -> tuple[int, int]:
+    """How many searches there are, and how many clicks."""
+    counts = dict(connection.execute("SELECT kind, count(*) FROM documents GROUP BY kind").fetchall())
+    clicks = counts.pop("click", 0)
+    return sum(counts.values()), clicks
 
 
 def _is_usual(source: Source, options: ReadOptions) -> bool:
@@ -260,7 +296,7 @@ def _judge_sql(options: ReadOptions) -> str:
     return conform_sql(relation, raw, time_format=options.time_format, also=_ALSO)
 
 
-def _joined(connection: Any, clicks: int) -> Iterator[pa.RecordBatch]:
+def _joined(connection: Any, clicks: int) -> Iterator[pa.Table]:
     """Searches, and clicks with the search that they belong to, in the order of the files."""
     connection.execute(
         'CREATE VIEW clicks AS SELECT * REPLACE (CASE WHEN nobody THEN NULL ELSE "user" END AS "user") '
@@ -275,7 +311,9 @@ def _joined(connection: Any, clicks: int) -> Iterator[pa.RecordBatch]:
         'SELECT bool_or(NOT nobody AND "user" IS DISTINCT FROM client), bool_or(nobody) FROM documents'
     ).fetchone()
     found = f"{plain} UNION ALL {_clicks_sql(unlike, unknown)}" if clicks else plain
-    yield from connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+    reader = connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
 
 
 def _clicks_sql(by_user: bool, by_id: bool) -> str:
