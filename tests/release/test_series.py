@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +186,52 @@ def test_the_page_says_the_guarantee_first_and_draws_the_figures(series: Path) -
     said = page.index("This series protects a person over all 3 days together: epsilon")
     assert said < page.index("What a person did in one day alone") < page.index("<figure>")
     assert page.count("<figure>") == 2 and 'href="2026-01-02/report.html"' in page
+
+
+ABOUT = {
+    "title": "Searches by day",
+    "publisher": "Example Search",
+    "contact": "data@example.org",
+    "licence": "CC-BY-4.0",
+    "purpose": "research on spelling",
+    "language": "en",
+    "citation": "Example Search (2026), Searches by day",
+}
+
+
+def test_every_release_and_the_index_say_who_publishes_them(tmp_path: Path) -> None:
+    made = published(tmp_path / "daily", about=qv.About(**ABOUT))
+    assert made.content["about"] == {**ABOUT, "period": "2026-01-01/2026-01-03"}
+    page = (made.path / "index.html").read_text(encoding="utf-8")
+    assert "<h1>Searches by day</h1>" in page
+    for text in (*list(ABOUT.values())[1:], "In the publisher's own words"):
+        assert escape(text) in page, text
+    for period, folder in made.releases.items():
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        assert manifest["about"] == {**ABOUT, "title": f"Searches by day, {period}", "period": period}
+        sheet = (folder / "DATASHEET.md").read_text(encoding="utf-8")
+        assert f"Searches by day, {period}" in sheet and "data@example.org" in sheet
+        assert "CC-BY-4.0" in (folder / "CITATION.cff").read_text(encoding="utf-8")
+        for document in folder.iterdir():
+            if document.suffix in (".md", ".cff", ".html"):
+                # What a form would leave to be written by hand.
+                text = re.sub(
+                    r"<style>.*?</style>", "", document.read_text(encoding="utf-8"), flags=re.DOTALL
+                )
+                assert not re.search(r"\[[A-Za-z ]+\](?!\()", text), document
+    assert qv.verify(made.path).passed
+
+
+def test_a_release_that_says_something_else_than_its_series_shows(tmp_path: Path) -> None:
+    made = published(tmp_path / "daily", about=qv.About(**ABOUT))
+    index = made.path / "series.json"
+    content = json.loads(index.read_text(encoding="utf-8"))
+    content["about"]["publisher"] = "Somebody Else"
+    index.write_text(json.dumps(content), encoding="utf-8")
+    failed = {one.name for one in qv.verify(made.path).failed}
+    assert {"series-alike", "series-page"} <= failed
+    with pytest.raises(qv.UsageError, match="begun with another about"):
+        published(made.path, about=qv.About(**ABOUT), resume=True)
 
 
 def test_the_guarantee_of_a_person_and_of_a_period() -> None:
@@ -525,8 +573,18 @@ def test_the_command_publishes_and_verifies_a_series(tmp_path: Path) -> None:
         refused = command(*asked, "--series", "daily", *when[:at], *when[at + 2 :])
         assert refused.code == 2 and f"a series needs {missing}" in refused.err
     assert "--from belongs to a series" in command(*asked, "--from", "2026-01-01").err
-    done = command(*asked, "--series", "daily", *when, "--unit", "user-period", "--json")
+    said = ("--about", "title=By day", "--about", "publisher=Example Search")
+    assert "is not NAME=TEXT" in command(*asked, "--series", "daily", *when, "--about", "title").err
+    claimed = command(*asked, "--series", "daily", *when, "--about", "title=By day, epsilon 0.1")
+    assert claimed.code == 2 and "states itself" in claimed.err and not (tmp_path / "out").exists()
+    done = command(*asked, "--series", "daily", *when, "--unit", "user-period", *said, "--json")
     assert done.code == 0, done.err
+    third = json.loads((tmp_path / "out" / "2026-01-03" / "manifest.json").read_text(encoding="utf-8"))
+    assert third["about"] == {
+        "title": "By day, 2026-01-03",
+        "publisher": "Example Search",
+        "period": "2026-01-03",
+    }
     assert done.document["complete"] and [one["released"] for one in done.document["periods"]] == [
         {"items": 2},
         {"items": 0},

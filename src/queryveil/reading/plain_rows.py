@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.reading.model import COLUMNS, LONGEST_TEXT, NO_VALUE, SPELLED_NULL
+from queryveil.reading.text_places import Cut
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
@@ -66,9 +67,9 @@ class Texts:
 def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Mask, Mask]:
     """Typed columns, which queries are empty, and which rows are plain; of others nothing that is here counts.
 
-    `columns` gives for each standard column its text.
+    `columns` gives for each standard column its text; times may be timestamps already, of years that are possible.
     """
-    texts = {name: Texts(array) for name, array in columns.items()}
+    texts = {name: Texts(array) for name, array in columns.items() if array.type == pa.string()}
     user = texts["user"]
     plain = user.begins_visibly() & ~_mask(pc.is_in(user.array, _NOBODY))
     for one in texts.values():
@@ -77,7 +78,9 @@ def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Mask, Mask]:
     empty = query.lengths == 0
     plain &= empty | query.begins_visibly()
     made: dict[str, Any] = {"user": user.array, "query": pc.fill_null(query.array, "")}
-    if "time" in texts:
+    if "time" in columns and "time" not in texts:
+        made["time"] = columns["time"]
+    elif "time" in texts:
         made["time"], known = _times(texts["time"])
         plain &= known
     for name in {"url", "session"} & texts.keys():
@@ -172,17 +175,7 @@ def quickly(
     if not plain.any():
         return carefully(chunk)
     rows = len(plain)
-    found = pa.table(
-        {
-            "file": chunk.column("file"),
-            "line": chunk.column("line"),
-            "lines": chunk.column("lines"),
-            "reason": pa.nulls(rows, pa.string()),
-            "text": pa.nulls(rows, pa.string()),
-            "empty": pa.array(empty),
-            **{name: typed[name] for name in COLUMNS if name in typed},
-        }
-    )
+    found = as_judged(chunk, typed, empty)
     if plain.all():
         return found
     others = carefully(chunk.filter(pa.array(~plain)))
@@ -197,13 +190,43 @@ def quickly(
     return found.take(pa.array(back))
 
 
-def cut(chunk: pa.Table, delimiter: str) -> Fields:
-    """The fields of each line, cut at every delimiter."""
+def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Table:
+    """Good rows in the shape in which SQL gives them."""
+    nothing = pa.nulls(chunk.num_rows, pa.string())
+    return pa.table(
+        {
+            **{name: chunk.column(name) for name in ("file", "line", "lines")},
+            "reason": nothing,
+            "text": nothing,
+            "empty": pa.array(empty),
+            **{name: typed[name] for name in COLUMNS if name in typed},
+        }
+    )
+
+
+def cut(chunk: pa.Table, delimiter: str, fields: int, compiled: bool = False) -> Fields:
+    """The first fields of each line, cut at every delimiter; by a compiled loop, which has to be loaded, if asked."""
     texts = chunk.column("text").combine_chunks()
-    whole = _mask(chunk.column("problem").combine_chunks().is_null()) & _mask(pc.not_equal(texts, ""))
+    if compiled and delimiter.isascii():
+        quick = Cut(texts, ord(delimiter), fields)
+        return Fields(chunk, quick.many, whole(chunk), quick.at)
     lists = pc.split_pattern(texts, delimiter)
     offsets = np.asarray(lists.offsets).astype(np.int64)
-    return Fields(chunk, lists.values, offsets[:-1], np.diff(offsets), whole)
+    starts, many = offsets[:-1], np.diff(offsets)
+
+    def at(number: int) -> Any:
+        there, places = many >= number, starts + number - 1
+        if there.all():
+            return lists.values.take(pa.array(places))
+        return lists.values.take(pa.array(np.where(there, places, 0), mask=~there))
+
+    return Fields(chunk, many, whole(chunk), at)
+
+
+def whole(chunk: pa.Table) -> Mask:
+    """Which lines can be parsed at all: they are text, and not blank."""
+    there = _mask(chunk.column("problem").combine_chunks().is_null())
+    return there & _mask(pc.not_equal(chunk.column("text").combine_chunks(), ""))
 
 
 def texts_where(sure: Mask, lists: Any) -> Any:
@@ -216,21 +239,9 @@ class Fields:
     """The fields of lines."""
 
     chunk: pa.Table
-    values: Any
-    starts: Numbers
     many: Numbers
     """How many fields each line has."""
     whole: Mask
     """Which lines can be parsed at all."""
-
-    def at(self, number: int) -> Any:
-        """The field of this number, from 1, of each line; null where a line has fewer."""
-        return self._taken(self.starts + number - 1, self.many >= number)
-
-    def last(self) -> Any:
-        return self._taken(self.starts + self.many - 1, self.many > 0)
-
-    def _taken(self, places: Numbers, there: Mask) -> Any:
-        if there.all():
-            return self.values.take(pa.array(places))
-        return self.values.take(pa.array(np.where(there, places, 0), mask=~there))
+    at: Callable[[int], Any]
+    """The field of this number, from 1, of each line; null where a line has fewer."""

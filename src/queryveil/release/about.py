@@ -87,6 +87,28 @@ ASKED = {
 """What each of them asks for."""
 
 
+# What only a release itself may state. A citation that is copied from an earlier release has its figures.
+_CLAIMS = (
+    (re.compile(r"[0-9a-f]{32,}", re.IGNORECASE), "a digest"),
+    (
+        re.compile(r"(?:\b(?:epsilon|delta|eps)|[εδ])\W{0,3}(?:of |is )?\d", re.IGNORECASE),
+        "an epsilon or a delta",
+    ),
+    (re.compile(r"\bk\s{0,3}(?:=|-anonym)", re.IGNORECASE), "a guarantee"),
+)
+
+
+def refuse_claims(about: About) -> None:
+    """Refuse texts that name figures which the release states itself, and which may be others."""
+    for name, text in about.as_dict().items():
+        for pattern, what in _CLAIMS:
+            if pattern.search(text):
+                raise UsageError(
+                    f"'{name}' of 'about' names {what}, which the release states itself, for this release",
+                    "leave it out: guarantee and digest stand in every document of the release",
+                )
+
+
 def _check(name: str, text: Any) -> None:
     if not isinstance(text, str):
         raise UsageError(f"'{name}' of 'about' is not a text", "write it between quotes")

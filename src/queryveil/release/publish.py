@@ -24,7 +24,7 @@ from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import load as loading
 from queryveil.release import wording
-from queryveil.release.about import About
+from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
@@ -141,6 +141,7 @@ def publish(
     system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence;
     `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
+    refuse_claims(about or About())
     log, mechanism = as_log(log), chosen(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))

@@ -14,6 +14,7 @@ from queryveil.release.series import index
 from queryveil.release.series.calendar import Calendar
 from queryveil.release.series.index import is_series
 from queryveil.release.series.promise import UNITS, Promise, in_a_series
+from queryveil.release.series.stated import of_release
 from queryveil.verification import composed, page
 from queryveil.verification.outcome import Check, Verification, judge, quoted
 
@@ -113,7 +114,7 @@ def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Chec
 def _format(content: Mapping[str, Any]) -> Iterator[str]:
     if (content.get("format"), content.get("format_version")) != (index.FORMAT, index.FORMAT_VERSION):
         yield f"the format is not {index.FORMAT}, version {index.FORMAT_VERSION}"
-    for name in sorted(_KEYS ^ set(content)):
+    for name in sorted(_KEYS ^ (set(content) - {"about"})):
         yield f"the key {quoted(name)} is unknown or missing"
 
 
@@ -166,8 +167,16 @@ def _alike(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
         for key in ("method", "parameters", "what"):
             if manifest[key] != content[key]:
                 yield f"the release of {quoted(name)} has another {key}"
+        if manifest.get("about", {}) != _said(content, name):
+            yield f"the release of {quoted(name)} says something else of its publisher"
         if _kept(manifest["guarantee"]) != content["guarantee"]["one_period"]:
             yield f"the release of {quoted(name)} has another guarantee"
+
+
+def _said(content: Mapping[str, Any], period: str) -> dict[str, str]:
+    """What a release says of its publisher, as follows from the index."""
+    one = next(one for one in _of(content).periods() if one.name == period)
+    return of_release(content.get("about", {}), one).as_dict()
 
 
 def _kept(stated: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -51,6 +51,35 @@ def test_every_shape_gives_the_same_searches(shape: str, tmp_path: Path) -> None
     assert "IP addresses" in staged.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "target", "query"),
+    [
+        ("latin-1", "/s?q=%E9t%E9", "été"),
+        ("latin-1", "/s?q=%C3%A9t%C3%A9", "été"),
+        ("gb18030", "/s?q=%B1%B1%BE%A9", "北京"),
+        ("latin-1", "/s?q=\\xE9t\\xE9+a", "été a"),
+    ],
+)
+def test_the_named_encoding_is_that_of_addresses_too(
+    encoding: str, target: str, query: str, tmp_path: Path
+) -> None:
+    """What the message about such a row advises helps."""
+    staged = staged_of(tmp_path, line(target), encoding=encoding)
+    assert rows_of(staged, "query") == [(query,)]
+
+
+def test_a_format_that_takes_no_columns_does_not_ask_for_them(tmp_path: Path) -> None:
+    for name in (
+        "solr.log",
+        "slow-plain.log",
+        "google-analytics-events.json",
+        "access_log.20080601.decode.filter",
+    ):
+        with pytest.raises(qv.InputError, match="rows were rejected") as caught:
+            read(DATA / name, tmp_path / name)
+        assert "columns" not in str(caught.value), name
+
+
 def test_where_the_query_is_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(qv.InputError, match=r"query_parameter='q' \(the first requests have q\)"):
         staged_of(tmp_path, line("/s?q=private&secret=1"), query_parameter=None)

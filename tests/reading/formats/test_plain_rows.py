@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from queryveil.errors import QueryveilError
-from queryveil.reading import plain_rows
+from queryveil.reading import plain_rows, text_places
 from queryveil.reading.formats import ReadOptions, delimited, stage
 from queryveil.reading.plain_rows import Texts, _times
 from queryveil.reading.staging import connect
@@ -167,8 +167,11 @@ def outcome(file: Path, into: Path, **options: Any) -> Any:
 
 
 def both(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
+    """By Arrow, by compiled loops, and by SQL alone: the first two are the same, so one stands for both."""
     quick = outcome(file, folder / "quick", **options)
     with monkeypatch.context() as patched:
+        patched.setattr(text_places, "WORTH_COMPILING", 0)
+        assert outcome(file, folder / "compiled", **options) == quick
         patched.setattr(delimited, "_is_usual", lambda *_: False)
         return quick, outcome(file, folder / "careful", **options)
 

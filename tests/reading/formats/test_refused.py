@@ -39,6 +39,7 @@ CONTENTS: dict[str, tuple[bytes, str]] = {
     "words.txt": (b"secret words without any column\n", "format of 'words.txt' is not recognised"),
     "array.json": (b'[\n {"user": 1}\n]\n', "not recognised"),
     "headerless.tsv": (b"secret-u\tsecret-q\n", "has no header"),
+    "headerless.txt": (b"secret-u;secret-q\nu;q\n", "has no header"),
     "fake.parquet": (b"PAR1" + b"x" * 99, "'fake.parquet' is damaged, cut short or not Parquet"),
     "nouser.csv": (b"time,query\n1,q\n", "has no header"),
     "nokeys.jsonl": (b'{"who": 1, "query": "secret", "time": 0}\n', "1 of 1 rows were rejected"),

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.release.documents import croissant, datasheet
+from queryveil.release.documents import citation_file, croissant, datasheet
 from queryveil.release.documents import public_page as public
 from tests.conftest import many
 from tests.release.documents import pages
@@ -224,6 +224,24 @@ def test_a_release_without_a_description_still_verifies(tmp_path: Path) -> None:
     manifest["software"]["version"] = "0.1.0"
     (release / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert qv.verify(release).passed
+
+
+def test_words_of_the_publisher_cannot_pass_for_those_of_the_release(tmp_path: Path) -> None:
+    """A citation that names a wrong guarantee or digest is refused; one that was edited in is marked as their words."""
+    wrong = f"Example (2026). epsilon 0.001. SHA-256 of items.parquet: {'0' * 64}"
+    log, method = qv.read(many(300, ["apples"])), qv.Steered(epsilon=4, delta=1e-6, max_items=2)
+    for text in (wrong, "epsilon = 0.001", "ε 0.1", "k-anonymous", "k = 10", "f" * 40):
+        with pytest.raises(qv.UsageError, match="states itself"):
+            qv.publish(log, method, out=tmp_path / "no", about=qv.About(citation=text))
+    assert not (tmp_path / "no").exists()
+    made = qv.publish(log, method, out=tmp_path / "out", about=qv.About(publisher="E", citation="E (2026)"))
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    manifest["about"]["citation"] = wrong
+    digest = manifest["files"]["items.parquet"]["sha256"]
+    for document in (datasheet.write(manifest), citation_file.write(manifest)):
+        own = document.index("the words that follow")
+        assert document.index(made.guarantee.headline) < document.index(digest) < own
+        assert own < document.index("0" * 64)
 
 
 def test_the_citation_names_this_release_and_no_other(releases: dict[str, Path]) -> None:

@@ -139,7 +139,7 @@ def test_inspect_has_the_keys_that_scripts_read() -> None:
 
 def test_inspect_in_words() -> None:
     said = done("inspect", "log.tsv").out
-    assert "1,201 rows, 300 users, 1 rows with an empty query, 1 rejected (tsv)" in said
+    assert "1,201 rows, 300 users, 1 row with an empty query, 1 rejected (tsv)" in said
     assert "log.tsv line 1203: bad time" in said
     assert "N = 1: 25 %" in said
     assert "lost" not in said

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from queryveil.errors import InputError, OutputError, UsageError, instead
-from queryveil.reading.columns import as_number
+from queryveil.reading.columns import WAY_OUT, as_number
 from queryveil.reading.formats.access_log import AccessLog
 from queryveil.reading.formats.algolia import Algolia
 from queryveil.reading.formats.aol import Aol
@@ -109,6 +109,34 @@ _WAYS_OUT = {
     "not JSON": "check --format",
     "not UTF-8": "say how the text is encoded, for example --encoding gb18030 or latin-1",
 }
+
+
+_WAYS_OUT_OF_KNOWN = {
+    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S",
+    "wrong number of fields": "check --format",
+    "no user": "look at that line: it names nobody",
+    "no such field": "check --format",
+    "bad rank": "look at that line",
+}
+"""The same for formats whose columns are known: they take no --columns."""
+_KNOWN = frozenset(
+    {
+        "access-log",
+        "algolia",
+        "google-analytics",
+        "matomo",
+        "slow-log",
+        "sogou",
+        "solr",
+        "ubi",
+        "yandex",
+    }
+)
+
+
+def _way_out(format: str, reason: str) -> str:
+    known = _WAYS_OUT_OF_KNOWN if format in _KNOWN else {}
+    return known.get(reason) or _WAYS_OUT.get(reason, "look at that line")
 
 
 def stage(
@@ -231,6 +259,8 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
             f"{label!r} is binary, and of no kind that is known",
             "give text or Parquet; text in UTF-16 without a byte order mark needs --encoding utf-16-le",
         )
+    if len(head.lines) > 1 and separator(head.lines, options, repr(label)):
+        raise InputError(f"{label!r} has no header that says which column holds what", WAY_OUT)
     raise InputError(
         f"the format of {label!r} is not recognised",
         f"say which it is with --format {'|'.join(READERS)}, and --delimiter if it is neither tab nor comma",
@@ -251,6 +281,6 @@ def require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
     raise InputError(
         f"{staged.rejected:,} of {total:,} rows were rejected, {why} ({reasons}{first})",
-        (staged.ways_out.get(reason) or _WAYS_OUT.get(reason, "look at that line"))
+        (staged.ways_out.get(reason) or _way_out(staged.format, reason))
         + (", or raise --max-rejected" if staged.rows else ""),
     )

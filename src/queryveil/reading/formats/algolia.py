@@ -53,6 +53,9 @@ class Algolia:
         return stage_documents(documents, source, actions, into, format=self.name, mapping=_MAPPING)
 
 
+_dumped = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def _inner(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The documents inside what the API wraps around them."""
     for key in ("events", "logs"):
@@ -73,16 +76,20 @@ def _is_ours(document: Mapping[str, Any]) -> bool:
 
 def _translated(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A batch of Algolia's documents as one of UBI's."""
-    made: list[dict[str, Any]] = []
-    for one in batch.to_pylist():
+    made: list[str] = []
+    places: list[int] = []
+    given = zip(batch.column("text").to_pylist(), batch.column("problem").to_pylist(), strict=True)
+    for place, (text, problem) in enumerate(given):
         try:
-            found = json.loads(one["text"]) if one["problem"] is None and one["text"] else None
+            found = json.loads(text) if problem is None and text else None
         except (ValueError, RecursionError):
             found = None
-        texts = [json.dumps(new) for new in _documents(found)] if isinstance(found, dict) else []
+        texts = [_dumped(new) for new in _documents(found)] if isinstance(found, dict) else []
         # What cannot be translated goes through as it is, and is rejected there.
-        made += [one | {"text": text} for text in texts or [one["text"]]]
-    return pa.RecordBatch.from_pylist(made, schema=SCHEMA)
+        made += texts or [text]
+        places += [place] * max(1, len(texts))
+    rows = batch.take(pa.array(places, pa.int64()))
+    return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), pa.array(made, pa.string()))
 
 
 def _documents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

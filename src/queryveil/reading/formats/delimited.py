@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading import plain_rows
+from queryveil.reading import plain_rows, text_places
 from queryveil.reading.columns import (
     ALIASES,
     WAY_OUT,
@@ -130,7 +130,7 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         columns = _by_alias(fields, source, delimiter)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
     asked = {f"{one.column}": one.column for one in options.conditions}
-    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split)
+    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split, "--where")
     conditions = [(fields_asked[one.column], one) for one in options.conditions]
     if not has_header:
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions)
@@ -201,9 +201,16 @@ def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str
 
 
 def _numbers(
-    columns: Mapping[str, str | int], fields: Sequence[str], source: Source, delimiter: str, split: Split
+    columns: Mapping[str, str | int],
+    fields: Sequence[str],
+    source: Source,
+    delimiter: str,
+    split: Split,
+    flag: str = "--columns",
 ) -> dict[str, int]:
-    """Field numbers for what the user named; `fields` are those of the header, which may be a row by mistake."""
+    """Field numbers for what was named by `flag`; `fields` are those of the header, which may be a row by mistake."""
+    if not columns:
+        return {}
     where = repr(source.files[0].label)
     widest = max((len(split(line)) for line in source.head.lines), default=0)
     elsewhere = _cut_elsewhere(source, delimiter) if widest == 1 else ""
@@ -218,12 +225,12 @@ def _numbers(
                 f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
                 elsewhere
                 or nearest(at, usual(fields))
-                or "correct --columns; in a file without a header, give numbers from 1",
+                or f"correct {flag}; in a file without a header, give numbers from 1",
             )
         if not 1 <= number <= widest:
             many = "1 column" if widest == 1 else f"{widest} columns"
             raise InputError(
-                f"{where} has {many}, so there is no column {number}", elsewhere or "correct --columns"
+                f"{where} has {many}, so there is no column {number}", elsewhere or f"correct {flag}"
             )
         numbers[standard] = number
     return numbers
@@ -303,8 +310,9 @@ def stage_fields(
             return judged
 
         quick = _is_usual(layout, options) and (raw is None or plain is not None)
+        compiled = source.size >= text_places.WORTH_COMPILING
         for chunk in chunks(batches):
-            judged = _quickly(chunk, layout, plain, carefully) if quick else carefully(chunk)
+            judged = _quickly(chunk, layout, plain, carefully, compiled) if quick else carefully(chunk)
             left_out += chunk.num_rows - judged.num_rows
             stager.add(judged)
         return replace(
@@ -322,10 +330,14 @@ def _is_usual(layout: Layout, options: ReadOptions) -> bool:
 
 
 def _quickly(
-    chunk: pa.Table, layout: Layout, plain: Plain | None, carefully: Callable[[pa.Table], pa.Table]
+    chunk: pa.Table,
+    layout: Layout,
+    plain: Plain | None,
+    carefully: Callable[[pa.Table], pa.Table],
+    compiled: bool,
 ) -> pa.Table:
     """The rows of a chunk: lines of the usual number of fields by Arrow if they are plain, others by SQL."""
-    found = plain_rows.cut(chunk, layout.delimiter)
+    found = plain_rows.cut(chunk, layout.delimiter, max(layout.columns.values()), compiled)
     least, most = max(layout.columns.values()), layout.width or 10**9
     fitting = (
         np.isin(found.many, layout.widths) if layout.widths else (found.many >= least) & (found.many <= most)

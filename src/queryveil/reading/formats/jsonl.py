@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from queryveil.errors import InputError, UsageError
+from queryveil.reading import json_values, plain_rows, text_places
 from queryveil.reading.columns import ALIASES, as_number
 from queryveil.reading.formats import keys
+from queryveil.reading.json_loops import ABSENT, OBJECT
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import LEFT_OUT, Stager, chunks, conform_sql, connect
 from queryveil.reading.times import literal
 
 Rows = Sequence[Mapping[str, Any]]
+Carefully = Callable[[pa.Table], pa.Table]
 
 _LOOKED_AT = 100
 # What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
@@ -37,16 +42,22 @@ class Jsonl:
         pointers = _usual() if options.columns is None else _named(options.columns)
         made: dict[tuple[tuple[str, ...], ...], str] = {}
         left_out = 0
+        wanted = _wanted(pointers) if _is_usual(source, options) else None
         with connect(into, options) as connection, Stager(into, list(pointers), source) as stager:
-            for chunk in chunks(read_lines(source, None, progress)):
-                connection.register("chunk", chunk)
+
+            def carefully(rows: pa.Table) -> pa.Table:
+                connection.register("chunk", rows)
                 present = _present(connection, pointers)
                 if (which := tuple(present.values())) not in made:
                     made[which] = _sql(present, options)
                 judged = connection.execute(made[which]).to_arrow_table()
+                connection.unregister("chunk")
+                return judged
+
+            for chunk in chunks(read_lines(source, None, progress)):
+                judged = carefully(chunk) if wanted is None else _quickly(chunk, wanted, carefully)
                 left_out += chunk.num_rows - judged.num_rows
                 stager.add(judged)
-                connection.unregister("chunk")
             rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
             _require_filled(options, stager, repr(source.files[0].label), rows)
             return replace(
@@ -55,6 +66,23 @@ class Jsonl:
                 passed_over={LEFT_OUT: left_out} if options.conditions else {},
                 mapping={name: str(at) for name, at in (options.columns or {}).items()},
             )
+
+
+def _is_usual(source: Source, options: ReadOptions) -> bool:
+    """Whether nothing is asked for that the rules of plain rows do not know, of enough lines to be worth it."""
+    asked = options.time_format or options.null or options.patterns or options.conditions
+    return not asked and source.size >= text_places.WORTH_COMPILING
+
+
+def _quickly(chunk: pa.Table, wanted: json_values.Wanted, carefully: Carefully) -> pa.Table:
+    """The rows of a chunk: plain objects by a compiled loop, all others by SQL."""
+    found = wanted.find(chunk.column("text"), plain_rows.whole(chunk))
+    # Without a key for the query, or with a list or a truth value in a column, SQL says what is wrong.
+    sure = found.sure & (found.kind("query") != ABSENT)
+    for name in wanted.columns:
+        sure &= found.kind(name) < OBJECT
+    columns = {name: found.text(name) for name in wanted.columns}
+    return plain_rows.quickly(chunk, columns, sure, carefully)
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -100,6 +128,17 @@ def _pointer(steps: Sequence[str]) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
+def _wanted(pointers: Pointers) -> json_values.Wanted | None:
+    """The same places for the compiled loop; None where one place is for two columns."""
+    paths = {name: [_steps(pointer) for pointer in all_of] for name, all_of in pointers.items()}
+    places = [tuple(path) for all_of in paths.values() for path in all_of]
+    return json_values.Wanted(paths) if len(set(places)) == len(places) else None
+
+
+def _steps(pointer: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
 def _present(connection: Any, pointers: Pointers) -> Pointers:
     """The places that lead somewhere in some row of `chunk`: a key that no row has need not be looked for in each.
 
@@ -112,7 +151,7 @@ def _present(connection: Any, pointers: Pointers) -> Pointers:
     keys = {str(key) for (key,) in found}
 
     def leads(pointer: str) -> bool:
-        return pointer.split("/")[1].replace("~1", "/").replace("~0", "~") in keys
+        return _steps(pointer)[0] in keys
 
     # One place stays in any case, so that the column is there.
     return {name: tuple(filter(leads, all_of)) or all_of[:1] for name, all_of in pointers.items()}

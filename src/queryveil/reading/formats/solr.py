@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from queryveil.errors import InputError, UsageError
 from queryveil.reading.columns import ALIASES
+from queryveil.reading.formats import decoding
 from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import Stager, chunks, conform_sql, connect
@@ -50,9 +51,10 @@ class Solr:
         user = options.user_field or _user(source.head, label)
         parse = _parse_sql(user, options.query_parameter or ("q",))
         raw = {"user": "who", "time": "replace(clock, ',', '.')", "query": "query"}
-        judge = conform_sql(_JUDGED, raw, time_format=options.time_format)
+        judge = conform_sql(_judged(options), raw, time_format=options.time_format)
         passed: Counter[str] = Counter()
         with connect(into, options) as connection, Stager(into, list(raw), source) as stager:
+            decoding.prepare(connection, options)
             for chunk in chunks(read_lines(source, None, progress)):
                 connection.register("chunk", chunk)
                 connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {parse}")
@@ -68,12 +70,13 @@ class Solr:
         )
 
 
-_JUDGED = (
-    "(SELECT * REPLACE (CASE WHEN problem IS NULL AND query IS NULL THEN "  # noqa: S608 (our own words)
-    f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
-    "FROM (SELECT *, try(url_decode(raw)) AS query, try(url_decode(user)) AS who FROM parsed "
-    "WHERE kind IS NULL OR kind = 'search'))"
-)
+def _judged(options: ReadOptions) -> str:
+    query, who = (decoding.decoded_sql(name, options) for name in ("raw", "user"))
+    return (
+        "(SELECT * REPLACE (CASE WHEN problem IS NULL AND query IS NULL THEN "  # noqa: S608 (our own words)
+        f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
+        f"FROM (SELECT *, {query} AS query, {who} AS who FROM parsed WHERE kind IS NULL OR kind = 'search'))"
+    )
 
 
 def _place(options: ReadOptions) -> str:
@@ -109,10 +112,12 @@ def _parse_sql(user: str, parameters: tuple[str, ...]) -> str:
         "WHEN text = '' THEN 'blank line' END AS problem, clock, "
         f"{value(names)} AS raw, {value(re.escape(user))} AS user, "
         "CASE WHEN problem IS NOT NULL OR text = '' THEN NULL "
-        f"WHEN params IS NULL OR NOT {has} THEN 'other' "
-        "WHEN regexp_matches(params, '(?:^|&)(?:isShard=true|distrib=false)(?:&|$)') THEN 'shard' "
+        f"WHEN NOT {has} THEN 'other' "
+        # Words that are not there need no pattern.
+        "WHEN (contains(params, 'isShard=true') OR contains(params, 'distrib=false')) "
+        "AND regexp_matches(params, '(?:^|&)(?:isShard=true|distrib=false)(?:&|$)') THEN 'shard' "
         f"WHEN {value(names)} IN ('*:*', '*', '%2A:%2A', '*%3A*', '%2A%3A%2A') THEN 'all' ELSE 'search' END AS kind "
         f"FROM (SELECT *, regexp_extract(text, {literal(_TIME)}, 1) AS clock, "
-        f"CASE WHEN regexp_matches(text, {literal(_REQUEST)}) THEN regexp_extract(text, {literal(_REQUEST)}, 2) END "
+        f"CASE WHEN contains(text, ' params={{') THEN regexp_extract(text, {literal(_REQUEST)}, 2) ELSE '' END "
         "AS params FROM chunk)"
     )

@@ -12,15 +12,20 @@ have that one, it is nobody's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
+from queryveil.files import memory
+from queryveil.reading import text_places
+from queryveil.reading.formats.ubi_joined import joined
+from queryveil.reading.formats.ubi_quickly import QuickUbi
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import CHUNK_ROWS, Stager, blank_sql, chunks, conform_sql, connect, no_user_sql
@@ -59,7 +64,15 @@ _MAPPING = {
     "rank": "position.ordinal of clicks",
     "session": "session_id",
 }
+_HELD = 256 * 1024 * 1024
+"""Bytes of plain documents that are joined in memory; more than that is for the engine, which can use the disk."""
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
+_DOCUMENTS = (
+    'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
+    "time TIMESTAMP, query VARCHAR, url VARCHAR, rank INTEGER, session VARCHAR, kind VARCHAR, query_id VARCHAR, "
+    "client VARCHAR, nobody BOOLEAN, spare VARCHAR, seq BIGINT"
+)
+"""Columns of searches and clicks that are good rows."""
 
 
 class Ubi:
@@ -97,10 +110,17 @@ def stage_documents(
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        searches, clicks = _parse(connection, documents, options, stager, passed)
-        for batch in _joined(connection, clicks) if searches + clicks else ():
-            orphans += pc.sum(batch.column("orphan")).as_py() or 0
-            stager.add(pa.Table.from_batches([batch]))
+        held = _parse(connection, documents, source, options, stager, passed)
+        quick = joined(_with_others(connection, held)) if held else None
+        for one in [] if quick is not None else held:
+            _insert(connection, one)
+        searches, clicks = _counted(connection) if quick is None else (quick.searches, quick.clicks)
+        for table in _joined(connection, clicks) if quick is None and searches + clicks else ():
+            orphans += pc.sum(table.column("orphan")).as_py() or 0
+            stager.add(table)
+        if quick is not None:
+            orphans = quick.orphans
+            stager.add(quick.rows)
         return replace(
             stager.finish(format),
             mapping=mapping,
@@ -135,38 +155,78 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
 def _parse(
     connection: Any,
     documents: Iterator[pa.RecordBatch],
+    source: Source,
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
-) -> tuple[int, int]:
-    """Judge every document by itself, and keep searches and clicks in two tables; how many there are of each."""
-    sql = _judge_sql(options)
-    seen = searches = clicks = 0
-    for chunk in chunks(documents):
-        numbered = chunk.append_column("seq", pa.array(range(seen, seen + chunk.num_rows), pa.int64()))
-        seen += chunk.num_rows
-        connection.register("chunk", numbered)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(options)}")
+) -> list[pa.Table]:
+    """Judge every document by itself. Good ones go into a table of the engine, or come back while they are few."""
+    quick = QuickUbi(options.click_actions or _CLICKS) if _is_usual(source, options) else None
+    sql, parse = _judge_sql(options), _parse_sql(options)
+    connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
+    seen, full = 0, False
+    held: list[pa.Table] = []
+
+    def carefully(rows: pa.Table) -> None:
+        connection.register("chunk", rows)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {parse}")
         counts = connection.execute("SELECT kind, count(*) FROM parsed GROUP BY kind").fetchall()
         passed.update({kind: count for kind, count in counts if kind in _PASSED})
-        plain = chunk.num_rows - sum(count for _, count in counts)
-        if plain:
-            passed["bulk"] += plain
+        # Plain lines of the bulk format were left out by their shape.
+        passed["bulk"] += rows.num_rows - sum(count for _, count in counts)
         connection.execute(f"CREATE OR REPLACE TEMP TABLE judged AS {sql}")
+        connection.unregister("chunk")
         rejected = connection.execute(
             "SELECT * FROM judged WHERE reason IS NOT NULL ORDER BY seq"
         ).to_arrow_table()
         if rejected.num_rows:
             stager.reject(rejected)
-        connection.execute("CREATE TABLE IF NOT EXISTS documents AS SELECT * FROM judged LIMIT 0")
-        connection.execute("INSERT INTO documents SELECT * FROM judged WHERE reason IS NULL")
-        connection.unregister("chunk")
-        good = connection.execute(
-            "SELECT kind, count(*) FROM judged WHERE reason IS NULL GROUP BY kind"
-        ).fetchall()
-        searches += sum(count for kind, count in good if kind != "click")
-        clicks += sum(count for kind, count in good if kind == "click")
-    return searches, clicks
+        connection.execute("INSERT INTO documents BY NAME SELECT * FROM judged WHERE reason IS NULL")
+
+    for chunk in chunks(documents):
+        rest = chunk.append_column("seq", pa.array(np.arange(seen, seen + chunk.num_rows)))
+        seen += chunk.num_rows
+        if quick is not None:
+            found, others, rest = quick.documents(rest)
+            passed.update(others)
+            held.append(found)
+            if sum(one.nbytes for one in held) > memory.within(_HELD):
+                for one in held:
+                    _insert(connection, one)
+                held, full = [], True
+            elif full:
+                _insert(connection, held.pop())
+        if rest.num_rows:
+            carefully(rest)
+    passed += Counter()  # without those of which there are none
+    return held
+
+
+def _insert(connection: Any, found: pa.Table) -> None:
+    connection.register("found", found)
+    connection.execute("INSERT INTO documents BY NAME SELECT * FROM found")
+    connection.unregister("found")
+
+
+def _with_others(connection: Any, held: Sequence[pa.Table]) -> pa.Table:
+    """What is held, and what the engine has, in the order of the files."""
+    names = held[0].column_names
+    columns = ", ".join(map(_quoted, names))
+    others = connection.execute(f"SELECT {columns} FROM documents").to_arrow_table()  # noqa: S608 (our own names)
+    together = pa.concat_tables([*held, others.cast(held[0].schema)])
+    return together.sort_by("seq") if len(others) else together
+
+
+def _counted(connection: Any) -> tuple[int, int]:
+    """How many searches there are, and how many clicks."""
+    counts = dict(connection.execute("SELECT kind, count(*) FROM documents GROUP BY kind").fetchall())
+    clicks = counts.pop("click", 0)
+    return sum(counts.values()), clicks
+
+
+def _is_usual(source: Source, options: ReadOptions) -> bool:
+    """Whether nothing is asked for that the rules of plain rows do not know, of enough documents to be worth it."""
+    return options.time_format is None and source.size >= text_places.WORTH_COMPILING
 
 
 def _parse_sql(options: ReadOptions) -> str:
@@ -236,7 +296,7 @@ def _judge_sql(options: ReadOptions) -> str:
     return conform_sql(relation, raw, time_format=options.time_format, also=_ALSO)
 
 
-def _joined(connection: Any, clicks: int) -> Iterator[pa.RecordBatch]:
+def _joined(connection: Any, clicks: int) -> Iterator[pa.Table]:
     """Searches, and clicks with the search that they belong to, in the order of the files."""
     connection.execute(
         'CREATE VIEW clicks AS SELECT * REPLACE (CASE WHEN nobody THEN NULL ELSE "user" END AS "user") '
@@ -251,7 +311,9 @@ def _joined(connection: Any, clicks: int) -> Iterator[pa.RecordBatch]:
         'SELECT bool_or(NOT nobody AND "user" IS DISTINCT FROM client), bool_or(nobody) FROM documents'
     ).fetchone()
     found = f"{plain} UNION ALL {_clicks_sql(unlike, unknown)}" if clicks else plain
-    yield from connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+    reader = connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
 
 
 def _clicks_sql(by_user: bool, by_id: bool) -> str:

@@ -39,7 +39,7 @@ def write(manifest: Mapping[str, Any]) -> str:
     entity = {"name": publisher}
     content: dict[str, Any] = {
         "cff-version": "1.2.0",
-        "message": f"Please cite this data set: {words.citation(manifest)}",
+        "message": _message(manifest),
         "type": "dataset",
         "title": words.title(manifest),
         "authors": [entity],
@@ -58,6 +58,12 @@ def write(manifest: Mapping[str, Any]) -> str:
         ],
     }
     return "".join(f"{name}:{_value(value)}\n" for name, value in content.items())
+
+
+def _message(manifest: Mapping[str, Any]) -> str:
+    own = stated(manifest, "citation")
+    asked = f"Please cite this data set: {words.citation(manifest)}"
+    return f'{asked} {words.OWN_WORDS} "{own}"' if own else asked
 
 
 def _value(value: Any) -> str:

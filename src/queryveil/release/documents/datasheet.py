@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queryveil.privacy.guarantee import Guarantee
+from queryveil.release.about import stated
 from queryveil.release.documents import assessment, words
 from queryveil.release.documents.chances import chances
 
@@ -77,6 +78,7 @@ def write(manifest: Mapping[str, Any]) -> str:
         words.bibtex(manifest),
         "```",
         "",
+        *_own_citation(manifest),
         "## Check it yourself",
         "",
         f"`queryveil release verify DIR` {words.check(manifest)}",
@@ -88,10 +90,20 @@ def write(manifest: Mapping[str, Any]) -> str:
 def _about(manifest: Mapping[str, Any]) -> list[str]:
     """What the publisher says: a text of theirs must not become a mark of Markdown."""
     return (
-        ["", *(f"- {name.capitalize()}: {_plain(said)}" for name, said in words.about(manifest))]
-        if (words.about(manifest))
+        [
+            "",
+            "The publisher says, and nothing here checks it:",
+            "",
+            *(f"- {name.capitalize()}: {_plain(said)}" for name, said in words.about(manifest)),
+        ]
+        if words.about(manifest)
         else []
     )
+
+
+def _own_citation(manifest: Mapping[str, Any]) -> list[str]:
+    own = stated(manifest, "citation")
+    return [words.OWN_WORDS, "", f"> {_plain(own)}", ""] if own else []
 
 
 def _plain(text: str) -> str:

@@ -158,6 +158,14 @@ def keyed(rows: Sequence[tuple[str, str]]) -> str:
     return f'<table class="keyed"><tbody>{body}</tbody></table>' if rows else ""
 
 
+def publisher(about: Sequence[tuple[str, str]]) -> list[str]:
+    """What the publisher says, named as theirs."""
+    rows = [(name.capitalize(), escape(said)) for name, said in about]
+    return (
+        [paragraphs(["In the publisher's own words; nothing here checks them."]), keyed(rows)] if rows else []
+    )
+
+
 def listed(sentences: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in sentences)}</ul>" if sentences else ""
 

@@ -21,6 +21,7 @@ from queryveil.charts.escaping import cell, escape
 from queryveil.files import folder
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.privacy.guarantee import Guarantee
+from queryveil.release.about import stated
 from queryveil.release.documents import assessment, certificate, page, words
 from queryveil.release.documents.chances import chances
 from queryveil.release.documents.page import Section
@@ -66,9 +67,8 @@ def _appendix(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> li
         page.paragraphs([odds.note]),
         page.listed(words.promises(guarantee)[1:]),
     ]
-    about = [(name.capitalize(), escape(said)) for name, said in words.about(manifest)]
     return [
-        page.folded("publisher", "What the publisher says", [page.keyed(about)] if about else []),
+        page.folded("publisher", "What the publisher says", page.publisher(words.about(manifest))),
         page.folded("done", "What was done", [page.paragraphs([manifest["how"], words.NORMAL_FORM])]),
         page.folded("chances", "How sure someone can become", sure),
         *(page.folded(one.name, one.title, one.body) for one in _contents(manifest, tables)),
@@ -256,9 +256,11 @@ def _parameters(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _citation(manifest: Mapping[str, Any]) -> list[str]:
+    own = stated(manifest, "citation")
     return [
         page.paragraphs([words.citation(manifest)]),
         f"<pre>{escape(words.bibtex(manifest))}</pre>",
+        *([page.paragraphs([words.OWN_WORDS]), f"<blockquote>{escape(own)}</blockquote>"] if own else []),
     ]
 
 

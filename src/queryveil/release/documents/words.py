@@ -241,17 +241,20 @@ def about(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, said) for name in names if (said := str((manifest.get("about") or {}).get(name, "")))]
 
 
+OWN_WORDS = (
+    "The publisher asks to be cited with the words that follow. They are the publisher's own, and nothing here checks "
+    "them: guarantee and digest of this release are those above."
+)
+"""What stands before a citation that the publisher wrote: it could name another guarantee, or another digest."""
+
+
 def citation(manifest: Mapping[str, Any]) -> str:
-    """One line to refer to exactly this release."""
+    """One line to refer to exactly this release, none of it by the publisher but name and title."""
     software, guarantee = manifest["software"], Guarantee.from_dict(manifest["guarantee"])
     publisher = stated(manifest, "publisher")
     by = f"{publisher}: " if publisher else ""
-    named = (
-        stated(manifest, "citation").removesuffix(".")
-        or f"{by}{title(manifest)}. Data set, {manifest['created']}"
-    )
     return (
-        f"{named}. Made with {software['name']} "
+        f"{by}{title(manifest)}. Data set, {manifest['created']}. Made with {software['name']} "
         f"{software['version']}, method {manifest['method']}: {guarantee.headline}.{_known_by(manifest)}"
     )
 

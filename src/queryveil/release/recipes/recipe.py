@@ -19,7 +19,7 @@ from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.parameters import parameters
 from queryveil.reading.log import SearchLog, read
 from queryveil.reading.model import COLUMNS, Progress, ReadOptions
-from queryveil.release.about import NAMES, NOT_STATED, About
+from queryveil.release.about import NAMES, NOT_STATED, About, refuse_claims
 from queryveil.release.publish import Release, publish
 from queryveil.release.recipes import words
 from queryveil.release.recipes.reading import Document, content_of
@@ -211,7 +211,8 @@ class Recipe:
         )
 
     def refuse_incomplete(self) -> None:
-        """Ask by name for what the publisher has not said."""
+        """Ask by name for what the publisher has not said, and refuse what only the release can say."""
+        refuse_claims(self.about)
         if self.about.missing:
             raise UsageError(
                 f"{self.name} lacks {', '.join(self.about.missing)} under 'about'",

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from queryveil.charts import svg
 from queryveil.charts.escaping import cell, escape, shown
 from queryveil.files import folder
-from queryveil.release.documents import page
+from queryveil.release.about import stated
+from queryveil.release.documents import page, words
 from queryveil.release.documents.page import Section
 from queryveil.release.publish import load
 from queryveil.release.series.calendar import Calendar, Period
@@ -115,6 +116,7 @@ def html(content: Mapping[str, Any]) -> str:
         Section("time", "Over time", [_sizes(content), _curves(content)]),
         Section("items", "Published most often", [_items(content)]),
         Section("releases", "Releases", [_releases(content)]),
+        Section("publisher", "What the publisher says", _publisher(content)),
         Section("parameters", "Parameters", [_parameters(content)]),
         Section(
             "made",
@@ -134,7 +136,7 @@ def html(content: Mapping[str, Any]) -> str:
     foot = "This page shows nothing that is not in the releases. It runs no script and loads nothing."
     return page.document(
         kind="Index of a series of releases",
-        title=f"{content['name']}: {content['what']}",
+        title=stated(content, "title") or f"{content['name']}: {content['what']}",
         head=head,
         sections=sections,
         foot=foot,
@@ -219,6 +221,12 @@ def _releases(content: Mapping[str, Any]) -> str:
         for one in content["periods"]
     ]
     return page.table((content["calendar"]["period"], "published rows", "manifest"), rows) if rows else ""
+
+
+def _publisher(content: Mapping[str, Any]) -> list[str]:
+    own = stated(content, "citation")
+    said = [*words.about(content), *([("citation", own)] if own else [])]
+    return page.publisher(said) or [page.paragraphs(["Nothing."])]
 
 
 def _parameters(content: Mapping[str, Any]) -> str:

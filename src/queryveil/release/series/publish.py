@@ -20,11 +20,11 @@ from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import wording
-from queryveil.release.about import About
+from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.publish import Release, publish
-from queryveil.release.series import index, planning
+from queryveil.release.series import index, planning, stated
 from queryveil.release.series.calendar import Calendar, Period
 from queryveil.release.series.promise import USER, Promise
 
@@ -89,10 +89,10 @@ def publish_series(
     `unit` says what is promised: `user` protects a person over all periods together, `user-period` what a person
     did in one of them, which is weaker. `users` is a public upper bound on the users of any period. A period
     without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
+    `about` is what the publisher says, in the index and in every release; each release adds its period to the title.
     `log` may be a function that reads it: dates, promise, output and budget are then checked before it is called.
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
-    short: periods that are there stay, and one that was charged and not published is charged again. `about` is what
-    the publisher says of all of them, in the documents of each.
+    short: periods that are there stay, and one that was charged and not published is charged again.
     """
     _check_name(name)
     unit = planning.known_unit(unit, period)
@@ -102,6 +102,9 @@ def publish_series(
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
     periods = calendar.periods()
+    refuse_claims(about or About())
+    said = stated.of_series(about, calendar)
+    own = {one.name: stated.of_release(said, one) for one in periods}
     plan, promised = planning.planned(mechanism, users, unit, calendar, noise or Noise(), i_understand)
     apart = Path(private) if private is not None else folder.private_folder(place)
     _refuse_place(place, apart, resume=resume)
@@ -118,7 +121,7 @@ def publish_series(
             f"the log has no row from {calendar.first} to {calendar.last}",
             "check --from and --to, or pass --allow-empty to publish empty releases",
         )
-    head = _head(name, plan)
+    head = _head(name, plan, said)
     with _claimed(place, apart, resume=resume):
         _same_series(place, head, calendar, promised)
         left = _left(place, periods)
@@ -126,12 +129,11 @@ def publish_series(
             planning.refuse_unaffordable(book, source, plan, promised, left)
         made = _written(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
-        common |= {"about": about}
         common |= {"users": users, "order_key": order_key, "i_understand": i_understand, "allow_empty": True}
         with log.unchanged():
             _note_privately(log, log.rows - inside, apart, told)
             for one in left:
-                _publish_one(log, mechanism, one, place, apart, told, common)
+                _publish_one(log, mechanism, one, place, apart, told, {**common, "about": own[one.name]})
                 made = _written(place, head, calendar, promised)
     return Series(name=name, path=place, promise=promised, content=made)
 
@@ -240,13 +242,14 @@ def _is_there(place: Path, period: Period) -> bool:
     return folder.is_release(place / period.name)
 
 
-def _head(name: str, plan: Plan) -> dict[str, Any]:
-    stated = plan.as_dict()
+def _head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
+    planned = plan.as_dict()
     return {
         "name": name,
-        "what": stated["what"],
-        "method": stated["method"],
-        "parameters": stated["parameters"],
+        "what": planned["what"],
+        "method": planned["method"],
+        "parameters": planned["parameters"],
+        **({"about": dict(said)} if said else {}),
         "software": wording.software(),
     }
 
@@ -259,6 +262,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         there = {name: found[name] for name in ("name", "method", "parameters")}
+        there |= {"about": found.get("about", {})}
         there |= {"from": found["calendar"]["from"], "to": found["calendar"]["to"]}
         there |= {"period": found["calendar"]["period"], "unit": found["guarantee"]["unit"]}
         there |= {"guarantee": _figures(found["guarantee"])}
@@ -266,6 +270,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"the series in '{place}' cannot be read", "choose another --out") from None
     wanted = {name: head[name] for name in ("name", "method", "parameters")}
+    wanted |= {"about": head.get("about", {})}
     wanted |= {"from": calendar.first.isoformat(), "to": calendar.last.isoformat()}
     wanted |= {"period": calendar.period, "unit": promised.unit, "guarantee": _figures(promised.as_dict())}
     other = [name for name, value in json.loads(json.dumps(wanted)).items() if there[name] != value]

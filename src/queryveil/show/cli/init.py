@@ -12,8 +12,6 @@ from queryveil.files import output
 from queryveil.parameters import OUTPUT
 from queryveil.show.cli import console, options, plan, publish
 
-NAMES = ("title", "publisher", "contact", "licence", "purpose", "period", "language", "citation")
-
 Out = Annotated[
     Path,
     typer.Option(
@@ -37,21 +35,11 @@ Samples = Annotated[
         help="show three values of each column in comments; they are personal data",
     ),
 ]
-Stated = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--about",
-        metavar="NAME=TEXT",
-        rich_help_panel=OUTPUT,
-        help=f"what is said of the release; NAME is {', '.join(NAMES)}; may be repeated",
-    ),
-]
-
 _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("out", Out, Path("release.yaml")),
     ("release", Release, "release"),
     ("samples", Samples, False),
-    ("about", Stated, None),
+    ("about", publish.Stated, None),
     ("users", plan.Users, None),
     ("ledger", publish.LedgerFile, None),
     ("source", publish.Source, None),
@@ -69,7 +57,7 @@ def init(**given: Any) -> None:
     own = {name: given.pop(name) for name, _, _ in _OWN}
     logs = given["log"]
     how = options.reading(given)
-    about = qv.About.from_dict(dict(_stated(one) for one in own["about"] or ()))
+    about = publish.stated(own["about"])
     output.new_file(own["out"], "--out")
     with console.progress("reading") as progress:
         opened = qv.read(logs, progress=progress, **how)
@@ -89,13 +77,6 @@ def init(**given: Any) -> None:
         console.as_json({"recipe": str(own["out"]), "digest": recipe.digest, **recipe.as_dict()})
         return
     show(recipe, own["out"])
-
-
-def _stated(text: str) -> tuple[str, str]:
-    name, equals, said = text.partition("=")
-    if not equals:
-        raise qv.UsageError("--about is not NAME=TEXT", "write it like --about licence=CC-BY-4.0")
-    return name.strip(), said
 
 
 def show(recipe: qv.Recipe, file: Path) -> None:

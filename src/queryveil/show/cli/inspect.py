@@ -44,7 +44,8 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         said = ", ".join(f"{name} <- {place}" for name, place in found.columns.items())
         ignored = f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""
         console.labelled("columns", said + ignored)
-    rows = f"{found.rows:,} rows, {found.users:,} users, {found.empty_queries:,} rows with an empty query"
+    rows = f"{_counted(found.rows, 'row')}, {_counted(found.users, 'user')}, "
+    rows += f"{_counted(found.empty_queries, 'row')} with an empty query"
     console.labelled(
         "read", f"{rows}, {found.rejected:,} rejected" + (f" ({found.format})" if found.format else "")
     )
@@ -58,13 +59,15 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("note", note)
     if found.span:
         console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
-    console.labelled("events", f"{found.queries:,} queries, {found.clicks:,} clicks")
+    queries = "1 query" if found.queries == 1 else f"{found.queries:,} queries"
+    console.labelled("events", f"{queries}, {_counted(found.clicks, 'click')}")
     if found.events != found.queries:
         console.labelled(
             "", f"{found.events:,} query events: one user, time and query is one; empty ones are none"
         )
     if found.orphan_clicks:
-        console.labelled("", f"{found.orphan_clicks:,} clicks have no query")
+        several = "1 click has" if found.orphan_clicks == 1 else f"{found.orphan_clicks:,} clicks have"
+        console.labelled("", f"{several} no query")
     console.line()
     table = [("items", "distinct", "per user", "from one user only")]
     for name, figures in found.items.items():
@@ -86,6 +89,10 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("Exposure", _exposed(found.exposure))
     console.line()
     _next(proposal, log, reading)
+
+
+def _counted(many: int, noun: str) -> str:
+    return f"{many:,} {noun}{'' if many == 1 else 's'}"
 
 
 def _next(proposal: qv.Proposal, log: str, reading: Sequence[str]) -> None:

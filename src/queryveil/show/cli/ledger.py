@@ -161,7 +161,7 @@ def export(
         return
     for name, head in heads.items():
         console.labelled(
-            "exported", f"'{name}': {head['events']:,} releases, last digest {head['head'][:16]}"
+            "exported", f"'{name}': {_releases(head['events'])}, last digest {head['head'][:16]}"
         )
     console.labelled(
         "Next", f"keep the file where nobody can change it; later: ledger verify LEDGER --since {out}"
@@ -221,7 +221,7 @@ def _exported(file: Path) -> dict[str, Any]:
 def _show_findings(found: Any, since: Path | None) -> None:
     for name, head in found.heads.items():
         if not any(problem.startswith(f"'{name}'") for problem in found.problems):
-            console.labelled("ok", f"'{name}': {head['events']:,} releases, last digest {head['head'][:16]}")
+            console.labelled("ok", f"'{name}': {_releases(head['events'])}, last digest {head['head'][:16]}")
     for problem in found.problems:
         console.labelled("FAILED", problem)
     if not found.sealed:
@@ -367,3 +367,7 @@ def _counts_as(event: Any, account: Any) -> str:
     if event.mu is not None and account.rule.code in ("pooled", "reserved"):
         counted = f"mu {event.mu:.4g}, p {event.p:.4g} (alone {event.cost})"
     return f"counts as {counted}" + ("" if account.compared in event.headline else f", {account.compared}")
+
+
+def _releases(many: int) -> str:
+    return "1 release" if many == 1 else f"{many:,} releases"

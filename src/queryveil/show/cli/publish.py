@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -49,6 +50,15 @@ IUnderstand = Annotated[
         "--i-understand",
         rich_help_panel=PROMISES,
         help="publish even with no promise or a large delta",
+    ),
+]
+Stated = Annotated[
+    list[str] | None,
+    _output(
+        "--about",
+        metavar="NAME=TEXT",
+        help="what is said of the release; NAME is title, publisher, contact, licence, purpose, period, language, "
+        "citation; may be repeated",
     ),
 ]
 OrderKey = Annotated[
@@ -111,6 +121,7 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("order_key", OrderKey, "engine"),
     ("private", Private, None),
     ("allow_empty", AllowEmpty, False),
+    ("about", Stated, None),
     ("as_json", options.Json, False),
 )
 
@@ -205,6 +216,7 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
     own = {name: given.pop(name) for name in ("out", *(name for name, _, _ in _OWN))}
     parts = {name: given.pop(name) for name, _, _ in _SERIES}
+    own["about"] = stated(own["about"])
     method = options.method(cls, given, own["users"])
     how = options.reading(given)
     if parts["series"] is not None:
@@ -221,6 +233,17 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     with console.waiting("counting"):
         release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
     _told(release, as_json)
+
+
+def stated(given: Sequence[str] | None) -> qv.About:
+    """What `--about NAME=TEXT` says, as often as it was given."""
+    said: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise qv.UsageError("--about is not NAME=TEXT", "write it like --about licence=CC-BY-4.0")
+        said[name.strip()] = value
+    return qv.About.from_dict(said)
 
 
 def publish_recipe(**own: Any) -> None:
