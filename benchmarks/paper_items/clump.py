@@ -7,14 +7,13 @@ from itertools import pairwise
 
 from paper_items import Evidence, Paper, Row, numbered
 from queryveil.mechanisms.transactions.algorithms import Bags, Tree, clump, ggd, lcg, partition
+from queryveil.study import printed
 
 _PART = "paper-clump"
 _FIRST, _SECOND, _PARTITION = "clump-paper", "clump-paper-distinct", "partition"
 _KS = (5, 7, 10, 15)
 _ORDER = "Section 3, order"
 _ALL = 53_058
-_TABLE_3 = {1_000: 0.28, 10_000: 0.25, 20_000: 0.20, 30_000: 0.16, 40_000: 0.14, _ALL: 0.11}
-"""Percent."""
 _DENSER = (
     "generated people draw from a fixed pool of queries with about 4,700 concepts, real ones from 19,000 and more: "
     "transactions are denser here, and stay so"
@@ -143,6 +142,15 @@ PAPER = Paper(
         "Figure 6": "clump-r",
         "Section 3": "clump-order",
     },
+    drawn={
+        "clump-quality-ggd": ("Figure 3", ""),
+        "clump-quality-length": ("Figure 4", ""),
+        "clump-quality-level": ("Figure 5", ""),
+        "clump-r-ggd": ("Figure 6", ""),
+        "clump-size-seconds": ("Figure 7", ""),
+        "clump-size-density": ("Table 3", ""),
+        "clump-order-ggd": (_ORDER, ""),
+    },
     rows=(
         Row(
             item="Table 1",
@@ -167,9 +175,9 @@ PAPER = Paper(
             item="Table 3",
             what="density of the first 1,000, 10,000, 20,000, 30,000, 40,000, 53,058 transactions, percent",
             ours=lambda evidence: _listed(_density(evidence), ".2f"),
-            paper=_listed(_TABLE_3, ".2f"),
+            paper=_listed(printed.DENSITY, ".2f"),
             agrees=lambda evidence: all(
-                0.5 <= value / _TABLE_3[users] <= 2 for users, value in _density(evidence).items()
+                0.5 <= value / printed.DENSITY[users] <= 2 for users, value in _density(evidence).items()
             ),
             differs=_DENSER,
         ),

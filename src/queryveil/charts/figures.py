@@ -39,9 +39,20 @@ _DASHES: tuple[list[int], ...] = (
     [4, 6],
     [6, 2, 2, 2, 2, 2],
 )
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "wedge")
+_SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 MOST_SERIES = len(_COLOURS)
 _DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
+_PRINTED, _JOINED = "queryveil_printed", "queryveil_joined"
+_PAIR = 2
 _NUMBER = "queryveil_number"
 """Of a series: Vega merges legends of one domain, hidden ones too, and dashes would break the outlines of marks."""
 _LONG = 10_000
@@ -87,6 +98,7 @@ _LOOK: dict[str, Any] = {
         "titleLimit": 260,
         "orient": "bottom",
         "direction": "horizontal",
+        "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 8}},
     },
     "header": {"labelFontSize": 13, "labelFontWeight": "bold", "titleFontSize": 12.5},
 }
@@ -144,14 +156,19 @@ def curves(
     words: Words,
     panel: str | None = None,
     spans: Sequence[Mapping[str, Any]] = (),
+    printed: Sequence[Mapping[str, Any]] = (),
+    printed_in: str = "",
 ) -> Any:
     """Lines (what is expected) and points (what was measured), one dash, shape and colour for each series.
 
     With `panel`, one small chart for each value of that column, side by side. Spans are rows of lines with the
-    columns `low` and `high`: a bar from one to the other.
+    columns `low` and `high`: a bar from one to the other. Printed rows are what a paper has for a series: filled
+    marks in its colour and shape, joined by a thin line; `printed_in` names the paper in the legend.
     """
     alt = altair()
-    drawn_as = {"line": lines, "point": points, "span": spans}
+    source = _printable(printed_in)
+    with_source = _labelled(printed, source, by, panel)
+    drawn_as = {"line": lines, "point": points, "span": spans, "printed": with_source}
     rows: list[dict[str, Any]] = [{**row, _DRAWN: how} for how, some in drawn_as.items() for row in some]
     rows = [{**row, by: _printable(str(row[by]))} for row in rows]
     series = list(dict.fromkeys(row[by] for row in rows))
@@ -170,9 +187,10 @@ def curves(
         tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
     )
     plain = {"scale": None, "legend": None}
-    # Where every line has points, the legend shows their marks; otherwise it shows the dashes of the lines.
-    marked_all = {row[by] for row in rows if row[_DRAWN] == "point"} == set(series)
-    sample = {"symbolSize": 110} if marked_all else {"symbolSize": 600, "symbolType": "stroke"}
+    # The legend shows marks, and a stroke for a line that has none; without any points it shows the lines' dashes.
+    with_points = {row[by] for row in rows if row[_DRAWN] in ("point", "printed")}
+    shapes = [_SHAPES[at] if name in with_points else "stroke" for at, name in enumerate(series)]
+    sample = {"symbolSize": 110} if with_points else {"symbolSize": 600, "symbolType": "stroke"}
     legend = alt.Legend(
         title=by_title, columns=4, symbolStrokeWidth=2, symbolFillColor="transparent", **sample
     )
@@ -191,24 +209,20 @@ def curves(
     layers = [
         drawn.encode(
             told_apart(alt.Color, _COLOURS),
-            told_apart(alt.StrokeDash, _DASHES, shown=not marked_all),
+            told_apart(alt.StrokeDash, _DASHES, shown=not with_points),
         )
     ]
     if points:
         marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
         marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
-        layers.append(
-            marked.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.Shape, _SHAPES))
-            if marked_all
-            else marked.encode(
-                stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain)
-            )
-        )
+        layers.append(marked.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.Shape, shapes)))
     if spans:
         barred = base.transform_filter(f"datum.{_DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
         ends = [row[end] for row in spans for end in (LOW, HIGH)]
         low = alt.Y(f"{LOW}:Q", **_axis(alt, y, ends))
         layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{_COLOUR}:N", **plain)))
+    if printed:
+        layers += _as_printed(alt, base, source)
     chart = alt.layer(*layers)
     if panel is None:
         return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
@@ -216,6 +230,38 @@ def curves(
     small = chart.properties(width=_PANEL if len(order) > 1 else _WIDTH, height=_HEIGHT * 0.7)
     faceted = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=order), columns=2)
     return faceted.resolve_axis(x="independent").properties(title=_title(words))
+
+
+def _as_printed(alt: Any, base: Any, source: str) -> list[Any]:
+    """What a paper has: filled marks, joined by a thin line, and one entry of their own in the legend."""
+    plain = {"scale": None, "legend": None}
+    own = base.transform_filter(f"datum.{_DRAWN} === 'printed'")
+    label = alt.Legend(
+        title=None,
+        symbolType="circle",
+        symbolFillColor="#333",
+        symbolStrokeColor="#333",
+        symbolSize=70,
+        labelLimit=520,
+    )
+    known = alt.Opacity(f"{_PRINTED}:N", scale=alt.Scale(domain=[source], range=[1]), legend=label)
+    joined = own.transform_filter(f"datum.{_JOINED}").mark_line(strokeWidth=1, opacity=0.7)
+    marked = own.mark_point(filled=True, size=70)
+    return [
+        joined.encode(stroke=alt.Stroke(f"{_COLOUR}:N", **plain)),
+        marked.encode(known, fill=alt.Fill(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain)),
+    ]
+
+
+def _labelled(
+    printed: Sequence[Mapping[str, Any]], source: str, *apart: str | None
+) -> list[Mapping[str, Any]]:
+    """Printed rows with their legend; two points alone are not joined: nothing is known of what is between."""
+    places = [tuple(row[name] for name in apart if name) for row in printed]
+    return [
+        {**row, _PRINTED: source, _JOINED: places.count(place) > _PAIR}
+        for row, place in zip(printed, places, strict=True)
+    ]
 
 
 def ranks(
