@@ -28,7 +28,7 @@ _PLAIN = ",.10~g"
 """Numbers without an exponent."""
 
 # Okabe and Ito's colours, told apart by colour-blind readers; the order also steps in lightness for grey print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#882255")
 _DASHES: tuple[list[int], ...] = (
     [1, 0],
     [8, 3],
@@ -38,6 +38,7 @@ _DASHES: tuple[list[int], ...] = (
     [16, 4],
     [4, 6],
     [6, 2, 2, 2, 2, 2],
+    [1, 3],
 )
 _SHAPES = (
     "circle",
@@ -48,6 +49,7 @@ _SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
+    "M-1,-0.4L1,-0.4M-1,0.4L1,0.4M-0.4,-1L-0.4,1M0.4,-1L0.4,1",
 )
 MOST_SERIES = len(_COLOURS)
 _DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"

@@ -122,7 +122,8 @@ class Curves(Drawn):
         by = (self.by,) if isinstance(self.by, str) else self.by
         under = self.told(self.under, found)
         if spans:
-            under += "; bars: 95\u00a0% intervals of the means"
+            known = any(LOW in row for row in shown)
+            under += "; bars: 95\u00a0% intervals" + ("" if known else " of the means")
         if left_out:
             under += f"; {left_out} further lines are left out"
         if hidden := _on_each_other(lines, log=self.y.log):
@@ -188,6 +189,8 @@ class Curves(Drawn):
         # A bar ends where the axis does: what cannot be negative is not drawn below 0, nor on a log scale at 0.
         least = min(row["value"] for row in found)
         bottom = least if self.y.log else 0.0 if least >= 0 else -math.inf
+        if self.y.top is not None:  # the axis starts at 0
+            bottom = max(bottom, 0.0)
         top = math.inf if self.y.top is None else self.y.top
         for place in found.settings("series", *([self.panel] if self.panel else [])):
             own = found.where(**place)
@@ -199,6 +202,11 @@ class Curves(Drawn):
                     if one.high > one.low and len(runs.where(**{self.x.column: at})) >= _RUNS:
                         ends = {LOW: max(one.low, bottom), HIGH: min(one.high, top)}
                         spans.append({**place, self.x.column: at, "value": one.mean, **ends})
+                for row in runs:
+                    if LOW in row and HIGH in row:  # a study that knows the interval of each run
+                        ends = {LOW: max(row[LOW], bottom), HIGH: min(row[HIGH], top)}
+                        at = row[self.x.column]
+                        spans.append({**place, self.x.column: at, "value": row["value"], **ends})
             points += [{**place, self.x.column: row[self.x.column], "value": row["value"]} for row in runs]
         return lines, points, spans
 
