@@ -1,6 +1,6 @@
-"""How much the continuous update of hash inversion owes to chance: the same two logs but for the seed.
+"""How much the continuous update of hash inversion owes to chance, and how much to the size of the logs.
 
-    python benchmarks/heap_chance.py [--rows 300000] [--seeds 6] [--json]
+    python benchmarks/heap_chance.py [--rows 300000 --seeds 4] [--rows 3000000 --seeds 1] [--json]
 
 Logs of six hours, seven days apart, as in table 4 of Kumar et al. 2007; 100 pairs are given, and count as found.
 """
@@ -41,17 +41,19 @@ def found(rows: int, seed: int, gap: int = GAP) -> dict[str, float]:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--rows", type=int, default=300_000)
-    asked.add_argument("--seeds", type=int, default=6)
+    asked.add_argument("--rows", type=int, action="append")
+    asked.add_argument("--seeds", type=int, action="append")
     asked.add_argument("--json", action="store_true")
     given = asked.parse_args()
-    runs = []
-    for seed in range(1, given.seeds + 1):
-        runs.append(found(given.rows, seed))
-        if not given.json:
-            print(seed, runs[-1], flush=True)
+    sizes = dict(zip(given.rows or (300_000, 3_000_000), given.seeds or (4, 1), strict=True))
+    runs: dict[str, list[dict[str, float]]] = {}
+    for rows, seeds in sizes.items():
+        for seed in range(1, seeds + 1):
+            runs.setdefault(str(rows), []).append(found(rows, seed))
+            if not given.json:
+                print(f"{rows:,}", seed, runs[str(rows)][-1], flush=True)
     if given.json:
-        print(json.dumps({"rows": given.rows, "gap": GAP, "n": N, "runs": runs}, indent=2))
+        print(json.dumps({"gap": GAP, "n": N, "runs": runs}, indent=2))
 
 
 if __name__ == "__main__":

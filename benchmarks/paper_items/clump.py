@@ -55,6 +55,11 @@ def _subjects(evidence: Evidence) -> str:
     )
 
 
+def _apart(evidence: Evidence, k: str) -> str:
+    one = evidence.part("clump-shapes")["shapes"]["20,000 nouns, uneven"][k]
+    return ", ".join(f"{one[name]:.3f}" for name in ("Clump1", "Clump2", "Partition"))
+
+
 def _by_rules(evidence: Evidence) -> str:
     values = [
         100 * (1 - one["shortest first"] / one["longest first"])
@@ -232,6 +237,10 @@ PAPER = Paper(
                     *(_line(evidence, "ggd-per-item", one).values() for one in (_FIRST, _SECOND, _PARTITION)),
                     strict=True,
                 )
+            ),
+            note=lambda evidence: (
+                "Clump1 is lowest up to k = 7; of transactions of independent nouns the order is the paper's at k = 5 "
+                f"({_apart(evidence, 'k = 5')}), and not at 15 ({_apart(evidence, 'k = 15')})"
             ),
         ),
         Row(

@@ -258,7 +258,7 @@ def _best_d(found: Findings) -> str:
     if not peaks:
         return "Queries that each method publishes"
     low, high = (how(peaks, key=peaks.__getitem__) for how in (min, max))
-    return f"Most is published with {peaks[low]} items per user ({low}) to {peaks[high]} ({high})"
+    return f"The best number of items per user goes from {peaks[low]} ({low}) to {peaks[high]} ({high})"
 
 
 FIGURES = (
