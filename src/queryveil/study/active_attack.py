@@ -44,6 +44,8 @@ def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
             seen = {metric: one[metric] for metric in (SUCCESS, CONTROL, ADVANTAGE)}
             seen |= dict(zip((LOW, HIGH), one["interval"], strict=True)) | {ACCOUNTS: one["accounts"]}
             known = ({BOUND: one["bound"]} if one["bound"] is not None else {}) | (one["exact"] or {})
+            if one["exact"]:
+                known[ADVANTAGE] = known[SUCCESS] - known[CONTROL]
             for how, found in ((MEASURED, seen), (EXPECTED, known)):
                 yield from (
                     row(metric, value, how=how, repeat=repeat, **label) for metric, value in found.items()
