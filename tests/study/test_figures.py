@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import queryveil as qv
-from queryveil.charts import figures
+from queryveil.charts import figures, marks
 from queryveil.charts.figures import Scale, Words
 from queryveil.study.declaration import Findings
 from queryveil.study.drawing import Bars, Curves, Printed
@@ -126,7 +126,7 @@ def test_series_differ_in_more_than_colour(tmp_path: Path) -> None:
     assert '"strokeDash"' in spec and '"shape"' in spec
     svg = figures.save(drawn, tmp_path, "two")[1].read_text()
     assert len(set(re.findall(r'stroke-dasharray="([\d,.]+)"', svg))) >= 2
-    many = [{"d": 1, "share": 1.0, "by": str(number)} for number in range(figures.MOST_SERIES + 1)]
+    many = [{"d": 1, "share": 1.0, "by": str(number)} for number in range(marks.MOST_SERIES + 1)]
     with pytest.raises(qv.UsageError, match="series apart"):
         figures.curves(many, [], x=D, y=SHARE, by="by", by_title="", words=Words("Too many"))
 

@@ -16,6 +16,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from queryveil.charts.marks import (
+    COLOUR,
+    COLOURS,
+    DASHES,
+    DRAWN,
+    MOST_SERIES,
+    NUMBER,
+    SHAPE,
+    SHAPES,
+    as_printed,
+    with_source_of,
+)
 from queryveil.errors import UsageError
 
 FORMATS = ("png", "svg", "html")
@@ -27,36 +39,6 @@ _TITLE_LINE, _SUBTITLE_LINE = 64, 92
 _PLAIN = ",.10~g"
 """Numbers without an exponent."""
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the order also steps in lightness for grey print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777", "#882255")
-_DASHES: tuple[list[int], ...] = (
-    [1, 0],
-    [8, 3],
-    [2, 2],
-    [10, 3, 2, 3],
-    [12, 3, 2, 3, 2, 3],
-    [16, 4],
-    [4, 6],
-    [6, 2, 2, 2, 2, 2],
-    [1, 3],
-)
-_SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-    "M-1,-0.4L1,-0.4M-1,0.4L1,0.4M-0.4,-1L-0.4,1M0.4,-1L0.4,1",
-)
-MOST_SERIES = len(_COLOURS)
-_DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
-_PRINTED, _JOINED = "queryveil_printed", "queryveil_joined"
-_PAIR = 2
-_NUMBER = "queryveil_number"
-"""Of a series: Vega merges legends of one domain, hidden ones too, and dashes would break the outlines of marks."""
 _LONG = 10_000
 """From here on numbers are long, and an axis has fewer of them."""
 LOW, HIGH = "low", "high"
@@ -169,19 +151,17 @@ def curves(
     """
     alt = altair()
     source = _printable(printed_in)
-    with_source = _labelled(printed, source, by, panel)
+    with_source = with_source_of(printed, source, by, panel)
     drawn_as = {"line": lines, "point": points, "span": spans, "printed": with_source}
-    rows: list[dict[str, Any]] = [{**row, _DRAWN: how} for how, some in drawn_as.items() for row in some]
+    rows: list[dict[str, Any]] = [{**row, DRAWN: how} for how, some in drawn_as.items() for row in some]
     rows = [{**row, by: _printable(str(row[by]))} for row in rows]
     series = list(dict.fromkeys(row[by] for row in rows))
     if len(series) > MOST_SERIES:
         raise UsageError(
             f"a figure can tell {MOST_SERIES} series apart, not {len(series)}", "vary fewer values"
         )
-    shown = [name for name in rows[0] if name != _DRAWN]
-    marks = {
-        name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at], _NUMBER: at} for at, name in enumerate(series)
-    }
+    shown = [name for name in rows[0] if name != DRAWN]
+    marks = {name: {COLOUR: COLOURS[at], SHAPE: SHAPES[at], NUMBER: at} for at, name in enumerate(series)}
     rows = [{**row, **marks[row[by]]} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(f"{_field(x.column)}:{_type(x)}", **_axis(alt, x, [row[x.column] for row in rows])),
@@ -190,8 +170,8 @@ def curves(
     )
     plain = {"scale": None, "legend": None}
     # The legend shows marks, and a stroke for a line that has none; without any points it shows the lines' dashes.
-    with_points = {row[by] for row in rows if row[_DRAWN] in ("point", "printed")}
-    shapes = [_SHAPES[at] if name in with_points else "stroke" for at, name in enumerate(series)]
+    with_points = {row[by] for row in rows if row[DRAWN] in ("point", "printed")}
+    shapes = [SHAPES[at] if name in with_points else "stroke" for at, name in enumerate(series)]
     sample = {"symbolSize": 110} if with_points else {"symbolSize": 600, "symbolType": "stroke"}
     legend = alt.Legend(
         title=by_title, columns=4, symbolStrokeWidth=2, symbolFillColor="transparent", **sample
@@ -201,30 +181,30 @@ def curves(
         given = list(marks[: len(series)])
         if not shown:
             return channel(
-                f"{_NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
+                f"{NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
             )
         return channel(
             f"{_field(by)}:N", scale=alt.Scale(domain=series, range=given), legend=legend, sort=series
         )
 
-    drawn = base.transform_filter(f"datum.{_DRAWN} === 'line'").mark_line(strokeWidth=2)
+    drawn = base.transform_filter(f"datum.{DRAWN} === 'line'").mark_line(strokeWidth=2)
     layers = [
         drawn.encode(
-            told_apart(alt.Color, _COLOURS),
-            told_apart(alt.StrokeDash, _DASHES, shown=not with_points),
+            told_apart(alt.Color, COLOURS),
+            told_apart(alt.StrokeDash, DASHES, shown=not with_points),
         )
     ]
     if points:
-        marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
+        marked = base.transform_filter(f"datum.{DRAWN} === 'point'")
         marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
-        layers.append(marked.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.Shape, shapes)))
+        layers.append(marked.encode(told_apart(alt.Color, COLOURS), told_apart(alt.Shape, shapes)))
     if spans:
-        barred = base.transform_filter(f"datum.{_DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
+        barred = base.transform_filter(f"datum.{DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
         ends = [row[end] for row in spans for end in (LOW, HIGH)]
         low = alt.Y(f"{LOW}:Q", **_axis(alt, y, ends))
-        layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{_COLOUR}:N", **plain)))
+        layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{COLOUR}:N", **plain)))
     if printed:
-        layers += _as_printed(alt, base, source)
+        layers += as_printed(alt, base, source)
     chart = alt.layer(*layers)
     if panel is None:
         return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
@@ -232,38 +212,6 @@ def curves(
     small = chart.properties(width=_PANEL if len(order) > 1 else _WIDTH, height=_HEIGHT * 0.7)
     faceted = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=order), columns=2)
     return faceted.resolve_axis(x="independent").properties(title=_title(words))
-
-
-def _as_printed(alt: Any, base: Any, source: str) -> list[Any]:
-    """What a paper has: filled marks, joined by a thin line, and one entry of their own in the legend."""
-    plain = {"scale": None, "legend": None}
-    own = base.transform_filter(f"datum.{_DRAWN} === 'printed'")
-    label = alt.Legend(
-        title=None,
-        symbolType="circle",
-        symbolFillColor="#333",
-        symbolStrokeColor="#333",
-        symbolSize=70,
-        labelLimit=520,
-    )
-    known = alt.Opacity(f"{_PRINTED}:N", scale=alt.Scale(domain=[source], range=[1]), legend=label)
-    joined = own.transform_filter(f"datum.{_JOINED}").mark_line(strokeWidth=1, opacity=0.7)
-    marked = own.mark_point(filled=True, size=70)
-    return [
-        joined.encode(stroke=alt.Stroke(f"{_COLOUR}:N", **plain)),
-        marked.encode(known, fill=alt.Fill(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain)),
-    ]
-
-
-def _labelled(
-    printed: Sequence[Mapping[str, Any]], source: str, *apart: str | None
-) -> list[Mapping[str, Any]]:
-    """Printed rows with their legend; two points alone are not joined: nothing is known of what is between."""
-    places = [tuple(row[name] for name in apart if name) for row in printed]
-    return [
-        {**row, _PRINTED: source, _JOINED: places.count(place) > _PAIR}
-        for row, place in zip(printed, places, strict=True)
-    ]
 
 
 def ranks(
@@ -289,8 +237,8 @@ def ranks(
         tooltip=[alt.Tooltip(f"{_field(name)}:N", title=name) for name in rows[0]],
     )
     layers = [
-        base.mark_line(color=_COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
-        base.mark_point(color=_COLOURS[0], filled=True, size=55),
+        base.mark_line(color=COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
+        base.mark_point(color=COLOURS[0], filled=True, size=55),
     ]
     for place, align, shift in ((0, "right", -10), (-1, "left", 10)):
         ends = base.transform_filter(alt.FieldOneOfPredicate(field=_field(side), oneOf=[sides[place]]))
@@ -324,7 +272,7 @@ def bars(
     numbers = base.mark_text(align="left", dx=3, fontSize=10).encode(
         text=alt.Text(f"{_field(value)}:Q", format=",d")
     )
-    small = alt.layer(base.mark_bar(color=_COLOURS[0]), numbers).properties(
+    small = alt.layer(base.mark_bar(color=COLOURS[0]), numbers).properties(
         width=_WIDTH // 3, height=13 * len(items)
     )
     chart = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=panels), columns=3)

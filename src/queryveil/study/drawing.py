@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any
 
 from queryveil.charts import figures
-from queryveil.charts.figures import HIGH, LOW, MOST_SERIES, Scale, Words
+from queryveil.charts.figures import HIGH, LOW, Scale, Words
+from queryveil.charts.marks import MOST_SERIES
 from queryveil.errors import CannotBeMet
 from queryveil.study.declaration import EXPECTED, Findings, Row, everything
 
