@@ -4,12 +4,13 @@
 
 All have about 21 different nouns on average. What differs: how many nouns there are, how uneven their popularity is,
 how much lengths differ, and whether half of a person's nouns are of one subject. Losses are GGD per item at r = 10, by
-the paper's rules.
+the paper's rules. Further: levels of published items with more people, and the order of transactions by other rules.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms.transactions.algorithms import Bags, Tree, clump, partition
+from queryveil.mechanisms.transactions.algorithms.clustering import Criterion
+from queryveil.mechanisms.transactions.algorithms.generalisation import Rule
 
 MEAN = 21
 PAPER: dict[str, Any] = {"criterion": "total", "lcg": "paper"}
@@ -87,6 +90,45 @@ def losses(tree: Tree, bags: Bags) -> dict[str, Any]:
     return found
 
 
+def levels(rows: tuple[int, ...] = (1_000, 8_000)) -> dict[str, Any]:
+    """Mean level of published items at k = 5, of people with and without a subject of their own."""
+    found: dict[str, Any] = {}
+    for name in ("20,000 nouns, uneven", "20,000 nouns, uneven, half of one subject"):
+        for number in rows:
+            tree, bags = transactions(number, **SHAPES[name])
+            made = {
+                "Clump2": clump(tree, bags, 5, 10, order="input", distinct=True, **PAPER),
+                "Partition": partition(tree, bags, 5),
+            }
+            found.setdefault(name, {})[f"{number:,}"] = {
+                method: round(float(one.quality.mean_level), 2) for method, one in made.items()
+            }
+    return found
+
+
+def orders(rows: int = 800) -> dict[str, Any]:
+    """Loss of Clump at k = 5 by the order of transactions, for every rule and for more open clusters."""
+    tree, bags = transactions(rows, **SHAPES["20,000 nouns, uneven"])
+    ordered = {
+        "longest first": bags.take(np.argsort(-bags.lengths, kind="stable")),
+        "shortest first": bags.take(np.argsort(bags.lengths, kind="stable")),
+    }
+    found: dict[str, Any] = {}
+    criteria: tuple[Criterion, ...] = ("total", "increase")
+    rules: tuple[Rule, ...] = ("paper", "exact")
+    for criterion, rule, r in itertools.product(criteria, rules, (5, 10, 50, rows)):
+        found[f"{criterion}, {rule}, r = {r}"] = {
+            order: round(
+                float(
+                    clump(tree, own, 5, r, order="given", criterion=criterion, lcg=rule).quality.ggd_per_item
+                ),
+                4,
+            )
+            for order, own in ordered.items()
+        }
+    return found
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--rows", type=int, default=2_000)
@@ -97,8 +139,8 @@ def main() -> None:
         found["shapes"][name] = losses(*transactions(given.rows, **shape))
         if not given.json:
             print(name, json.dumps(found["shapes"][name], indent=1), flush=True)
-    if given.json:
-        print(json.dumps(found, indent=2))
+    found |= {"levels": levels(), "orders": orders()}
+    print(json.dumps(found if given.json else {key: found[key] for key in ("levels", "orders")}, indent=2))
 
 
 if __name__ == "__main__":

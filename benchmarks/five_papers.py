@@ -7,7 +7,9 @@ Rows are in benchmarks/paper_items, one module a paper. What is found here is re
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from pathlib import Path
 
 from paper_items import Evidence, Paper, papers
@@ -98,13 +100,54 @@ def with_block(text: str, made: str) -> str:
     return f"{before.rstrip()}\n\n{made}{after}"
 
 
+def beside(paper: Paper, name: str, evidence: Evidence) -> str:
+    """A few words for below a figure: the paper has this, and it agrees, differs because ..., or it is not known."""
+    rows = paper.of_figure(name)
+    reasons = [reason for row in rows if (reason := row.reason(evidence)) is not None]
+    agree, unknown = len(rows) - len(reasons), reasons.count("")
+    known = list(dict.fromkeys(reason for reason in reasons if reason))
+    several = len(rows) > 1
+    said = [f"**agrees**{f' in {agree} of {len(rows)} rows' if several else ''}"] if agree else []
+    if len(known) <= _MOST_REASONS:
+        said += [f"**differs**, because {reason}" for reason in known]
+    else:
+        said.append(f"**differs** in {len(reasons) - unknown} rows for reasons that the table below names")
+    if unknown:
+        where = [row for row in rows if row.reason(evidence) == ""]
+        said.append(f"**not known why** it differs: {'; '.join(row.what for row in where)}")
+    item = paper.drawn[name][0]
+    shown = f", {item[0].lower()}{item[1:]}" if any(one.isdigit() for one in item) else ""
+    text = f"Beside [{paper.name}](../references.md#{paper.key}){shown}: {'; '.join(said)}."
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
+_MOST_REASONS = 2
+_BELOW = re.compile(
+    r"(!\[[^\]]*\]\(([a-z0-9-]+)\.png\)\n)(?:\n<!-- beside -->\n.*?\n<!-- end -->\n)?", re.DOTALL
+)
+
+
+def with_verdicts(text: str, evidence: Evidence | None = None) -> str:
+    """The page of a study with a verdict below every figure that repeats one of a paper."""
+    known = evidence or Evidence()
+    of = {name: paper for paper in papers() for name in paper.drawn}
+
+    def below(found: re.Match[str]) -> str:
+        picture, name = found[1], found[2]
+        if name not in of:
+            return picture
+        return f"{picture}\n<!-- beside -->\n{beside(of[name], name, known)}\n<!-- end -->\n"
+
+    return _BELOW.sub(below, text)
+
+
 def write() -> None:
     known = Evidence()
     PAGE.write_text(page(known), encoding="utf-8")
     for study in studies():
         file = PAGE.parent / f"{study}.md"
         made = with_block(file.read_text(encoding="utf-8"), block(study, known))
-        file.write_text(made, encoding="utf-8")
+        file.write_text(with_verdicts(made, known), encoding="utf-8")
 
 
 def main() -> None:

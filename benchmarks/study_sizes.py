@@ -53,9 +53,9 @@ OWN = {
 FEWER: dict[str, dict[str, Any]] = {
     "query-groups": {"vary": {"d": [1, 5, 20, 80]}},
     "release-span": {"vary": {"d": [1, 5, 20, 80]}},
-    "graph-uses": {"vary": {"epsilon": [2.0, 8.0]}, "repeats": 2},
-    "popularity": {"vary": {"epsilon": [4.0, 16.0]}, "repeats": 2},
-    "synthetic-uses": {"vary": {"epsilon": [2.0, 8.0]}, "repeats": 2},
+    "graph-uses": {"vary": {"epsilon": [2.0, 8.0]}},
+    "popularity": {"vary": {"epsilon": [4.0, 16.0]}},
+    "synthetic-uses": {"vary": {"epsilon": [2.0, 8.0]}},
 }
 """Studies that run at fewer points than they do by themselves."""
 

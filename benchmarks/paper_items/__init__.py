@@ -89,6 +89,12 @@ class Row:
     note: str | Callable[[Evidence], str] = ""
     """What a reader of the row must know in any case."""
 
+    def reason(self, evidence: Evidence) -> str | None:
+        """Why it differs: nothing if it does not, and no words if that is not known."""
+        if self.agrees is None or self.agrees(evidence):
+            return None
+        return _told(self.differs, evidence)
+
     def verdict(self, evidence: Evidence) -> str:
         """What the row's last column says."""
         note = f"; {_told(self.note, evidence)}" if self.note else ""
@@ -118,6 +124,13 @@ class Paper:
     rows: tuple[Row, ...]
     studies: Mapping[str, str] = field(default_factory=dict)
     """The study whose page shows a table or figure. What a study does not repeat is on the page of all papers only."""
+    drawn: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Figures of the docs that repeat a table or figure: its number, and words by which its rows are known."""
+
+    def of_figure(self, name: str) -> list[Row]:
+        """The rows that a figure of the docs repeats."""
+        item, words = self.drawn[name]
+        return [row for row in self.rows if _is_of(row.item, item) and words in row.what]
 
     def of_study(self, study: str) -> list[Row]:
         """The rows that the page of a study shows."""

@@ -9,22 +9,10 @@ from typing import Any
 
 from paper_items import Evidence, Paper, Row, numbered
 from queryveil.mechanisms.zealous import theory
+from queryveil.study import printed
 
 _PART = "paper-zealous"
 _KINDS = {"keywords": "keywords", "queries": "queries", "clicks": "clicks", "query-pairs": "query pairs"}
-_TABLE_3A = {
-    "keywords": {1: 6667, 4: 6043, 8: 5372, 20: 4062, 40: 2964},
-    "queries": {1: 3334, 4: 2087, 8: 1440, 20: 751, 40: 408},
-    "clicks": {1: 2813, 4: 1576, 8: 1001, 20: 486, 40: 246},
-    "query-pairs": {1: 331, 4: 169, 8: 100, 20: 40, 40: 13},
-}
-_TABLE_3B = {
-    "keywords": {1: 329, 4: 1157, 8: 1894, 20: 3106, 40: 3871},
-    "queries": {1: 147, 4: 314, 8: 402, 20: 464, 40: 439},
-    "clicks": {1: 118, 4: 234, 8: 286, 20: 317, 40: 290},
-    "query-pairs": {1: 8, 4: 14, 8: 15, 20: 12, 40: 7},
-}
-"""Thousands."""
 _TABLE_1 = {
     ("delta", 1): (6.6e-16, 1.3e-37, 2.5e-59, 4.7e-81),
     ("delta_indistinguishable", 1): (7.2e-20, 1.4e-41, 2.7e-63, 5.2e-85),
@@ -77,15 +65,15 @@ def _listed(line: Mapping[Any, float], at: Mapping[Any, float], unit: float = 1)
 
 
 def _table_3a(kind: str) -> Row:
-    printed = _TABLE_3A[kind]
-    left = printed[40] / printed[1]
+    in_paper = printed.ZEALOUS_PUBLISHED[kind]
+    left = in_paper[40] / in_paper[1]
 
     def ours(evidence: Evidence) -> str:
         line = _published(evidence, kind)
-        return f"{_listed(line, printed)}: {100 * line[40] / line[1]:.0f} % are left"
+        return f"{_listed(line, in_paper)}: {100 * line[40] / line[1]:.0f} % are left"
 
     def agrees(evidence: Evidence) -> bool:
-        line = [_published(evidence, kind)[m] for m in printed]
+        line = [_published(evidence, kind)[m] for m in in_paper]
         falls = all(after <= before for before, after in pairwise(line))
         return falls and 0.5 < line[-1] / line[0] / left < 2
 
@@ -93,7 +81,7 @@ def _table_3a(kind: str) -> Row:
         item="Table 3A",
         what=f"{_KINDS[kind]} published at m = 1, 4, 8, 20, 40",
         ours=ours,
-        paper=f"{_listed(printed, printed)}: {100 * left:.0f} % are left",
+        paper=f"{_listed(in_paper, in_paper)}: {100 * left:.0f} % are left",
         agrees=agrees,
         note="compared is the fall; there are fewer because popular queries of the generated log are less popular",
     )
@@ -104,20 +92,20 @@ def _turn(line: Mapping[Any, float]) -> Any:
 
 
 def _table_3b(kind: str) -> Row:
-    printed = _TABLE_3B[kind]
+    in_paper = printed.ZEALOUS_TOTALS[kind]
 
     def at_the_same(evidence: Evidence) -> dict[int, float]:
         line = _totals(evidence, kind)
-        return {m: line[m] for m in printed}
+        return {m: line[m] for m in in_paper}
 
     return Row(
         item="Table 3B",
         what=f"sum of counts of {_KINDS[kind]} at m = 1, 4, 8, 20, 40, in thousands, and where it is largest",
         ours=lambda evidence: (
-            f"{_listed(at_the_same(evidence), printed, 1000)}: at {_turn(at_the_same(evidence))}"
+            f"{_listed(at_the_same(evidence), in_paper, 1000)}: at {_turn(at_the_same(evidence))}"
         ),
-        paper=f"{_listed(printed, printed)}: at {_turn(printed)}",
-        agrees=lambda evidence: _turn(at_the_same(evidence)) == _turn(printed),
+        paper=f"{_listed(in_paper, in_paper)}: at {_turn(in_paper)}",
+        agrees=lambda evidence: _turn(at_the_same(evidence)) == _turn(in_paper),
         note="compared is where it turns",
     )
 
@@ -369,6 +357,21 @@ PAPER = Paper(
         "Figure 5": "count-difference",
         "Figure 6": "index-caching",
         **dict.fromkeys(("Figure 7", "Figure 8"), "query-substitution"),
+    },
+    drawn={
+        "zealous-m-published": ("Table 3A", ""),
+        "zealous-m-total": ("Table 3B", ""),
+        "zealous-m-coverage": ("Figure 2", "missing"),
+        "zealous-m-kl": ("Figure 2", "relative entropy"),
+        "zealous-m-l1": ("Figure 2", "shares among"),
+        "zealous-m-l1-whole": ("Figure 2", "shares of everything"),
+        "zealous-j-kl": ("Figure 3", ""),
+        "count-distribution": ("Figure 4", ""),
+        "count-difference-mean": ("Figure 5", ""),
+        "index-caching-both": ("Figure 6(a)", ""),
+        "index-caching-m": ("Figure 6(b)", ""),
+        "query-substitution-quality": ("Figure 7", ""),
+        "query-substitution-coverage": ("Figure 8", ""),
     },
     rows=(
         *(_table_1(*which) for which in _TABLE_1),

@@ -144,6 +144,18 @@ PAPER = Paper(
         "Table 4": "common-fears",
         "Table 5": "keyword-generation",
     },
+    drawn={
+        "release-probability": ("Figure 1", ""),
+        "release-d-impressions": ("Figure 2", "impressions"),
+        "release-d-distinct": ("Figure 2", "distinct"),
+        "release-epsilon-delta-distinct": ("Table 2", ""),
+        "release-epsilon-delta-impressions": ("Table 3", ""),
+        "release-span-distinct": ("Figure 3", ""),
+        "release-span-impressions": ("Figure 4", "d at which"),
+        "common-fears-ranking": ("Table 4", ""),
+        "keyword-generation-keywords": ("Table 5", "that the original"),
+        "keyword-generation-share": ("Table 5", "percent"),
+    },
     rows=(
         Row(
             item="Table 1",

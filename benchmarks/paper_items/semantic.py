@@ -133,6 +133,7 @@ PAPER = Paper(
     tables=(),
     figures=numbered("Figure", 4),
     studies=dict.fromkeys(("Figure 2", "Figure 3", "Figure 4"), "profiles"),
+    drawn={"profiles-printed": ("Figure", "setting")},
     rows=(
         Row(
             item="Figure 1",

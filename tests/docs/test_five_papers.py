@@ -38,6 +38,7 @@ def test_every_study_of_a_paper_shows_the_paper_beside_itself(command: Any) -> N
         if study in shown:
             made = command.block(study, evidence)
             assert made in text and command.with_block(text, made) == text, study
+            assert command.with_verdicts(text, evidence) == text, study
         else:
             assert "has no experiment" in " ".join(text.split()), study
 
@@ -56,6 +57,19 @@ def test_a_page_that_was_changed_by_hand_is_seen(command: Any) -> None:
     page = command.with_block("# Gap\n\nText.\n", made)
     assert page == f"# Gap\n\nText.\n\n{made}" and command.with_block(page, made) == page
     assert command.with_block(page.replace("0.95", "0.72") + "\nMore.\n", made) == page + "\nMore.\n"
+
+
+def test_a_figure_that_repeats_one_of_a_paper_has_its_verdict_below(command: Any) -> None:
+    evidence = command.Evidence()
+    for paper in command.papers():
+        for name in paper.drawn:
+            assert (ROOT / "docs" / "studies" / f"{name}.png").is_file() and paper.of_figure(name), name
+            said = command.beside(paper, name, evidence)
+            assert any(word in said for word in ("**agrees**", "**differs**", "**not known why**")), name
+    page = "![A](gap.png)\n\nText.\n\n![B](other.png)\n"
+    made = command.with_verdicts(page, evidence)
+    assert made.count("<!-- beside -->") == 1 and made.endswith("Text.\n\n![B](other.png)\n")
+    assert command.with_verdicts(made.replace("2007", "2008"), evidence) == made
 
 
 def test_every_table_and_figure_has_a_row(command: Any) -> None:

@@ -9,12 +9,15 @@ import struct
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import queryveil as qv
-from queryveil.charts import figures
+from queryveil.charts import figures, marks
 from queryveil.charts.figures import Scale, Words
+from queryveil.study.declaration import Findings
+from queryveil.study.drawing import Bars, Curves, Printed
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028 & \"quoted\" 'query'"
 D, SHARE = Scale("d", "queries (d)", log=True, ticks=(1, 10, 100)), Scale("share", "released (%)")
@@ -123,7 +126,7 @@ def test_series_differ_in_more_than_colour(tmp_path: Path) -> None:
     assert '"strokeDash"' in spec and '"shape"' in spec
     svg = figures.save(drawn, tmp_path, "two")[1].read_text()
     assert len(set(re.findall(r'stroke-dasharray="([\d,.]+)"', svg))) >= 2
-    many = [{"d": 1, "share": 1.0, "by": str(number)} for number in range(figures.MOST_SERIES + 1)]
+    many = [{"d": 1, "share": 1.0, "by": str(number)} for number in range(marks.MOST_SERIES + 1)]
     with pytest.raises(qv.UsageError, match="series apart"):
         figures.curves(many, [], x=D, y=SHARE, by="by", by_title="", words=Words("Too many"))
 
@@ -134,3 +137,94 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         qv.compare(None, "release-probability", out=tmp_path / "out")
     assert refused.value.hint == "install queryveil[figures]"
     assert list(tmp_path.iterdir()) == [], "it was refused before any work"
+
+
+PRINTED = Printed(
+    source="A paper, table 1",
+    lines=(({"by": "tight"}, {1: 3.0, 10: 9.0, 100: 2.0}), ({"by": "absent"}, {1: 1.0})),
+    given={"epsilon": 0.6931471805599453},
+)
+
+
+def _drawn(epsilon: float = 0.693147, printed: Printed | None = PRINTED) -> list[dict[str, Any]]:
+    """The rows of a figure of two lines, the second on the first."""
+    rows = [
+        {
+            "how": "measured",
+            "metric": "share",
+            "repeat": 0,
+            "epsilon": epsilon,
+            "d": d,
+            "by": by,
+            "value": value,
+        }
+        for by in ("tight", "same")
+        for d, value in ((1, 2.0), (10, 5.0), (100, 1.0))
+    ]
+    curves = Curves(
+        name="one",
+        title="Most at d = 10",
+        metric="share",
+        x=D,
+        y=SHARE,
+        by="by",
+        printed=printed,
+        under="under",
+    )
+    ((_, made),) = curves(Findings(tuple(rows)))
+    spec = made.to_dict()
+    assert "tight and same lie on each other" in " ".join(spec["title"]["subtitle"])
+    return next(iter(spec["datasets"].values())) if spec.get("datasets") else spec["data"]["values"]
+
+
+def test_what_a_paper_printed_stands_beside_the_line_it_belongs_to() -> None:
+    """Only where the parameters are the paper's, and only for lines that are there; what is kept has six digits."""
+    own = [row for row in _drawn() if row["queryveil_drawn"] == "printed"]
+    assert [(row["series"], row["d"], row["value"]) for row in own] == [
+        ("tight", 1, 3.0),
+        ("tight", 10, 9.0),
+        ("tight", 100, 2.0),
+    ]
+    assert {row["queryveil_printed"] for row in own} == {"filled: as printed (A paper, table 1)"}
+    assert not [row for row in _drawn(epsilon=2.0) if row["queryveil_drawn"] == "printed"]
+    assert not [row for row in _drawn(printed=None) if row["queryveil_drawn"] == "printed"]
+
+
+def test_two_printed_points_are_not_joined() -> None:
+    """Nothing is known of what is between them."""
+    two = Printed(source="A paper", lines=(({"by": "tight"}, {1: 3.0, 100: 2.0}),))
+    assert not any(
+        row["queryveil_joined"] for row in _drawn(printed=two) if row["queryveil_drawn"] == "printed"
+    )
+    assert all(row["queryveil_joined"] for row in _drawn() if row["queryveil_drawn"] == "printed")
+
+
+def test_bars_of_a_paper_are_a_panel_of_their_own() -> None:
+    rows = [
+        {"metric": "n", "what": what, "method": "here", "value": value}
+        for what, value in (("a", 1), ("b", 2))
+    ]
+    bars = Bars(
+        name="one",
+        title="Two",
+        metric="n",
+        item="what",
+        panel="method",
+        x_title="n",
+        printed=Printed(source="A paper", lines=(({}, {"a": 7, "c": 9}),)),
+    )
+    ((_, made),) = bars(Findings(tuple(rows)))
+    spec = made.to_dict()
+    drawn = next(iter(spec["datasets"].values())) if spec.get("datasets") else spec["data"]["values"]
+    assert [row for row in drawn if row["method"] != "here"] == [
+        {"what": "a", "value": 7, "method": "as printed: A paper"}
+    ]
+
+
+def test_a_line_without_points_has_a_stroke_in_the_legend_and_others_keep_their_marks() -> None:
+    rows = [{"d": d, "share": 1.0 + d, "by": name} for name in ("bound", "measured") for d in (1, 10)]
+    made = figures.curves(
+        rows, rows[2:], x=D, y=SHARE, by="by", by_title="method", words=Words("One"), printed=()
+    )
+    scales = [layer["encoding"].get("shape", {}).get("scale") for layer in made.to_dict()["layer"]]
+    assert {"domain": ["bound", "measured"], "range": ["stroke", "square"]} in scales

@@ -60,6 +60,18 @@ def test_epsilon_per_query_matters_and_per_user_does_not(made: qv.Comparison) ->
     assert abs(user[20.0] - user[0.1]) < 0.05
 
 
+def test_equation_2_gives_every_criterion_half_of_epsilon(made: qv.Comparison) -> None:
+    """NSQC may use all of epsilon: as printed, at 20, it is what it is at 10; and at 10 it loses much more."""
+    found = made.findings.where(metric=LOSS, epsilon_per="query")
+    for setting in "ABC":
+        own = found.where(setting=setting)
+        ours = own.where(criterion="nsqc").along("epsilon")
+        printed = own.where(criterion="nsqc-printed").along("epsilon")
+        assert abs(printed[20.0] - ours[10.0]) < 0.03
+        assert abs(printed[10.0] - ours[5.0]) < 0.03
+        assert printed[10.0] > ours[10.0] + 0.1
+
+
 def test_a_domain_that_leaks_out_of_topics_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A twin that draws D = P from all of abstraction."""
     monkeypatch.setitem(SETTINGS, "D=P", SETTINGS["C"])

@@ -16,6 +16,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from queryveil.charts.marks import (
+    COLOUR,
+    COLOURS,
+    DASHES,
+    DRAWN,
+    MOST_SERIES,
+    NUMBER,
+    SHAPE,
+    SHAPES,
+    as_printed,
+    with_source_of,
+)
 from queryveil.errors import UsageError
 
 FORMATS = ("png", "svg", "html")
@@ -27,23 +39,6 @@ _TITLE_LINE, _SUBTITLE_LINE = 64, 92
 _PLAIN = ",.10~g"
 """Numbers without an exponent."""
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the order also steps in lightness for grey print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
-_DASHES: tuple[list[int], ...] = (
-    [1, 0],
-    [8, 3],
-    [2, 2],
-    [10, 3, 2, 3],
-    [12, 3, 2, 3, 2, 3],
-    [16, 4],
-    [4, 6],
-    [6, 2, 2, 2, 2, 2],
-)
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "wedge")
-MOST_SERIES = len(_COLOURS)
-_DRAWN, _COLOUR, _SHAPE = "queryveil_drawn", "queryveil_colour", "queryveil_shape"
-_NUMBER = "queryveil_number"
-"""Of a series: Vega merges legends of one domain, hidden ones too, and dashes would break the outlines of marks."""
 _LONG = 10_000
 """From here on numbers are long, and an axis has fewer of them."""
 LOW, HIGH = "low", "high"
@@ -87,6 +82,7 @@ _LOOK: dict[str, Any] = {
         "titleLimit": 260,
         "orient": "bottom",
         "direction": "horizontal",
+        "layout": {"bottom": {"anchor": "start", "direction": "vertical", "margin": 8}},
     },
     "header": {"labelFontSize": 13, "labelFontWeight": "bold", "titleFontSize": 12.5},
 }
@@ -144,25 +140,28 @@ def curves(
     words: Words,
     panel: str | None = None,
     spans: Sequence[Mapping[str, Any]] = (),
+    printed: Sequence[Mapping[str, Any]] = (),
+    printed_in: str = "",
 ) -> Any:
     """Lines (what is expected) and points (what was measured), one dash, shape and colour for each series.
 
     With `panel`, one small chart for each value of that column, side by side. Spans are rows of lines with the
-    columns `low` and `high`: a bar from one to the other.
+    columns `low` and `high`: a bar from one to the other. Printed rows are what a paper has for a series: filled
+    marks in its colour and shape, joined by a thin line; `printed_in` names the paper in the legend.
     """
     alt = altair()
-    drawn_as = {"line": lines, "point": points, "span": spans}
-    rows: list[dict[str, Any]] = [{**row, _DRAWN: how} for how, some in drawn_as.items() for row in some]
+    source = _printable(printed_in)
+    with_source = with_source_of(printed, source, by, panel)
+    drawn_as = {"line": lines, "point": points, "span": spans, "printed": with_source}
+    rows: list[dict[str, Any]] = [{**row, DRAWN: how} for how, some in drawn_as.items() for row in some]
     rows = [{**row, by: _printable(str(row[by]))} for row in rows]
     series = list(dict.fromkeys(row[by] for row in rows))
     if len(series) > MOST_SERIES:
         raise UsageError(
             f"a figure can tell {MOST_SERIES} series apart, not {len(series)}", "vary fewer values"
         )
-    shown = [name for name in rows[0] if name != _DRAWN]
-    marks = {
-        name: {_COLOUR: _COLOURS[at], _SHAPE: _SHAPES[at], _NUMBER: at} for at, name in enumerate(series)
-    }
+    shown = [name for name in rows[0] if name != DRAWN]
+    marks = {name: {COLOUR: COLOURS[at], SHAPE: SHAPES[at], NUMBER: at} for at, name in enumerate(series)}
     rows = [{**row, **marks[row[by]]} for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(f"{_field(x.column)}:{_type(x)}", **_axis(alt, x, [row[x.column] for row in rows])),
@@ -170,9 +169,10 @@ def curves(
         tooltip=[alt.Tooltip(f"{_field(name)}:{_kind(rows, name)}", title=name) for name in shown],
     )
     plain = {"scale": None, "legend": None}
-    # Where every line has points, the legend shows their marks; otherwise it shows the dashes of the lines.
-    marked_all = {row[by] for row in rows if row[_DRAWN] == "point"} == set(series)
-    sample = {"symbolSize": 110} if marked_all else {"symbolSize": 600, "symbolType": "stroke"}
+    # The legend shows marks, and a stroke for a line that has none; without any points it shows the lines' dashes.
+    with_points = {row[by] for row in rows if row[DRAWN] in ("point", "printed")}
+    shapes = [SHAPES[at] if name in with_points else "stroke" for at, name in enumerate(series)]
+    sample = {"symbolSize": 110} if with_points else {"symbolSize": 600, "symbolType": "stroke"}
     legend = alt.Legend(
         title=by_title, columns=4, symbolStrokeWidth=2, symbolFillColor="transparent", **sample
     )
@@ -181,34 +181,30 @@ def curves(
         given = list(marks[: len(series)])
         if not shown:
             return channel(
-                f"{_NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
+                f"{NUMBER}:N", scale=alt.Scale(domain=list(range(len(series))), range=given), legend=None
             )
         return channel(
             f"{_field(by)}:N", scale=alt.Scale(domain=series, range=given), legend=legend, sort=series
         )
 
-    drawn = base.transform_filter(f"datum.{_DRAWN} === 'line'").mark_line(strokeWidth=2)
+    drawn = base.transform_filter(f"datum.{DRAWN} === 'line'").mark_line(strokeWidth=2)
     layers = [
         drawn.encode(
-            told_apart(alt.Color, _COLOURS),
-            told_apart(alt.StrokeDash, _DASHES, shown=not marked_all),
+            told_apart(alt.Color, COLOURS),
+            told_apart(alt.StrokeDash, DASHES, shown=not with_points),
         )
     ]
     if points:
-        marked = base.transform_filter(f"datum.{_DRAWN} === 'point'")
+        marked = base.transform_filter(f"datum.{DRAWN} === 'point'")
         marked = marked.mark_point(filled=False, size=60, strokeWidth=1.6, opacity=1)
-        layers.append(
-            marked.encode(told_apart(alt.Color, _COLOURS), told_apart(alt.Shape, _SHAPES))
-            if marked_all
-            else marked.encode(
-                stroke=alt.Stroke(f"{_COLOUR}:N", **plain), shape=alt.Shape(f"{_SHAPE}:N", **plain)
-            )
-        )
+        layers.append(marked.encode(told_apart(alt.Color, COLOURS), told_apart(alt.Shape, shapes)))
     if spans:
-        barred = base.transform_filter(f"datum.{_DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
+        barred = base.transform_filter(f"datum.{DRAWN} === 'span'").mark_rule(strokeWidth=1.6)
         ends = [row[end] for row in spans for end in (LOW, HIGH)]
         low = alt.Y(f"{LOW}:Q", **_axis(alt, y, ends))
-        layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{_COLOUR}:N", **plain)))
+        layers.append(barred.encode(y=low, y2=f"{HIGH}:Q", stroke=alt.Stroke(f"{COLOUR}:N", **plain)))
+    if printed:
+        layers += as_printed(alt, base, source)
     chart = alt.layer(*layers)
     if panel is None:
         return chart.properties(width=_WIDTH, height=_HEIGHT, title=_title(words))
@@ -241,8 +237,8 @@ def ranks(
         tooltip=[alt.Tooltip(f"{_field(name)}:N", title=name) for name in rows[0]],
     )
     layers = [
-        base.mark_line(color=_COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
-        base.mark_point(color=_COLOURS[0], filled=True, size=55),
+        base.mark_line(color=COLOURS[0], strokeWidth=1.5, opacity=0.7).encode(detail=f"{_field(item)}:N"),
+        base.mark_point(color=COLOURS[0], filled=True, size=55),
     ]
     for place, align, shift in ((0, "right", -10), (-1, "left", 10)):
         ends = base.transform_filter(alt.FieldOneOfPredicate(field=_field(side), oneOf=[sides[place]]))
@@ -276,7 +272,7 @@ def bars(
     numbers = base.mark_text(align="left", dx=3, fontSize=10).encode(
         text=alt.Text(f"{_field(value)}:Q", format=",d")
     )
-    small = alt.layer(base.mark_bar(color=_COLOURS[0]), numbers).properties(
+    small = alt.layer(base.mark_bar(color=COLOURS[0]), numbers).properties(
         width=_WIDTH // 3, height=13 * len(items)
     )
     chart = small.facet(facet=alt.Facet(f"{_field(panel)}:N", title=None, sort=panels), columns=3)

@@ -11,6 +11,7 @@ from scipy import stats
 
 from queryveil.attack.active.active import FALSE_ALARM, USUAL, ActiveAttack
 from queryveil.attack.protocol import difference
+from queryveil.charts import figures
 from queryveil.charts.figures import Scale
 from queryveil.measure.measure import Original
 from queryveil.study import shapes
@@ -43,6 +44,8 @@ def _measure(original: Original, given: Given, cell: Cell) -> Iterator[Row]:
             seen = {metric: one[metric] for metric in (SUCCESS, CONTROL, ADVANTAGE)}
             seen |= dict(zip((LOW, HIGH), one["interval"], strict=True)) | {ACCOUNTS: one["accounts"]}
             known = ({BOUND: one["bound"]} if one["bound"] is not None else {}) | (one["exact"] or {})
+            if one["exact"]:
+                known[ADVANTAGE] = known[SUCCESS] - known[CONTROL]
             for how, found in ((MEASURED, seen), (EXPECTED, known)):
                 yield from (
                     row(metric, value, how=how, repeat=repeat, **label) for metric, value in found.items()
@@ -142,10 +145,25 @@ def _best_and_bound(found: Findings) -> Findings:
     for one in found.where(metric=ADVANTAGE, how=MEASURED):
         key = (one["method"], one["epsilon"])
         best[key] = max(best.get(key, one), one, key=lambda row: row["value"])
+    ends = {
+        _cell(one, one["metric"]): one["value"]
+        for one in found.where(how=MEASURED)
+        if one["metric"] in (LOW, HIGH)
+    }
+    measured = [
+        {
+            **one,
+            _LINE: one.get(_LINE, one["method"]),
+            figures.LOW: ends[_cell(one, LOW)],
+            figures.HIGH: ends[_cell(one, HIGH)],
+        }
+        for one in _together(list(best.values()))
+    ]
     delta = found.values("delta")[0]
     bound = [
         {
             "method": _ANY,
+            _LINE: _ANY,
             "how": EXPECTED,
             "metric": ADVANTAGE,
             "epsilon": float(epsilon),
@@ -153,7 +171,21 @@ def _best_and_bound(found: Findings) -> Findings:
         }
         for epsilon in np.linspace(0.01, max(found.values("epsilon")) * 1.1, 60)
     ]
-    return Findings((*bound, *best.values()))
+    return Findings((*bound, *measured))
+
+
+def _together(best: list[Row]) -> list[Row]:
+    """One line for methods with k-anonymity, if theirs lie on each other."""
+    alike = [one for one in best if one["method"] in _ANONYMITY]
+    if len({one["value"] for one in alike}) != 1:
+        return best
+    name = ", ".join(dict.fromkeys(str(one["method"]) for one in alike))
+    first = [{**one, _LINE: name} for one in alike if one["method"] == alike[0]["method"]]
+    return [*first, *(one for one in best if one["method"] not in _ANONYMITY)]
+
+
+def _cell(one: Row, metric: str) -> tuple[Any, ...]:
+    return (metric, *(one[name] for name in ("method", "epsilon", "delta", "variant", "repeat")))
 
 
 def _gained(found: Findings) -> str:
@@ -162,11 +194,11 @@ def _gained(found: Findings) -> str:
     anonymous = [one["value"] for one in best if one["method"] in _ANONYMITY]
     private = [one["value"] for one in best.where(epsilon=least) if one["method"] not in _ANONYMITY]
     told = [f"{100 * min(anonymous):.0f} points of 100 under k-anonymity"] if anonymous else []
-    told += [f"{100 * max(private):.0f} or less in what was tried under epsilon {least:g}"] if private else []
+    told += [f"{100 * max(private):.0f} by the best attack tried under epsilon {least:g}"] if private else []
     return f"Fake accounts gain {', '.join(told)}"
 
 
-_ANY = "bound for any attacker"
+_ANY, _LINE = "bound for any attacker", "line"
 
 ACTIVE_ATTACK = Study(
     name="active-attack",
@@ -205,7 +237,8 @@ ACTIVE_ATTACK = Study(
             among=_best_and_bound,
             x=Scale("epsilon", "epsilon (privacy loss per user)"),
             y=Scale("value", "advantage: success minus control", top=1.0),
-            by="method",
+            by=_LINE,
+            by_title="method",
             ticks=False,
         ),
     ),

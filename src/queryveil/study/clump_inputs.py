@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from queryveil.charts.figures import Scale
-from queryveil.study import shapes
+from queryveil.study import printed, shapes
 from queryveil.study.clump import CLUMP_QUALITY
 from queryveil.study.clump_runs import (
     GGD,
@@ -32,7 +32,7 @@ from queryveil.study.clump_runs import (
     within,
 )
 from queryveil.study.declaration import Axis, Check, Findings, Study, too_small
-from queryveil.study.drawing import Curves
+from queryveil.study.drawing import Curves, Printed
 from queryveil.study.expectations import expected
 from queryveil.study.shapes import Line
 
@@ -66,6 +66,15 @@ def _in_proportion(found: Findings) -> Iterator[Check]:
             )
 
 
+_HERE = "of this log"
+
+
+def _of_input(found: Findings) -> Findings:
+    """All methods have the same input: one line, in percent."""
+    first = found.where(method=found.values("method")[0], metric=INPUT)
+    return first.changed(lambda one: {"method": _HERE, "value": 100 * one["value"]})
+
+
 CLUMP_SIZE = Study(
     name="clump-size",
     question="What do more transactions change: density, loss and time?",
@@ -87,6 +96,23 @@ CLUMP_SIZE = Study(
             "seconds", SECONDS, "users", "seconds", "seconds", "k = 5, r = 10; processor time on one core"
         ),
         curves("ggd", GGD, "users", "GGD per item", "loss per item (GGD)", f"k = 5, r = 10; {LOST}"),
+        Curves(
+            name="density",
+            title="{line.first:.2g} % of all pairs of a transaction and a concept are there among {line.start:,} "
+            "users, {line.last:.2g} % among {line.end:,}",
+            under="different concepts of a transaction, over the concepts that these users have",
+            metric=INPUT,
+            among=_of_input,
+            x=Scale("users", "users, each with one transaction"),
+            y=Scale("value", "density of the input (%)"),
+            by="method",
+            by_title="transactions",
+            least=2,
+            printed=Printed(
+                source="Fard and Wang 2010, table 3",
+                lines=(({"method": _HERE}, printed.DENSITY),),
+            ),
+        ),
     ),
     checks=expected(_denser, _in_proportion),
     needs=(),

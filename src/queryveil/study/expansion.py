@@ -13,9 +13,9 @@ from queryveil.attack.inversion.judging import migration, near_misses, score, sh
 from queryveil.attack.inversion.kinds import HELLINGER, I32, L1, LOG, PLAIN
 from queryveil.charts.figures import Scale
 from queryveil.study import hashed_halves as halves
-from queryveil.study import shapes
+from queryveil.study import printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
-from queryveil.study.drawing import Curves
+from queryveil.study.drawing import Curves, Printed
 from queryveil.study.expectations import expected
 
 EXPANDED, PRUNED, ONE, TWO = "expansion", "expansion-alpha-0.1", "one-update", "two-updates"
@@ -196,6 +196,12 @@ EXPANSION = Study(
             x=halves.BY_SIZE,
             y=halves.SHARE,
             by="way",
+            printed=Printed(
+                source="Kumar et al. 2007, table 3",
+                lines=(
+                    ({"way": "expansion"}, {n: one for n, one in printed.EXPANSION.items() if n > 1_000}),
+                ),
+            ),
         ),
         Curves(
             name="migration",

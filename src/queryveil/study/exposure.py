@@ -14,9 +14,9 @@ from queryveil.measure.measure import Original
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
-from queryveil.study import shapes
+from queryveil.study import printed, shapes
 from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
-from queryveil.study.drawing import Bars
+from queryveil.study.drawing import Bars, Printed
 from queryveil.study.expectations import expected
 from queryveil.study.grid import Entry
 from queryveil.study.hashed_halves import split
@@ -184,6 +184,28 @@ def _named(found: Findings) -> str:
     )
 
 
+def _few_hashes(found: Findings) -> Findings:
+    """What the fewest hashes uncover, and what is there."""
+    hashed = found.where(method=HASHED)
+    fewest = hashed.where(n=min(hashed.values("n"), default=0))
+    words = {
+        RAW: "in the hashed half",
+        CORRECT: f"{min(hashed.values('n'), default=0):,} hashes, read correctly",
+    }
+    named = [
+        {**one, "read": words[one["how"]]}
+        for how in words
+        for one in sorted(fewest.where(how=how).chosen(lambda one: one["category"] in LABELS), key=_place)
+    ]
+    return Findings(tuple(named))
+
+
+def _in_sessions(found: Findings) -> str:
+    chosen = _few_hashes(found).where(category="non-star", metric=SESSIONS)
+    seen = {how: max((one["value"] for one in chosen.where(how=how)), default=0.0) for how in (CORRECT, RAW)}
+    return f"A non-star's name is read in {seen[CORRECT]:,.0f} of the {seen[RAW]:,.0f} sessions that have one"
+
+
 EXPOSURE = Study(
     name="exposure",
     question="What can be read about people in a log, and in its releases?",
@@ -219,6 +241,19 @@ EXPOSURE = Study(
             item="category",
             panel="method",
             x_title="different queries",
+            printed=Printed(source="Kumar, table 7", lines=(({}, printed.QUERIES),)),
+        ),
+        Bars(
+            name="sessions",
+            title=_in_sessions,
+            under="sessions that hold it; half of the users' words were hashed, and turned back by the other half's",
+            metric=SESSIONS,
+            among=_few_hashes,
+            shown={"category": LABELS},
+            item="category",
+            panel="read",
+            x_title="sessions",
+            printed=Printed(source="Kumar, table 6", lines=(({}, printed.SESSIONS),)),
         ),
     ),
     checks=expected(_people_in_the_log, _no_dangerous_pair, _scrubbed, _crowds, _read_in_hashes),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 
 import ibis
 import pyarrow as pa
@@ -106,10 +107,19 @@ def _mostly_right(found: Findings) -> Iterator[Check]:
         )
 
 
+def _ends(metric: str, word: str, found: Findings) -> str:
+    """What the use with the least and the one with the most have at the largest epsilon."""
+    own = found.where(metric=metric)
+    largest = max(own.values("epsilon"))
+    shares = {use: 100 * own.where(use=use, epsilon=largest).value for use in own.values("use")}
+    low, high = (how(shares, key=shares.__getitem__) for how in (min, max))
+    return f"Of {word}: {shares[low]:.0f} % ({low}) to {shares[high]:.0f} % ({high}) at epsilon {largest:g}"
+
+
 def _which(metric: str, word: str) -> Curves:
     return Curves(
         name=metric,
-        title=f"How much of what a released graph {word}",
+        title=partial(_ends, metric, word),
         under="steered click graph, d = {d}; misspellings are planted; " + MEANS,
         metric=metric,
         x=Scale("epsilon", "epsilon (privacy loss of the whole release)", log=True),
@@ -150,8 +160,8 @@ GRAPH_USES = grid.study(
     ),
     repeats=3,
     figures=(
-        _which(RIGHT, "says is what the log says too"),
-        _which(ANSWERED, "could say is still there"),
+        _which(RIGHT, "what a released graph says, the log says too"),
+        _which(ANSWERED, "what the log could say, a released graph says something"),
     ),
     checks=expected(_mostly_right),
     needs=("time", "url"),

@@ -24,9 +24,9 @@ from queryveil.attack.inversion.kinds import (
 )
 from queryveil.charts.figures import Scale
 from queryveil.study import hashed_halves as halves
-from queryveil.study import shapes
+from queryveil.study import printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study
-from queryveil.study.drawing import Curves
+from queryveil.study.drawing import Curves, Printed
 from queryveil.study.expectations import expected
 
 EXPANSION, LOGARITHMS, PRUNED, DEFAULT = "expansion", "logarithms", "alpha-0.1", "default"
@@ -237,6 +237,13 @@ HASH_INVERSION = Study(
             x=halves.BY_SIZE,
             y=halves.SHARE,
             by="way",
+            printed=Printed(
+                source="Kumar et al. 2007, tables 1 and 3",
+                lines=(
+                    *(({"way": way}, values) for way, values in printed.RULES.items()),
+                    ({"way": EXPANSION}, printed.EXPANSION),
+                ),
+            ),
         ),
         Curves(
             name="starts",

@@ -16,15 +16,15 @@ from queryveil.errors import CannotBeMet, UsageError
 from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import generate_keywords
 from queryveil.measure.measure import Original, Released
-from queryveil.study import grid, shapes
+from queryveil.study import grid, printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row
-from queryveil.study.drawing import Curves
+from queryveil.study.drawing import Curves, Printed
 from queryveil.study.expectations import expected
 from queryveil.study.grid import Function, Grid, row
 from queryveil.study.released_share import ANALYSIS, CLICK_GRAPH, FIXED, D
 
 ORIGINAL, RELEASED = "original", "released"
-COUNT, SHARED, OVERLAP = "keywords", "keywords-in-both", "overlap"
+COUNT, SHARED, OVERLAP, SHARE = "keywords", "keywords-in-both", "overlap", "share"
 GRAPH_QUERIES, GRAPH_EDGES = "graph-queries", "graph-edges"
 _LEAST_OVERLAP = 78.0
 _SETS = {**(CLICK_GRAPH.sets or {}), "max_clicks": "max_clicks", "epsilon_clicks": "epsilon_clicks"}
@@ -150,6 +150,24 @@ def _shares(found: Findings) -> str:
     return f"The released graph gives {share:.0f} % as many keywords, and {right:.0f} % of these are right"
 
 
+def _of_the_original(found: Findings) -> Findings:
+    """Keywords from each released graph, in percent of those that the original gives there."""
+    counted, made = found.where(metric=COUNT), []
+    for one in counted.where(how=RELEASED):
+        place = {name: one[name] for name in ("seeds", "threshold")}
+        if whole := counted.where(how=ORIGINAL, **place).value:
+            made.append({**one, "metric": SHARE, "value": 100 * one["value"] / whole})
+    return Findings(tuple(made))
+
+
+def _percent(found: Findings) -> str:
+    lines = [line for _, line in _of_the_original(found).lines("threshold", "seeds")]
+    values = [value for line in lines for value in line.values()]
+    return (
+        f"The released graph gives {min(values):.0f} to {max(values):.0f} % as many keywords as the original"
+    )
+
+
 def _sum(found: Findings) -> float:
     """Over all seed sets and thresholds; means of the runs."""
     return sum(sum(line.values()) for _, line in found.lines("threshold", "seeds"))
@@ -205,6 +223,28 @@ KEYWORD_GENERATION = grid.study(
             by="how",
             by_title="keywords from",
             panel="seeds",
+        ),
+        Curves(
+            name="share",
+            title=_percent,
+            under="keywords from the released graph in percent of those from the original; means over the runs",
+            metric=SHARE,
+            among=_of_the_original,
+            shown={"seeds": _name},
+            x=Scale("threshold", "probability above", steps=True),
+            y=Scale("value", "percent of the original's keywords"),
+            by="seeds",
+            by_title="concept",
+            printed=Printed(
+                source="Korolova et al. 2009, table 5",
+                lines=tuple(
+                    (
+                        {"series": f"{name} (the paper)"},
+                        {at: 100 * ours / whole for at, (ours, whole) in values.items()},
+                    )
+                    for name, values in printed.KEYWORDS.items()
+                ),
+            ),
         ),
     ),
     checks=expected(_fewer_but_right),

@@ -147,6 +147,13 @@ def _told(found: Findings) -> str:
     return f"Changes of popularity are released with a rank correlation of {min(values):.2f} to {max(values):.2f}"
 
 
+def _followed(found: Findings) -> str:
+    own = found.where(metric=FOLLOWED)
+    largest = max(own.values("epsilon"))
+    told = [f"{own.where(periods=n, epsilon=largest).value:,.0f} through {n}" for n in own.values("periods")]
+    return f"Queries that can be followed at epsilon {largest:g}: {', '.join(told)} periods"
+
+
 POPULARITY = Study(
     name="popularity",
     question="Do releases of periods show which queries become more popular?",
@@ -184,7 +191,7 @@ POPULARITY = Study(
         ),
         Curves(
             name="followed",
-            title="Queries that can be followed through all periods",
+            title=_followed,
             under="published in every period; d = {d}; " + MEANS,
             metric=FOLLOWED,
             x=Scale("epsilon", "epsilon (privacy loss of the whole series)", log=True),

@@ -17,9 +17,9 @@ from scipy import stats
 from queryveil.charts.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.reading.log import read
-from queryveil.study import grid, shapes
+from queryveil.study import grid, printed, shapes
 from queryveil.study.declaration import EXPECTED, MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row
-from queryveil.study.drawing import Curves
+from queryveil.study.drawing import Curves, Printed
 from queryveil.study.exact_release import release_probability
 from queryveil.study.expectations import expected
 from queryveil.study.grid import Grid, row
@@ -167,6 +167,11 @@ RELEASE_PROBABILITY = grid.study(
             by=("threshold", "d"),
             by_title="threshold",
             ticks=False,
+            printed=Printed(
+                source="Korolova et al. 2009, figure 1: virtually never, virtually always",
+                lines=(({"analysis": "paper", "d": 20}, printed.RELEASE_PROBABILITIES),),
+                given={"epsilon": math.log(10), "delta": 1e-5},
+            ),
         ),
     ),
     checks=expected(_as_computed, _papers_frequencies),

@@ -18,9 +18,9 @@ from queryveil.charts.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog
-from queryveil.study import exact_release, grid, share_checks
+from queryveil.study import exact_release, grid, printed, share_checks
 from queryveil.study.declaration import EXPECTED, Axis, Cell, Findings, Given, Metric, Row, Value
-from queryveil.study.drawing import REAL, Curves
+from queryveil.study.drawing import REAL, Curves, Printed
 from queryveil.study.exact_release import BoundedCounts
 from queryveil.study.grid import Entry, Grid, row
 from queryveil.study.share_checks import (
@@ -229,6 +229,23 @@ _SHARES = Grid(
     (CLICK_GRAPH,), (_released,), further=(_SPAN,), ready=_counted, part=_first_days, of_log=_expected
 )
 
+
+def _by_d(values: Mapping[int, float]) -> Printed:
+    return Printed(
+        source="Korolova et al. 2009, text to figure 2",
+        lines=(({"analysis": "paper"}, values),),
+        given={"epsilon": math.log(10), "delta": 1e-5},
+    )
+
+
+def _by_both(table: str, values: Mapping[float, Mapping[float, float]]) -> Printed:
+    return Printed(
+        source=f"Korolova et al. 2009, {table}",
+        lines=tuple(({"analysis": "paper", "epsilon": epsilon}, own) for epsilon, own in values.items()),
+        given={"d": 21},
+    )
+
+
 RELEASE_D = grid.study(
     _SHARES,
     name="release-d",
@@ -239,10 +256,15 @@ RELEASE_D = grid.study(
     metrics=_METRICS,
     repeats=1,
     figures=(
-        _BY_D(IMPRESSIONS, "Most impressions are released at d = {line.peak} (threshold: {analysis})"),
+        _BY_D(
+            IMPRESSIONS,
+            "Most impressions are released at d = {line.peak} (threshold: {analysis})",
+            printed=_by_d(printed.IMPRESSIONS_BY_D),
+        ),
         _BY_D(
             DISTINCT,
             "Most distinct queries are released at d = {line.peak}, fewer beyond (threshold: {analysis})",
+            printed=_by_d(printed.DISTINCT_BY_D),
         ),
     ),
     checks=share_checks.AGAINST_D,
@@ -262,7 +284,14 @@ RELEASE_EPSILON_DELTA = grid.study(
     ),
     metrics=_METRICS,
     repeats=1,
-    figures=tuple(_BY_BOTH(metric, partial(_times, metric)) for metric in (IMPRESSIONS, DISTINCT)),
+    figures=(
+        _BY_BOTH(
+            IMPRESSIONS,
+            partial(_times, IMPRESSIONS),
+            printed=_by_both("table 3", printed.IMPRESSIONS_BY_BOTH),
+        ),
+        _BY_BOTH(DISTINCT, partial(_times, DISTINCT), printed=_by_both("table 2", printed.DISTINCT_BY_BOTH)),
+    ),
     checks=share_checks.AGAINST_EPSILON_DELTA,
 )
 

@@ -222,8 +222,8 @@ def _leads(noun: str, unit: str, metric: str, found: Findings) -> str:
         return f"{noun} that each method publishes"
     most = max(others, key=others.__getitem__)
     return (
-        f"At epsilon {ln(_reference(found))} steered publishes {values[STEERED]:,.0f}{unit}, and no other method more "
-        f"than {others[most]:,.0f}{unit} ({most})"
+        f"At epsilon {ln(_reference(found))} steered publishes {values[STEERED]:,.0f}{unit}, of the others {most} "
+        f"most, {others[most]:,.0f}{unit}"
     )
 
 
@@ -251,15 +251,31 @@ def _at_reference(found: Findings) -> str:
     )
 
 
+def _best_d(found: Findings) -> str:
+    """The methods whose best number of items per user is the smallest, and the largest."""
+    lines = _against_d(found).where(metric=DISTINCT).lines("d", METHOD)
+    peaks = {one[METHOD]: line.peak for one, line in lines if len(line) > 1}
+    if not peaks:
+        return "Queries that each method publishes"
+    low, high = (how(peaks, key=peaks.__getitem__) for how in (min, max))
+    return f"The best number of items per user goes from {peaks[low]} ({low}) to {peaks[high]} ({high})"
+
+
 FIGURES = (
     _curves(DISTINCT, "different queries published", " queries"),
     _curves(EVENTS, "share of query events (%)", " % of events"),
     Curves(
         name="d",
-        title="How many items per user are best depends on the method",
+        title=_best_d,
         under=_at_reference,
         metric=DISTINCT,
-        x=Scale("d", "items that one user may add (d)", log=True),
+        x=Scale(
+            "d",
+            "items that one user may add (d)",
+            log=True,
+            ticks=(1, 2, 5, 10, 20, 50, 100, 200, 400),
+            format="d",
+        ),
         y=Scale("value", "different queries published"),
         by=METHOD,
         by_title="method",

@@ -6,16 +6,16 @@ Goetz et al., table 3 and figures 2 and 3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from queryveil.charts.figures import Scale
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
-from queryveil.study import grid, shapes
+from queryveil.study import grid, printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
-from queryveil.study.drawing import MEANS, Curves
+from queryveil.study.drawing import MEANS, Curves, Printed
 from queryveil.study.expectations import Along, at_least, expected
 from queryveil.study.grid import row
 from queryveil.study.histogram_releases import DELTA, ITEMS, compared, possible
@@ -178,6 +178,17 @@ def _top_few(found: Findings) -> Iterator[Check]:
 _EPSILON = Axis("epsilon", (2.0,), "privacy loss per user")
 _BY_M, _BY_J = (compared(partial(_taken, tops), alone=True) for tops in (_TOPS, _FINE))
 
+
+def _as_printed(table: str, values: Mapping[str, Mapping[int, float]], unit: int = 1) -> Printed:
+    return Printed(
+        source=f"Goetz et al. 2012, {table}: 500,000 users",
+        lines=tuple(
+            ({"items": kind}, {m: unit * one for m, one in own.items()}) for kind, own in values.items()
+        ),
+        given={"epsilon": 2.0, "delta": 1e-3},
+    )
+
+
 ZEALOUS_M = grid.study(
     _BY_M,
     name="zealous-m",
@@ -196,8 +207,10 @@ ZEALOUS_M = grid.study(
             under=MEANS,
             metric=PUBLISHED,
             x=Scale("m", "items per user (m)", log=True),
-            y=Scale("value", "different items published"),
+            y=Scale("value", "different items published", log=True, zero=False),
             by="items",
+            among=_some,
+            printed=_as_printed("table 3A", printed.ZEALOUS_PUBLISHED),
         ),
         Curves(
             name="total",
@@ -209,6 +222,7 @@ ZEALOUS_M = grid.study(
             y=Scale("value", "sum of noisy counts", log=True, zero=False),
             by="items",
             among=_some,
+            printed=_as_printed("table 3B", printed.ZEALOUS_TOTALS, 1_000),
         ),
         _panels("coverage", COVERAGE, "m", "coverage", f"Coverage of the top {{top}} {{items}}: {_TRUE}"),
         _panels(

@@ -18,7 +18,7 @@ from queryveil.measure.query_substitution import QuerySubstitution
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.study import grid, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
-from queryveil.study.drawing import MEANS, Curves
+from queryveil.study.drawing import MEANS, Curves, Printed
 from queryveil.study.expectations import Along, Beside, at_least, expected, spread
 from queryveil.study.grid import row
 from queryveil.study.histogram_releases import (
@@ -288,6 +288,10 @@ INDEX_CACHING = grid.study(
             shown={"documents": _DOCUMENTS, "epsilon": "epsilon = {}"},
             panel="documents",
             least=2,
+            printed=Printed(
+                source="Goetz et al. 2012, text to figure 6(b): below 0.33 and above 0.36",
+                lines=(({"series": "the paper", "documents": EVEN}, {1: 0.33, 6: 0.36}),),
+            ),
         ),
         Curves(
             name="memory",
