@@ -85,7 +85,9 @@ def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Mask, Mask]:
         plain &= known
     for name in {"url", "session"} & texts.keys():
         array = texts[name].array
-        made[name] = pc.if_else(pc.is_in(array, _NOTHING), pa.scalar(None, pa.string()), array)
+        nothing = pc.is_in(array, _NOTHING)
+        some = pc.any(nothing).as_py()
+        made[name] = pc.if_else(nothing, pa.scalar(None, pa.string()), array) if some else array
     if "rank" in texts:
         made["rank"], known = _ranks(texts["rank"])
         plain &= known
@@ -181,13 +183,16 @@ def quickly(
     others = carefully(chunk.filter(pa.array(~plain)))
     if len(others) != rows - int(plain.sum()):
         raise RuntimeError("a row was lost on its way")
-    found = pa.concat_tables(
-        [found.filter(pa.array(plain)), others.select(found.column_names).cast(found.schema)]
-    )
-    back = np.empty(rows, np.int64)
-    back[np.flatnonzero(plain)] = np.arange(rows - len(others))
-    back[np.flatnonzero(~plain)] = np.arange(rows - len(others), rows)
-    return found.take(pa.array(back))
+    odd = pa.array(~plain)
+    mixed = [
+        pc.replace_with_mask(_whole(found.column(name)), odd, _whole(others.column(name).cast(kind)))
+        for name, kind in zip(found.column_names, found.schema.types, strict=True)
+    ]
+    return pa.table(mixed, schema=found.schema)
+
+
+def _whole(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Table:

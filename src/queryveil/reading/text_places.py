@@ -16,7 +16,7 @@ Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 
-WORTH_COMPILING = 4 * 1024 * 1024
+WORTH_COMPILING = 16 * 1024 * 1024
 """Bytes of a source below which rows are judged before the compiled loops are loaded."""
 
 

@@ -44,5 +44,7 @@ def _is_header(line: str) -> bool:
 
 
 def _plain(lines: Fields, columns: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
-    query = pc.if_else(pc.equal(columns["query"], "-"), "", columns["query"])
-    return columns | {"query": query}, lines.whole
+    withheld = pc.equal(columns["query"], "-")
+    if not pc.any(withheld).as_py():
+        return columns, lines.whole
+    return columns | {"query": pc.if_else(withheld, "", columns["query"])}, lines.whole
