@@ -15,7 +15,18 @@ from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
 from queryveil.study import printed, shapes
-from queryveil.study.declaration import MEASURED, Axis, Cell, Check, Findings, Given, Metric, Row, Study
+from queryveil.study.declaration import (
+    MEASURED,
+    Axis,
+    Cell,
+    Check,
+    Findings,
+    Given,
+    Metric,
+    Row,
+    Study,
+    too_small,
+)
 from queryveil.study.drawing import Bars, Printed
 from queryveil.study.expectations import expected
 from queryveil.study.grid import Entry
@@ -26,6 +37,8 @@ BELIEVED, CORRECT, RAW = "believed", "correct", "raw"
 SESSIONS, QUERIES, OCCURRENCES, ALL = "sessions", "queries", "occurrences", "all"
 PRIVATE = ("zealous", "click-graph")
 _FIRST_HASHES = 1_000
+_NAMED = 500
+"""Queries of the log that name people: of fewer, no k people may share one."""
 _LONG = 500_000
 """The number of query events from which on most of a hashed log is read rightly; a short one is misread."""
 
@@ -134,8 +147,12 @@ def _scrubbed(found: Findings) -> Iterator[Check]:
 
 def _crowds(found: Findings) -> Iterator[Check]:
     if {LOG, "k-query"} <= set(found.values("method")):
-        people = _most(found, "k-query", "person")
-        yield Check("k-query still names people", people > 0, f"in {people:,.0f} different queries")
+        people, before = (_most(found, method, "person") for method in ("k-query", LOG))
+        says, told = (
+            "k-query still names people",
+            f"in {people:,.0f} different queries, {before:,.0f} of the log",
+        )
+        yield too_small(says, told) if not people and before < _NAMED else Check(says, people > 0, told)
 
 
 def _only(given: Given, cell: Cell) -> bool:

@@ -17,9 +17,9 @@ import numpy as np
 from queryveil.charts.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.study import grid, shapes
-from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row
+from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, too_small
 from queryveil.study.drawing import MEANS, Curves
-from queryveil.study.expectations import Along, expected
+from queryveil.study.expectations import Along, at_least, expected
 from queryveil.study.grid import METHOD, Function, Grid, method_axis, row
 from queryveil.study.released_share import ln
 from queryveil.study.union import shipped
@@ -38,6 +38,8 @@ _MOST = 100
 _AT = (1.0, 1e-6)
 """The epsilon and delta for which figures are promised, and at which parts of the method are changed."""
 _TIMES, _TIMES_RELEASE_DATA = 1.3, 5.0
+_FEW = 20
+"""Of fewer queries, how many times as many says nothing."""
 
 
 # -- methods ---------------------------------------------------------------------------------------------------
@@ -144,22 +146,24 @@ def _beyond_others(found: Findings) -> Iterator[Check]:
     others = {name: value for name, value in values.items() if name in _OTHERS}
     if STEERED in values and others:
         most = max(others, key=others.__getitem__)
-        yield Check(
-            f"steered publishes at least {_TIMES} times the queries of every other method (epsilon 1, delta 1e-6)",
-            values[STEERED] > 0 and values[STEERED] >= _TIMES * others[most],
-            f"{values[STEERED]:,.0f} with counts; of the others {most} publishes most, {others[most]:,.0f}",
-        )
+        says = f"steered publishes at least {_TIMES} times the queries of every other method (epsilon 1, delta 1e-6)"
+        told = f"{values[STEERED]:,.0f} with counts; of the others {most} publishes most, {others[most]:,.0f}"
+        more = values[STEERED] >= _TIMES * others[most]
+        few = max(values[STEERED], others[most]) < _FEW
+        yield too_small(says, told) if few else Check(says, more, told)
 
 
 def _beyond_release_data(found: Findings) -> Iterator[Check]:
     values = _at_the_promise(found)
     if {STEERED, RELEASE_DATA} <= set(values):
-        yield Check(
+        ours, theirs = values[STEERED], values[RELEASE_DATA]
+        says = (
             f"steered publishes at least {_TIMES_RELEASE_DATA:g} times the queries of Release-Data (epsilon 1, "
-            "delta 1e-6)",
-            values[STEERED] > 0 and values[STEERED] >= _TIMES_RELEASE_DATA * values[RELEASE_DATA],
-            f"{values[STEERED]:,.0f} and {values[RELEASE_DATA]:,.0f}",
+            "delta 1e-6)"
         )
+        told = f"{ours:,.0f} and {theirs:,.0f}"
+        few = max(ours, theirs) < _FEW
+        yield too_small(says, told) if few else Check(says, ours >= _TIMES_RELEASE_DATA * theirs, told)
 
 
 def _beyond_when_replaced(found: Findings) -> Iterator[Check]:
@@ -168,11 +172,10 @@ def _beyond_when_replaced(found: Findings) -> Iterator[Check]:
     for one in chosen.settings("epsilon", "delta"):
         values = {name: chosen.where(method=name, **one).value for name in chosen.values(METHOD)}
         if set(values) >= _REPLACED:
-            yield Check(
-                f"for a replaced history too, steered publishes more than zealous (epsilon {ln(one['epsilon'])})",
-                values[STEERED_REPLACE] > values[ZEALOUS_REPLACE],
-                f"{values[STEERED_REPLACE]:,.0f} and {values[ZEALOUS_REPLACE]:,.0f} queries",
-            )
+            ours, theirs = values[STEERED_REPLACE], values[ZEALOUS_REPLACE]
+            says = f"for a replaced history too, steered publishes more than zealous (epsilon {ln(one['epsilon'])})"
+            told = f"{ours:,.0f} and {theirs:,.0f} queries"
+            yield too_small(says, told) if max(ours, theirs) < _FEW else Check(says, ours > theirs, told)
 
 
 def _counts_of_the_top(found: Findings) -> Iterator[Check]:
@@ -333,6 +336,7 @@ SET_UNION = grid.study(
             where={METHOD: STEERED},
             shape=shapes.grows,
             told="{line.first:,.0f} queries at {line.start:.3g}, {line.last:,.0f} at {line.end:.3g}",
+            enough=at_least(_FEW, DISTINCT, "are published by steered at most", method=STEERED),
         ),
     ),
     labels=(BOUND, "neighbours"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from queryveil.study import shapes
 from queryveil.study.declaration import EXPECTED, MEASURED, Check, Findings, Row, too_small
-from queryveil.study.expectations import Along, Beside, expected
+from queryveil.study.expectations import Along, Beside, at_least, expected
 from queryveil.study.shapes import Line
 
 DISTINCT, IMPRESSIONS, QUERIES = "released-distinct", "released-impressions", "released-queries"
@@ -28,6 +28,9 @@ _ALIKE = 2.0
 
 _FALSE_ALARM = 1e-6
 _COMPUTED = {"how": EXPECTED}
+
+
+_ENOUGH = at_least(LEAST_QUERIES, QUERIES, "queries are expected in a release at most", how=EXPECTED)
 
 
 def days(number: int) -> str:
@@ -60,12 +63,16 @@ def _point(row: Row, axes: Sequence[str]) -> tuple[Any, ...]:
 
 def _grow_with_both(found: Findings) -> Iterator[Check]:
     """One check for all lines along epsilon, and one for those along delta."""
+    lacking = _ENOUGH(found, {})
     for metric, noun in NOUNS.items():
         computed = found.where(how=EXPECTED, metric=metric)
         values = [row["value"] for row in computed]
         for axis, other in (("epsilon", "delta"), ("delta", "epsilon")):
             lines = [line.heights for _, line in computed.lines(axis, "analysis", "d", other)]
             if len(computed.values(axis)) > 1:
+                if lacking:
+                    yield too_small(f"{noun} grow with {axis}", lacking)
+                    continue
                 yield Check(
                     f"{noun} grow with {axis}",
                     all(map(shapes.grows, lines)),
@@ -188,6 +195,7 @@ AGAINST_D = expected(
         where=_COMPUTED,
         least=1,
         shape=shapes.peaks_inside,
+        enough=_ENOUGH,
         told="peak of {line.highest:.3g} % at d = {line.peak}; {line.first:.3g} % at {line.start}, "
         "{line.last:.3g} % at {line.end}",
     ),
@@ -198,6 +206,7 @@ AGAINST_D = expected(
         by=("analysis",),
         where=_COMPUTED,
         shape=shapes.falls_from_its_peak,
+        enough=_ENOUGH,
         told="from {line.highest:.3g} % at d = {line.peak} to {line.last:.3g} % at d = {line.end}",
     ),
     _TIGHT,

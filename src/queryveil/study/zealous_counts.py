@@ -149,6 +149,10 @@ def _first_and_last(metric: str, of: str, found: Findings) -> str:
     return f"{of} of {kind}: {line.first:.3g} at epsilon {line.start:g}, {line.last:.3g} at {line.end:g} (ZEALOUS)"
 
 
+_NOTHING = 0.99
+"""Of the log's counts, the share that a release misses if it publishes next to nothing."""
+
+
 def _difference_of(name: str, metric: str, y: Scale, of: str) -> Curves:
     return Curves(
         name=name,
@@ -165,6 +169,15 @@ def _difference_of(name: str, metric: str, y: Scale, of: str) -> Curves:
     )
 
 
+def _some_counts(method: str, found: Findings, setting: Row) -> str | None:
+    """Where next to nothing is published, nothing can move."""
+    line = [one["value"] for one in found.where(metric=VARIATION, method=method, **setting)]
+    nearest = min(line, default=1.0)
+    return (
+        None if nearest <= _NOTHING else f"a total variation of {nearest:.3f}: next to nothing is published"
+    )
+
+
 def _difference_along(method: str, along: str, verb: str, shape: Callable[..., bool]) -> Along:
     return Along(
         says=f"{{items}}: the difference {verb} with {along}",
@@ -174,6 +187,7 @@ def _difference_along(method: str, along: str, verb: str, shape: Callable[..., b
         where={"method": method},
         shape=partial(shape, slack=0.1),
         told="total variation {line.first:.3f} at {line.start:g}, {line.last:.3f} at {line.end:g}",
+        enough=partial(_some_counts, method),
     )
 
 

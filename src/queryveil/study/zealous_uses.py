@@ -5,6 +5,7 @@ Goetz et al., figures 6 to 8.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -80,6 +81,7 @@ def _cached(original: Original, side: Released, cell: Cell, _: int) -> Iterator[
     yield row(LISTS_BY_LOG, ours.lists)
 
 
+_HANDFUL = 10  # lists: fewer say nothing about hits
 _DOCUMENTS = {CLICKS: "lists as long as clicked documents say", EVEN: "lists of equal length"}
 
 
@@ -158,7 +160,9 @@ def _over_a_range(found: Findings) -> Iterator[Check]:
             f"{by_k.lowest:.4f} to {by_k.highest:.4f}"
         )
         chance = spread(HIT)(found, place)
-        if abs(by_epsilon.highest - by_k.highest) <= chance:
+        if lacking := _few_lists(found.where(method=ZEALOUS), place):
+            yield too_small(says, f"{told}; {lacking}")
+        elif abs(by_epsilon.highest - by_k.highest) <= chance:
             yield too_small(says, f"{told}; chance is {chance:.2g}")
         else:
             yield Check(says, better > 0, told)
@@ -172,11 +176,20 @@ def _nearly_the_log(found: Findings) -> Iterator[Check]:
     for place in found.chosen(lambda one: one["memory"] <= _MIDDLE).settings("documents", "memory"):
         most = max(one["value"] for one in found.where(metric=HIT, **place))
         log = found.where(metric=HIT_BY_LOG, **place).value
-        yield Check(
-            f"the best release hits nearly as often as the log itself, but not more often ({_said(place)})",
-            shapes.never_below([most], [_NEARLY * log]) and shapes.never_above([most], [1.02 * log]),
-            f"{most:.4f} against {log:.4f}",
-        )
+        says = f"the best release hits nearly as often as the log itself, but not more often ({_said(place)})"
+        told = f"{most:.4f} against {log:.4f}"
+        near = shapes.never_below([most], [_NEARLY * log]) and shapes.never_above([most], [1.02 * log])
+        lacking = _few_lists(found, place)
+        yield too_small(says, f"{told}; {lacking}") if lacking else Check(says, near, told)
+
+
+def _few_lists(found: Findings, place: Row) -> str | None:
+    """What there is too little of, if even the best release, or the log, chooses a handful of lists."""
+    chosen = [
+        max((one["value"] for one in found.where(metric=metric, **place)), default=math.inf)
+        for metric in (LISTS, LISTS_BY_LOG)
+    ]
+    return None if min(chosen) >= _HANDFUL else f"{min(chosen):.0f} lists are chosen, fewer than {_HANDFUL}"
 
 
 def _substituted(original: Original, side: Released, cell: Cell, _: int) -> Iterator[Row]:
