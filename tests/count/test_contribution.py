@@ -136,7 +136,9 @@ def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: Any, ge
 
 def test_a_user_with_many_items_never_meets_in_one_task(spark: Any) -> None:
     """Spark's plan keeps a few items of each user in every task before rows travel to the task of their user."""
-    rows = pa.table({"user": ["robot"] * 400 + ["a"], "query": [f"query {at}" for at in range(400)] + ["one"]})
+    rows = pa.table(
+        {"user": ["robot"] * 400 + ["a"], "query": [f"query {at}" for at in range(400)] + ["one"]}
+    )
     log = qv.read(rows, engine=spark)
     kept = bounded(log, qv.KINDS["queries"], Bound(most=3, salt=b"salt"))
     session = spark.con._session

@@ -243,7 +243,12 @@ def test_clicks_of_clients_are_joined_alike(
     monkeypatch.setattr(memory, "within", lambda wanted: wanted)
     asked: list[Any] = []
     with monkeypatch.context() as patched:
-        patched.setattr(ubi, "joined", lambda one, made=ubi.joined: asked.append(made(one)) or asked[-1])
+
+        def joined(one: Any, made: Any = getattr(ubi, "joined")) -> Any:  # noqa: B009 (it is imported there)
+            asked.append(made(one))
+            return asked[-1]
+
+        patched.setattr(ubi, "joined", joined)
         quick, careful = both(file, folder, patched, format="ubi")
     assert quick == careful
     assert not few or asked[0] is not None
@@ -388,9 +393,16 @@ def test_plain_lines_are_read_by_the_loops(tmp_path: Path, monkeypatch: pytest.M
     """SQL sees the one odd line of each file, and not the hundred others."""
     seen: list[int] = []
 
+    def counted(carefully: Any) -> Any:
+        def rest_of(rest: Any) -> Any:
+            seen.append(len(rest))
+            return carefully(rest)
+
+        return rest_of
+
     def watched(asked: Any) -> Any:
         def rows(self: Any, chunk: Any, carefully: Any) -> Any:
-            return asked(self, chunk, lambda rest: (seen.append(len(rest)), carefully(rest))[1])
+            return asked(self, chunk, counted(carefully))
 
         return rows
 
@@ -400,14 +412,14 @@ def test_plain_lines_are_read_by_the_loops(tmp_path: Path, monkeypatch: pytest.M
         return found
 
     def quickly(chunk: Any, columns: Any, sure: Any, carefully: Any, asked: Any = plain_rows.quickly) -> Any:
-        return asked(chunk, columns, sure, lambda rest: (seen.append(len(rest)), carefully(rest))[1])
+        return asked(chunk, columns, sure, counted(carefully))
 
     monkeypatch.setattr(QuickRequests, "rows", watched(QuickRequests.rows))
     monkeypatch.setattr(QuickUbi, "documents", documents)
     monkeypatch.setattr(plain_rows, "quickly", quickly)
     monkeypatch.setattr(text_places, "WORTH_COMPILING", 0)
     search = {"query_id": "q1", "user_query": "tea", "timestamp": "2006-03-04T15:39:22Z", "client_id": "ann"}
-    click = {
+    click: dict[str, Any] = {
         "action_name": "click",
         "query_id": "q1",
         "timestamp": "2006-03-04T15:39:23.500Z",
