@@ -242,9 +242,10 @@ def test_clicks_of_clients_are_joined_alike(
     monkeypatch.setattr(ubi, "_HELD", 1 << 30 if few else 0)
     monkeypatch.setattr(memory, "within", lambda wanted: wanted)
     asked: list[Any] = []
+    made: Any = vars(ubi)["joined"]
     with monkeypatch.context() as patched:
 
-        def joined(one: Any, made: Any = getattr(ubi, "joined")) -> Any:  # noqa: B009 (it is imported there)
+        def joined(one: Any) -> Any:
             asked.append(made(one))
             return asked[-1]
 
