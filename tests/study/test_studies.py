@@ -187,9 +187,10 @@ def test_spans_stop_where_the_log_does(log: qv.SearchLog) -> None:
 
 
 def test_shapes_that_are_missing_fail() -> None:
-    """Everybody poses one query once: more is never released under a larger bound, so there is no inner peak."""
-    users = [f"u{number}" for number in range(500)]
-    table = pa.table({"user": users, "time": [at(0)] * 500, "query": ["news"] * 500})
+    """Everybody makes one query once: more is never released under a larger bound, so there is no inner peak."""
+    users = [f"u{number}" for number in range(3_000)]
+    queries = [f"news {number % 6}" for number in range(3_000)]
+    table = pa.table({"user": users, "time": [at(0)] * 3_000, "query": queries})
     made = qv.compare(qv.read(table), "release-d", vary={**EASY, "d": [1, 5, 20]})
     failed = {check.name for check in made.checks if not check.passed}
     assert {"impressions peak at an inner d (tight)", "impressions peak at an inner d (paper)"} <= failed
