@@ -37,7 +37,7 @@ _MOST_SLOTS = 64
 _AHEAD = 4
 """Batches of rows that may wait."""
 _FIRST_USERS = 1 << 12
-_FIRST_BYTES = 1 << 20
+_FIRST_BYTES, _MOST_FIRST_BYTES = 1 << 20, 1 << 27
 _USUAL_BYTES = 48
 """Room for a text and for those that it takes the place of; pages that nothing is written to cost nothing."""
 _SPARE = 3
@@ -150,7 +150,8 @@ class _Share:
         self._slots = np.empty(users * most, np.uint64)
         self._begins = np.empty(users * most, np.int64)
         self._lengths = np.empty(users * most, np.int32)
-        self._arena, self._used = np.empty(max(users * most * _USUAL_BYTES, _FIRST_BYTES), np.uint8), 0
+        size = min(max(users * most * _USUAL_BYTES, _FIRST_BYTES), _MOST_FIRST_BYTES)
+        self._arena, self._used = np.empty(size, np.uint8), 0
 
     @property
     def entries(self) -> int:
