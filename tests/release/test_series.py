@@ -70,7 +70,7 @@ def test_a_plan_says_what_the_series_then_promises_and_charges(tmp_path: Path) -
     made = published(tmp_path / "daily", ledger=book, source="web", about=qv.About(title="By day"))
     assert made.promise == plan.promise
     assert book.budget("web").spent == plan.after.spent and plan.before.events == ()
-    assert qv.load(made.releases["2026-01-02"]).about.title == "By day"
+    assert qv.load(made.releases["2026-01-02"]).about.title == "By day, 2026-01-02"
     with pytest.raises(BudgetError, match="charges 31 times"):
         qv.plan_series(STEERED, ledger=book, source="web", **asked | {"end": "2026-01-31"})
     with pytest.raises(UsageError, match="ends before it begins"):

@@ -32,7 +32,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_compare_prints_checks_and_where_the_figures_are() -> None:
     done = command("compare", "log.tsv", "--study", "release-d", "--out", "out", *QUICK)
     assert (done.code, done.err) == (0, ""), "a shape that is missing is a finding, not a failure"
-    assert re.search(r"^  (pass|FAIL) +impressions peak at an inner d", done.out, re.MULTILINE)
+    assert re.search(
+        r"^  (pass|FAIL|too small +to tell whether) +impressions peak at an inner d", done.out, re.MULTILINE
+    )
     assert re.search(r"^  pass +real releases agree", done.out, re.MULTILINE)
     assert "out/figures/impressions.png" in done.out
     assert "curator alone" in " ".join(done.out.split())
@@ -47,7 +49,7 @@ def test_compare_json_is_one_document() -> None:
     assert (done.code, done.err) == (0, "")
     made: Any = done.document
     assert made.keys() >= {"study", "out", "rows", "checks", "passes", "figures", "seconds"}
-    assert made["checks"][0].keys() == {"name", "passes", "detail"}
+    assert made["checks"][0].keys() - {"undecided"} == {"name", "passes", "detail"}
     assert all(Path(file).is_file() for file in made["figures"])
 
 

@@ -48,7 +48,7 @@ def test_a_series_is_planned_published_shown_and_downloaded(start: Starter) -> N
     assert done.url.path == "/series/daily" and "All 3 days are published" in done.text
     folder = visitor.bench.settings.releases / "daily"
     assert qv.verify(folder).passes
-    assert qv.load(folder / "2026-01-02").about.title == "By day"
+    assert qv.load(folder / "2026-01-02").about.title == "By day, 2026-01-02"
     events = qv.Ledger(visitor.bench.settings.ledger).budget("people").events
     assert [one.period for one in events] == ["2026-01-01", "2026-01-02", "2026-01-03"]
     packed = zipfile.ZipFile(io.BytesIO(visitor.get("/series/daily/series.zip").content))
@@ -111,6 +111,8 @@ def test_a_series_that_was_cut_short_goes_on(start: Starter) -> None:
 
     chosen = visitor.bench.logs.find(log)
     settings = visitor.bench.settings
+    told = dict.fromkeys(qv.About().missing, "not stated")
+    told |= {"title": "By day", "period": "2026-01-01/2026-01-03"}
     with pytest.raises(KeyboardInterrupt):
         qv.publish_series(
             qv.read(chosen.path),
@@ -122,6 +124,7 @@ def test_a_series_that_was_cut_short_goes_on(start: Starter) -> None:
             out=settings.releases / "daily",
             ledger=settings.ledger,
             source="people",
+            about=qv.About(**told),
             told=stop,
         )
     history = visitor.look("/history").text

@@ -57,8 +57,7 @@ Stated = Annotated[
     _output(
         "--about",
         metavar="NAME=TEXT",
-        help="what is said of the release; NAME is title, publisher, contact, licence, purpose, period, language, "
-        "citation; may be repeated",
+        help="said of the release; NAME as in a recipe",
     ),
 ]
 OrderKey = Annotated[
