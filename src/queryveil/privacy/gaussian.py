@@ -52,10 +52,11 @@ def normal_tail(x: Decimal) -> Decimal:
     with localcontext(_context(x)):
         density = (-x * x / 2).exp() / (2 * _pi()).sqrt()
         # P[0 < N < x] = density * (x + x^3/3 + x^5/(3*5) + ...): every term is positive, and nothing cancels.
+        square, least = x * x, Decimal(10) ** -(_DIGITS + int(x * x))
         term, total, place = x, x, 1
-        while term > total * Decimal(10) ** -(_DIGITS + int(x * x)):
+        while term > total * least:
             place += 2
-            term = term * x * x / place
+            term = term * square / place
             total += term
         return Decimal("0.5") - density * total
 
@@ -192,11 +193,8 @@ def zeta(p: float, times: int) -> float:
 def _shift(epsilon: float, delta: float) -> float:
     """The mu of an epsilon and a delta, nearly."""
     low, high = 0.0, _MOST_MU
-    for _ in range(200):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _curve(middle, epsilon) < delta else (low, middle)
-        if high - low <= 1e-16 * high:
-            break
     return high
 
 
@@ -228,8 +226,7 @@ def best_p(epsilon: float, delta: float, times: int, counted: int = 1) -> float:
         return counted / (_density(epsilon / mu - mu / 2) * mu) - falls
 
     low, high = 1e-6, 1 - 1e-6
-    for _ in range(60):
-        middle = (low + high) / 2
+    while round(low, 9) < round(high, 9) and low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return top * round((low + high) / 2, 9)
 
@@ -259,10 +256,18 @@ def largest_rise(mu: float, p: float, chance: float) -> float:
     for every epsilon below rise. The best of several such bounds is taken; docs/proofs/gaussian.md has the lines.
     """
     highest = 2 * mu * (mu + _NORMAL.inv_cdf(1 - chance / 2)) + 0.01
+    every = [highest * step / 80 for step in range(1, 81)]
     best = math.inf
-    for step in range(1, 81):
-        epsilon = highest * step / 80
+    for epsilon in _promising(every, [(_curve(mu, one) + p) / chance for one in every]):
         share = (calibration.up(curve(Decimal(mu), epsilon)) + p) / chance
         if share < 1:
             best = min(best, epsilon - math.log1p(-share))
     return best * (1 + 1e-9)
+
+
+def _promising(epsilons: list[float], shares: list[float]) -> list[float]:
+    """Those of which one has the best bound; shares are nearly right. Any other choice would be a bound as well."""
+    found = {at: at - math.log1p(-share) for at, share in zip(epsilons, shares, strict=True) if share < 1}
+    best = min(found.values(), default=math.inf)
+    close = {at for at, bound in found.items() if bound <= best + 1e-3}
+    return sorted(close | {at for at, share in zip(epsilons, shares, strict=True) if abs(share - 1) < 1e-3})
