@@ -12,6 +12,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -91,22 +92,47 @@ class _Counts:
     def different(self) -> int:
         return len(self.occurrences)
 
-    def of_first(self, users: int) -> _Counts:
-        """The same of the first users alone; they stand in an order of chance."""
-        if users >= len(self.starts) - 1:
-            return self
-        return dataclasses.replace(
-            self, starts=self.starts[: users + 1], items=self.items[: self.starts[users]]
-        )
+    @cached_property
+    def held(self) -> Whole:
+        """How many of these users have each item."""
+        return np.bincount(self.items, minlength=self.different)
+
+    @cached_property
+    def top(self) -> Whole:
+        """The items that most users have."""
+        if self.different <= TOP:
+            return np.arange(self.different)
+        return np.argpartition(-self.held, TOP)[:TOP]
+
+    @cached_property
+    def total(self) -> int:
+        """Occurrences of all items."""
+        return int(self.occurrences.sum())
+
+    @cached_property
+    def few(self) -> tuple[_Counts, npt.NDArray[np.int32]]:
+        """The same of some users alone, who stand in an order of chance: their items numbered anew, and the former
+        numbers of these.
+        """
+        users = min(_STEERED_USERS, len(self.starts) - 1)
+        numbers, items = np.unique(self.items[: self.starts[users]], return_inverse=True)
+        starts, occurrences = self.starts[: users + 1], self.occurrences[numbers]
+        return _Counts(starts, items.astype(np.int32), occurrences, self.documents[:0]), numbers
 
     def bounded(self, most: int) -> tuple[Whole, npt.NDArray[np.int32]]:
         """The first `most` of each user."""
-        lengths = np.diff(self.starts)
+        lengths, rank = self._ranked
         if not len(lengths) or most >= int(lengths.max()):
             return self.starts, self.items
-        rank = np.arange(len(self.items)) - np.repeat(self.starts[:-1], lengths)
         starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
         return starts.astype(np.int64), self.items[rank < most]
+
+    @cached_property
+    def _ranked(self) -> tuple[Whole, npt.NDArray[np.int32]]:
+        """How many items each user has, and which of them an entry is."""
+        lengths = np.diff(self.starts)
+        rank = np.arange(len(self.items)) - np.repeat(self.starts[:-1], lengths)
+        return lengths, rank.astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,14 +219,13 @@ class PilotCounts:
                 why_not="this method is not previewed, because what it publishes does not follow from counts alone",
             )
         chances, frequency = found
-        users = np.bincount(counts.items, minlength=counts.different)
-        top = np.argpartition(-users, TOP)[:TOP] if counts.different > TOP else np.arange(counts.different)
-        total = counts.occurrences.sum()
         return Preview(
             items=kind,
             published=float(chances.sum()),
-            coverage=float(chances[top].mean()) if len(top) else None,
-            released_share=float((chances * counts.occurrences).sum() / total) if total else None,
+            coverage=float(chances[counts.top].mean()) if len(counts.top) else None,
+            released_share=float((chances * counts.occurrences).sum() / counts.total)
+            if counts.total
+            else None,
             hit_probability=_hit_probability(counts, chances, frequency),
         )
 
@@ -211,7 +236,7 @@ class PilotCounts:
         if isinstance(method, Steered):
             return self._steered(method, counts)
         if draw is None:
-            true = np.bincount(counts.items, minlength=counts.different) / self.share
+            true = counts.held / self.share
             crowd = plan.guarantee.k if plan.guarantee.shared == "query" else None
             return None if crowd is None else ((true >= crowd).astype(np.float64), true)
         if draw.rows != LOG or draw.scale is None or draw.above is None:
@@ -226,21 +251,27 @@ class PilotCounts:
             sums = np.bincount(items, weights, minlength=counts.different) / self.share
             held = np.bincount(items, minlength=counts.different)
             above, scale = float(draw.above or 0), float(draw.scale or 1)
-            return np.where(held > 0, ndtr((sums - above) / scale), 0.0), held / self.share
+            chances, some = np.zeros(counts.different), np.flatnonzero(held)
+            chances[some] = ndtr((sums[some] - above) / scale)
+            return chances, held / self.share
         if draw.distribution not in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE):
             return None
-        true = np.bincount(items, minlength=counts.different) / self.share
+        held = np.bincount(items, minlength=counts.different)
         if draw.copies > 1:
             # Repeated searches of one user count, too.
-            held = np.maximum(1, np.bincount(counts.items, minlength=counts.different))
-            true = true * counts.occurrences / held
-        return np.where(true >= (draw.at_least or 1), _above(draw, true), 0.0), true
+            true = np.rint(held / self.share * counts.occurrences / np.maximum(1, counts.held)).astype(
+                np.int64
+            )
+            return _above(draw, np.arange(true.max(initial=0) + 1.0))[true], true.astype(np.float64)
+        # Many items have as many users as others.
+        every = np.arange(held.max(initial=0) + 1) / self.share
+        return _above(draw, every)[held], every[held]
 
     def _steered(self, method: Steered, counts: _Counts) -> tuple[Shares, Shares]:
         """One selection. Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
         noise = method.account().noise(method.items[0])
         whole = theory.setting(noise)
-        few = counts.of_first(_STEERED_USERS)
+        few, numbers = counts.few
         share = self.share * (len(few.starts) - 1) / max(1, len(counts.starts) - 1)
         sample = dataclasses.replace(
             whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
@@ -248,12 +279,12 @@ class PilotCounts:
         starts, items = few.bounded(method.max_items)
         nothing: Any = None  # neither texts nor the log are asked for without a prior by length
         made = histories.Histories(
-            starts, items, item_kinds.kind(method.items[0]), nothing, nothing, counts.different
+            starts, items, item_kinds.kind(method.items[0]), nothing, nothing, few.different
         )
         chosen = selection.select(made, sample, Noise(), length_prior=False, steered_by=steering.rounds_about)
         chances = np.zeros(counts.different)
-        chances[chosen.numbers] = 1.0
-        return chances, np.bincount(counts.items, minlength=counts.different) / self.share
+        chances[numbers[chosen.numbers]] = 1.0
+        return chances, counts.held / self.share
 
 
 def _possible(log: SearchLog, kind: str) -> bool:
@@ -294,6 +325,11 @@ def _shuffled(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.N
 
 
 def _above(draw: Draw, counts: Shares) -> Shares:
+    """The probability that a count is published: it is large enough, and with its noise above the threshold."""
+    return np.where(counts >= (draw.at_least or 1), _with_noise(draw, counts), 0.0)
+
+
+def _with_noise(draw: Draw, counts: Shares) -> Shares:
     """The probability that a count with discrete Laplace noise is above the threshold."""
     scale, above = float(draw.scale or 1), float(draw.above or 0)
     a = float(np.exp(-1 / scale))
@@ -311,13 +347,12 @@ def _hit_probability(counts: _Counts, chances: Shares, frequency: Shares) -> flo
     """How often a search would find its posting list, if lists are kept by what is likely to be published."""
     if not len(counts.documents):
         return None
-    total = counts.occurrences.sum()
     published = np.flatnonzero(chances >= 0.5)
-    if not total or not len(published):
+    if not counts.total or not len(published):
         return 0.0
     lists = np.minimum(np.maximum(1, counts.documents), LONGEST_LIST)
     memory = min(LARGEST_MEMORY, int(SHARE_OF_INDEX * POSTING_BYTES * lists.sum()))
     score = frequency[published] / np.maximum(1, counts.documents[published])
     order = np.argsort(-score, kind="stable")
     chosen, _ = packed(POSTING_BYTES * lists[published], order, memory)
-    return float(counts.occurrences[published[chosen]].sum() / total)
+    return float(counts.occurrences[published[chosen]].sum() / counts.total)

@@ -116,7 +116,7 @@ def epsilon_of(mu: float, p: float, delta: float) -> float:
 def largest_shift(epsilon: float, delta: Fraction) -> Fraction:
     """The largest mu whose curve at epsilon is at most delta, rounded down: a fraction with a fixed numerator."""
     bound = calibration.decimal(delta)
-    guess = _shift(epsilon, float(delta))
+    guess = _closer(Decimal(_shift(epsilon, float(delta))), epsilon, bound)
 
     def enough(scale: int) -> bool:
         with localcontext(_context(0), rounding=ROUND_CEILING):
@@ -124,6 +124,15 @@ def largest_shift(epsilon: float, delta: Fraction) -> Fraction:
         return curve(mu, epsilon) <= bound
 
     return Fraction(_FINE, _smallest(enough, max(1, round(_FINE / guess)), _FINE // int(_MOST_MU)))
+
+
+def _closer(mu: Decimal, epsilon: float, delta: Decimal) -> Decimal:
+    """A shift that is nearly right, by one step of Newton's: twice as many digits of it are right then."""
+    with localcontext(_context(0)):
+        near = calibration.decimal(epsilon) / mu - mu / 2
+        slope = (-near * near / 2).exp() / (2 * _pi()).sqrt()
+        step = (curve(mu, epsilon) - delta) / slope
+        return mu - step if abs(step) < mu / 2 else mu
 
 
 def smallest_threshold(needed: float, spread_squared: int, p: Fraction, times: int, start: Fraction) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -59,7 +60,7 @@ class Setting:
     def fields(self) -> list[forms.Field]:
         return forms.fields(self.cls, self.given)
 
-    @property
+    @functools.cached_property
     def words(self) -> dict[str, Any]:
         """What is promised, for people."""
         if self.plan is None:
@@ -138,12 +139,23 @@ async def _previewed(request: Request, log: ChosenLog, setting: Setting) -> dict
     return found
 
 
+async def _asked(typed: Any, delta: float, users: int | None) -> Setting:
+    """A setting, and its promise in words: both take some computing, and others must not wait for it."""
+
+    def made() -> Setting:
+        setting = Setting(typed, delta, users=users)
+        _ = setting.words
+        return setting
+
+    return await run_in_threadpool(made)
+
+
 async def shown(request: Request) -> Response:
     log = chosen(request)
     if not confirmed(request, log):
         return RedirectResponse(f"/log/{log.id}", 303)
     delta, users = await run_in_threadpool(facts, request, log)
-    setting = Setting(request.query_params, delta, users=users)
+    setting = await _asked(request.query_params, delta, users)
     job, session = pilot_of(request, log), request.state.session
     figures = await _previewed(request, log, setting)
     kept = [(one, Setting(one["query"], delta, users=users)) for one in session.kept.get(log.id, [])]
@@ -179,7 +191,7 @@ async def preview(request: Request) -> Response:
     """The same as JSON, for a page that follows what is typed."""
     log = chosen(request)
     delta, users = await run_in_threadpool(facts, request, log)
-    setting = Setting(request.query_params, delta, users=users)
+    setting = await _asked(request.query_params, delta, users)
     figures = await _previewed(request, log, setting)
     said = _same(log, setting)
     return JSONResponse(
@@ -200,7 +212,7 @@ async def curve(request: Request) -> Response:
     rows = []
     for epsilon in _EPSILONS:
         typed = dict(request.query_params) | {"epsilon": f"{epsilon:g}"}
-        figures = await _previewed(request, log, Setting(typed, delta, users=users))
+        figures = await _previewed(request, log, await _asked(typed, delta, users))
         if figures is not None and figures["published"] is not None:
             rows.append({"epsilon": epsilon, "published": round(figures["published"], 1)})
     return JSONResponse(
