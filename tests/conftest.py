@@ -71,6 +71,14 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "log.parquet"
 
 
+@pytest.fixture(scope="session")
+def generated_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 rows like those, for sets of items, which are many times more than rows."""
+    file = tmp_path_factory.mktemp("generated") / "log.parquet"
+    generate(file, LogSettings(version=1, rows=20_000, users=800, seed=7, pool_size=1_200))
+    return file
+
+
 @pytest.fixture
 def tiny() -> pa.Table:
     """Three users; messy text, a pause of 45 minutes, an empty query, clicks."""

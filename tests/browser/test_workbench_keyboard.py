@@ -44,7 +44,9 @@ def test_from_upload_to_download_by_keyboard_alone(browser: Browser, tmp_path: P
     with served(tmp_path) as running:
         made = browser.new_context(accept_downloads=True)
         page = running.enter(made)
-        page.on("filechooser", lambda _: None)  # from here on: a listener of the moment may come after the key
+        page.on(
+            "filechooser", lambda _: None
+        )  # from here on: a listener of the moment may come after the key
         press(page, "^Skip to content")
         assert page.evaluate("document.activeElement.id") == "main"
         go_to(page, "^A log file")

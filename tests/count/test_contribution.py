@@ -102,12 +102,15 @@ def _kinds_and_rules() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "keep"), _kinds_and_rules())
-def test_spark_and_duckdb_count_the_same(spark: Any, generated: object, kind: str, keep: str) -> None:
-    """100,000 generated rows, all item kinds, every rule, one salt, portable key."""
+def test_spark_and_duckdb_count_the_same(
+    spark: Any, generated: Path, generated_few: Path, kind: str, keep: str
+) -> None:
+    """100,000 generated rows (of sets, 20,000), all item kinds, every rule, one salt, portable key."""
+    source = generated_few if qv.KINDS[kind].is_set else generated
     bound = Bound(most=5, keep=keep, salt=b"fixed", order_key="portable")
     histograms = []
     for engine in ("duckdb", spark):
-        log = qv.read(generated, engine=engine)
+        log = qv.read(source, engine=engine)
         columns = qv.KINDS[kind].columns
         table = log.engine.arrow(counts(bounded(log, qv.KINDS[kind], bound), columns))
         histograms.append(Counter({tuple(r[c] for c in columns): r["count"] for r in table.to_pylist()}))

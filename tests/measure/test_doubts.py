@@ -47,6 +47,16 @@ def test_what_looks_wrong_is_said(users: list[str], queries: list[str], said: st
     assert said in found[0]
 
 
+@pytest.mark.parametrize(
+    ("year", "said"), [(2006, None), (1970, "1970-03-01, before searches were logged"), (2900, "2900-03-01")]
+)
+def test_times_that_cannot_be_are_said(year: int, said: str | None) -> None:
+    rows = [{"user": "ann", "query": "tea", "time": dt.datetime(year, 3, 1, at)} for at in range(3)]
+    found = [note for note in qv.inspect(qv.read(rows)).notes if "--time-format" in note]
+    assert [said in note for note in found if said] == ([True] if said else [])
+    assert len(found) == (said is not None)
+
+
 def test_a_header_among_numbered_columns_is_seen(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "uid,q\nann,tea\nbob,mug\n")
     found = qv.inspect(qv.read(log, columns={"user": 1, "query": 2}))

@@ -31,8 +31,8 @@ from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 
 RUNS = 100_000
-_SHARE_OF_WHOLE = 20
-"""The whole path is so many times slower that it is run so many times less often."""
+_SHARE_OF_WHOLE, _LOAD_OF_WHOLE = 20, 100
+"""The whole path is so many times slower that it is run so many times less often; even less with a larger load."""
 _TESTS_OF_FOLDERS = 64
 _MOST_LOAD = 150_000_000
 """Users that are gone over in all runs of a trial: what takes longer is run less often, or left out."""
@@ -176,8 +176,8 @@ def audit(
     """Try to refute what a mechanism promises, on neighbouring logs that are built to hurt it.
 
     `users`: the public number of users, where the guarantee depends on it.
-    `runs`: how often the step that adds noise is run on each log, 100,000 if left out; the whole path is run a 20th of
-    that.
+    `runs`: how often the step that adds noise is run on each log, 100,000 if left out; the whole path is run at most a
+    20th of that.
     `confidence`: of the bounds that are reported. The verdict has its own: a sound mechanism fails with a chance of at
     most one in a million.
     `workers`: processes; as many as there are cores if left out.
@@ -312,7 +312,8 @@ def _affordable(trials: list[planning.Test], least: int) -> tuple[list[planning.
     for one in trials:
         whole = one.runner.name == "whole path"
         load = max(one.runner.load(world) for world in one.worlds)
-        runs = min(one.runs // _SHARE_OF_WHOLE if whole else one.runs, _MOST_LOAD // load)
+        slower = max(_SHARE_OF_WHOLE, load // _LOAD_OF_WHOLE) if whole else 1
+        runs = min(one.runs // slower, _MOST_LOAD // load)
         if least * load <= _MOST_LOAD:
             kept.append(dataclasses.replace(one, runs=max(least, runs)))
     return kept, len(trials) - len(kept)

@@ -15,6 +15,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,32 @@ def _spread(tests: Sequence[Test], levels: Levels, workers: int) -> Iterator[tup
         # A mechanism that was put together on the spot cannot be sent.
         yield from finished(tests, levels, 1)
         return
+    shared = _open.get()
+    with contextlib.nullcontext(shared) if shared is not None else _processes(workers) as pool:
+        running = {pool.submit(done, test, levels): number for number, test in enumerate(tests)}
+        for one in as_completed(running):
+            yield running[one], one.result()
+
+
+_open: ContextVar[ProcessPoolExecutor | None] = ContextVar("_open", default=None)
+
+
+@contextlib.contextmanager
+def shared_processes(workers: int) -> Iterator[None]:
+    """Several audits, one after another, by the same processes."""
+    if workers == 1:
+        yield
+        return
+    with _processes(workers) as pool:
+        before = _open.set(pool)
+        try:
+            yield
+        finally:
+            _open.reset(before)
+
+
+@contextlib.contextmanager
+def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(multiprocessing.active_children())
     # Every process starts anew and asks its own system for noise; none inherits the state of another.
     pool = ProcessPoolExecutor(
@@ -61,9 +88,7 @@ def _spread(tests: Sequence[Test], levels: Levels, workers: int) -> Iterator[tup
     )
     complete = False
     try:
-        running = {pool.submit(done, test, levels): number for number, test in enumerate(tests)}
-        for one in as_completed(running):
-            yield running[one], one.result()
+        yield pool
         complete = True
     except BrokenProcessPool:
         raise InputError(

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from queryveil.auditing import running
 from queryveil.auditing.audit import audit
 from queryveil.auditing.page import DOCUMENT
 from queryveil.auditing.planning import public_users
@@ -123,25 +124,26 @@ def audit_all(
     asked: dict[str, Any] = {"runs": RUNS if runs is None else runs, "confidence": confidence, "seed": seed}
     found: dict[str, Mapping[str, Any]] = {}
     every = list(subjects())
-    for number, (name, mechanism, how) in enumerate(every):
-        if progress:
-            progress(number, len(every))
-        same = {**asked, "periods": 1, "unit": "user", "synthetic": False, **how}
-        own = place / name.replace(", ", "-").replace(" ", "-") if place else None
-        made = _complete(own, mechanism, same) if own is not None and own.exists() else None
-        if made is None:
-            made = audit(
-                mechanism,
-                runs=asked["runs"],
-                confidence=confidence,
-                workers=workers,
-                seed=seed,
-                out=own,
-                **how,
-            ).as_dict()
-        found[name] = made
-        if told:
-            told(name, made)
+    with running.shared_processes(workers or running.cores()):
+        for number, (name, mechanism, how) in enumerate(every):
+            if progress:
+                progress(number, len(every))
+            same = {**asked, "periods": 1, "unit": "user", "synthetic": False, **how}
+            own = place / name.replace(", ", "-").replace(" ", "-") if place else None
+            made = _complete(own, mechanism, same) if own is not None and own.exists() else None
+            if made is None:
+                made = audit(
+                    mechanism,
+                    runs=asked["runs"],
+                    confidence=confidence,
+                    workers=workers,
+                    seed=seed,
+                    out=own,
+                    **how,
+                ).as_dict()
+            found[name] = made
+            if told:
+                told(name, made)
     return AuditTable(audits=found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,8 @@ _ENOUGH: Final = 20
 _TWO_WORDS: Final = r"[A-Za-z]+ [A-Za-z]+"
 _MANY: Final = 0.5
 _SOME: Final = 0.1
+_FIRST_YEAR: Final = 1990
+"""No search was logged before; small numbers that were taken for seconds since 1970 are of such years."""
 _USERS_WITH_BLANKS: Final = {"access-log"}
 """Formats whose users are an address and the name of a browser."""
 
@@ -27,6 +30,7 @@ def doubts(log: SearchLog, figures: dict[str, Any]) -> Iterator[str]:
     if rows:
         yield from _header(log)
         yield from _unsegmented(log, rows)
+        yield from _impossible_times(figures)
     if rows < _ENOUGH:
         return
     if users > rows / 2:
@@ -48,6 +52,21 @@ def doubts(log: SearchLog, figures: dict[str, Any]) -> Iterator[str]:
         yield (
             f"one user has {100 * found['most'] / rows:.0f} % of all rows: if that is a robot, or a word for nobody, "
             "leave it out (--where, --null)"
+        )
+
+
+def _impossible_times(figures: dict[str, Any]) -> Iterator[str]:
+    """Times before searches were logged, and times to come."""
+    first, last = figures.get("first"), figures.get("last")
+    if first is None or last is None:
+        return
+    # A day more: it is tomorrow already somewhere.
+    if last.replace(tzinfo=None) > dt.datetime.now(dt.UTC).replace(tzinfo=None) + dt.timedelta(days=1):
+        yield f"the last row is of {last:%Y-%m-%d}, which is yet to come: say how times are written (--time-format)"
+    if first.year < _FIRST_YEAR:
+        yield (
+            f"the first row is of {first:%Y-%m-%d}, before searches were logged: say how times are written "
+            "(--time-format)"
         )
 
 

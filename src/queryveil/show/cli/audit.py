@@ -18,8 +18,8 @@ Runs = Annotated[
         "--runs",
         metavar="N",
         rich_help_panel=METHOD,
-        help="runs of the step that adds noise, on each log, and a 20th of that of whole publications (default: "
-        "100,000, or 20,000 for all)",
+        help="runs of the step that adds noise, on each log, and at most a 20th of that of whole publications "
+        "(default: 100,000, or 20,000 for all)",
         show_default=False,
     ),
 ]
