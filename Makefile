@@ -59,6 +59,7 @@ evidence: setup-dev
 	$(BIN)/python benchmarks/faults.py
 	$(BIN)/python benchmarks/hostile_input.py
 	$(BIN)/python benchmarks/fuzz.py inputs --count 1000000
+	QUERYVEIL_FULL_SIZE=1 $(BIN)/pytest -n 2 tests/verification/test_verification_rebuilt.py tests/files/test_interruptions.py
 
 # Licences, a bill of materials, two builds that must be the same, and the demo from the wheel in a new environment.
 supply: setup-dev

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def survivors(
     """The leaves that can be changed so that a release passes all the same; of those tried, one in `every`."""
     survived = set()
     for number, at in enumerate(leaves(content)):
-        if at in but or number % every:
+        if at in but or (number % every and at not in FREE):
             continue
         if at[0] == "files" and not str(at[1]).endswith(".parquet"):
             continue  # digests of the documents, which are made to fit
@@ -62,14 +63,30 @@ def survivors(
     return survived
 
 
+# One method after another, `make evidence` changes every leaf; here, of methods that are like one above them, one in
+# four, the two that survive among them.
+ALIKE = {
+    *(
+        "zealous-approximate",
+        "zealous-public",
+        "zealous-itemsets",
+        "steered-public",
+        "weighted-gaussian-public",
+    ),
+    *("truncated-geometric-replace", "click-graph-steered"),
+}
+FREE = {("created",), ("software", "words")}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_leaf_of_a_manifest_is_computed_or_said_not_to_be(
     method: str, releases: dict[str, Path], tmp_path: Path
 ) -> None:
     """With other words stated, verify says of the sentences that they were not checked."""
     content = manifest_of(releases[method])
-    survived = survivors(releases[method], content, tmp_path / "changed")
-    assert survived == {("created",), ("software", "words")}
+    every = 4 if method in ALIKE and "QUERYVEIL_FULL_SIZE" not in os.environ else 1
+    survived = survivors(releases[method], content, tmp_path / "changed", every=every)
+    assert survived == FREE
 
 
 WORDS = {"what", "how", "sentence", "help", "row", "noun"}
@@ -90,8 +107,8 @@ def test_of_words_that_are_not_here_only_the_words_may_differ(
     write_again(release, content, with_documents=True)
     assert failed(release) == {}
     # The test above tries every leaf.
-    survived = survivors(release, content, tmp_path / "changed", but=sentences, every=3)
-    assert survived <= {("created",), ("software", "words")}
+    survived = survivors(release, content, tmp_path / "changed", but=sentences, every=6)
+    assert survived <= FREE
     assert "only sentences show" not in " ".join(qv.verify(release).not_checked)
 
 
