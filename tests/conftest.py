@@ -75,7 +75,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def generated_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """20,000 rows like those, for sets of items, which are many times more than rows."""
     file = tmp_path_factory.mktemp("generated") / "log.parquet"
-    generate(file, LogSettings(version=1, rows=20_000, users=800, seed=7, pool_size=1_200))
+    generate(file, LogSettings(version=1, rows=20_000, users=800, seed=7, pool_size=300))
     return file
 
 
