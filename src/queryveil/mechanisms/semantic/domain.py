@@ -109,7 +109,7 @@ class Choice:
         return dict(zip(self.labels, figures, strict=True))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _of_wordnet(domain: str, topics: tuple[str, ...], criterion: str, tight: bool) -> Choice:
     return _made(Taxonomy.wordnet(), domain, topics, criterion, tight)
 
