@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,3 +59,16 @@ def test_a_text_that_begins_like_orc_is_a_text(tmp_path: Path) -> None:
         ("ORCHIDS",),
         ("ORCHARDS",),
     ]
+
+
+def test_a_file_that_states_nulls_without_room_for_them_is_damaged(tmp_path: Path) -> None:
+    """As a fuzzer found it: what says which rows are null has no bytes."""
+    table = pa.table({"user": list("abc"), "query": ["tea"] * 3, "time": [dt.datetime(2026, 1, 1)] * 3})
+    file = tmp_path / "log.feather"
+    feather.write_feather(table, file, compression="uncompressed")
+    nodes = struct.pack("<6q", 3, 0, 3, 0, 3, 0)  # rows and nulls of each column
+    written = file.read_bytes()
+    assert written.count(nodes) == 1
+    file.write_bytes(written.replace(nodes, struct.pack("<6q", 3, 0, 3, 0, 3, 1)))
+    with pytest.raises(qv.InputError, match="damaged, cut short or not Feather"):
+        qv.read(file)

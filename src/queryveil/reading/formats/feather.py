@@ -30,6 +30,8 @@ def _open(path: Path) -> Opened:
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         for number in range(table.num_record_batches):
-            yield table.get_batch(number).select(columns)
+            batch = table.get_batch(number).select(columns)
+            batch.validate()  # a damaged file may state more rows than it has bytes for
+            yield batch
 
     return table.schema, batches
