@@ -134,6 +134,7 @@ def test_a_signal_at_any_call_leaves_all_or_nothing_and_says_so(here: Path, stri
     assert calls > 40, "nothing is tested if nothing is seen"
     outcomes = set()
     before = charges()
+    # Every second call; `make evidence` strikes at all of them.
     for at in range(1, calls + 1, 1 if "QUERYVEIL_FULL_SIZE" in os.environ else 2):
         one = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[at % 3]
         strike.arm(".out.", at, lambda one=one: os.kill(os.getpid(), one))  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
@@ -250,3 +251,15 @@ def test_a_gaussian_guarantee_has_mu_and_p_and_no_other_has() -> None:
         qv.Guarantee(kind="pure-dp", epsilon=1.0, delta=0.0, mu=0.1, p=0.0)
     made = promise(0.2, 4e-7)
     assert qv.Guarantee.from_dict(made.as_dict()) == made
+
+
+@pytest.mark.parametrize(("mu", "p"), [(0.0, 1e-6), (0.01, 0.0), (0.3, 1e-5), (1.7, 1e-4), (6.0, 0.0)])
+def test_the_rise_is_the_best_of_all_bounds_though_few_are_computed(mu: float, p: float) -> None:
+    chance = 1e-3
+    highest = 2 * mu * (mu + NormalDist().inv_cdf(1 - chance / 2)) + 0.01
+    bounds = []
+    for step in range(1, 81):
+        epsilon = highest * step / 80
+        share = (float(gaussian.curve(Decimal(mu), epsilon)) + p) / chance
+        bounds.append(epsilon - math.log1p(-share) if share < 1 else math.inf)
+    assert gaussian.largest_rise(mu, p, chance) == pytest.approx(min(bounds), rel=1e-8)

@@ -1,6 +1,6 @@
 """Sentences and documents of a release are what its parameters and tables give, and nothing else gets through.
 
-Every leaf of every manifest is changed, one at a time, with documents and digests that fit. What passes all the same is
+Leaves of every manifest are changed, one at a time, with documents and digests that fit. What passes all the same is
 what `release verify` says at its end that it cannot check.
 """
 

@@ -208,6 +208,8 @@ def _shift(epsilon: float, delta: float) -> float:
 
 
 def _curve(mu: float, epsilon: float) -> float:
+    if mu <= 0:
+        return 0.0
     near = epsilon / mu - mu / 2
     if near > _FAR:
         return 0.0
