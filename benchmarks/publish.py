@@ -1,17 +1,19 @@
 """`publish` of queries against the bare DuckDB count of distinct users by query, on the same Parquet file.
 
-    python benchmarks/publish.py [--rows 2000000 20000000] [--runs 3] [--methods zealous steered]
+    python benchmarks/publish.py [--rows 2000000 20000000] [--runs 3] [--methods zealous steered] [--limit-gb 4]
 
 Every run is a process of its own, between two bare counts: its ratio is to their mean, so that whatever else the
 machine does slows down both. Medians, ratios and peak memory are printed as JSON, with processor seconds and the load
 of the machine (processes that want a core, on average). All stages of publishing are inside: reading and validating,
-normalising, bounding, counting, noise, writing.
+normalising, bounding, counting, noise, writing. `--limit-gb` gives a process that publishes no more address space than
+that (the bare count has 3 GB for its tables, as ever). Of several sizes, the power is told with which time grows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import shutil
@@ -71,7 +73,9 @@ def load_modules() -> None:
 
 def published(log: Path, name: str) -> dict[str, float]:
     import queryveil as qv
+    from queryveil.files import memory
 
+    memory.modest()  # as the command line does: libraries reserve less where there is a limit
     load_modules()
     method = {
         "zealous": qv.Zealous(epsilon=2, delta=1e-3, max_items=MAX_ITEMS, guarantee="probabilistic"),
@@ -91,8 +95,10 @@ def once(what: str, log: Path) -> None:
     print(json.dumps({**figures, "peak_gb": peak, "load": os.getloadavg()[0]}))
 
 
-def run(what: str, log: Path) -> dict[str, float]:
+def run(what: str, log: Path, limit: float | None = None) -> dict[str, float]:
     command = [sys.executable, __file__, "--once", what, "--log", str(log)]
+    if limit is not None and what != "bare":
+        command = ["prlimit", f"--as={int(limit * 1e9)}", *command]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     print(log.stem, what, answer.stdout.strip(), file=sys.stderr)
     found: dict[str, float] = json.loads(answer.stdout)
@@ -112,14 +118,14 @@ def generated(rows: int) -> Path:
     return log
 
 
-def compared(rows: int, runs: int, methods: list[str]) -> dict[str, Any]:
+def compared(rows: int, runs: int, methods: list[str], limit: float | None = None) -> dict[str, Any]:
     """Bare counts and methods by turns: bare, method, bare, method, ..., bare."""
     log = generated(rows)
     bares = [run("bare", log)]
     done: dict[str, list[dict[str, float]]] = {method: [] for method in methods}
     for _ in range(runs):
         for method in methods:
-            found = run(method, log)
+            found = run(method, log, limit)
             bares.append(run("bare", log))
             for what in ("seconds", "cpu_seconds"):
                 found[f"{what}_ratio"] = 2 * found[what] / (bares[-2][what] + bares[-1][what])
@@ -140,19 +146,37 @@ def summary(each: list[dict[str, float]]) -> dict[str, float]:
     return middle | {"peak_gb": round(max(one["peak_gb"] for one in each), 2)}
 
 
+def growth(sizes: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """From the smallest to the largest size, the power of the number of rows with which time grows."""
+    least, most = min(sizes, key=lambda one: one["rows"]), max(sizes, key=lambda one: one["rows"])
+    if least["rows"] == most["rows"]:
+        return {}
+    times = math.log(most["rows"] / least["rows"])
+    return {
+        what: {
+            name: round(math.log(most[what][name] / least[what][name]) / times, 2)
+            for name in ("seconds", "cpu_seconds")
+        }
+        for what in least
+        if isinstance(least[what], dict)
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000, 20_000_000])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--limit-gb", type=float, help="address space of a process that publishes")
     parser.add_argument("--once", choices=("bare", *METHODS), help=argparse.SUPPRESS)
     parser.add_argument("--log", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:
         once(given.once, given.log)
         return
-    sizes = [compared(rows, given.runs, given.methods) for rows in given.rows]
-    print(json.dumps({"runs": given.runs, "max_items": MAX_ITEMS, "sizes": sizes}, indent=2))
+    sizes = [compared(rows, given.runs, given.methods, given.limit_gb) for rows in given.rows]
+    made = {"runs": given.runs, "max_items": MAX_ITEMS, "sizes": sizes, "growth": growth(sizes)}
+    print(json.dumps(made | ({"limit_gb": given.limit_gb} if given.limit_gb else {}), indent=2))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """One long query must not hang anything: every pattern and every reader of texts takes time in proportion to length.
 
 Time is that of the processor, so that a busy machine fails nothing, and the limits are far from both sides: what is
-linear takes well below a second for these texts, what is quadratic takes minutes.
+linear takes hundredths of a second for these texts, what is quadratic takes many seconds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from queryveil.reading import text
 from tests.command import command
 from tests.conftest import at
 
-SECONDS = 4.0
-CHARACTERS = 100_000
+SECONDS = 1.5
+CHARACTERS = 30_000
 REPEATED = (
     *("a", "1", "@", " ", ".", "-", ":", "/", "=", "(", "+", "'", '"', "!", "é", "f", "d"),
     *("a.", "a@", "a:", "a-", "a ", "f:", "1.", "1 ", "1-", "1,", "+1", "/1", "!a", "' ", "a'", "M", "D"),
@@ -180,9 +180,9 @@ def test_a_long_text_is_an_identifier_as_a_whole() -> None:
     assert qv.scrub(longest + "ann.lee@example.com") == "<long-text>"
 
 
-def long_queries() -> pa.Table:
+def long_queries(characters: int = CHARACTERS) -> pa.Table:
     texts = ["a", "A ", "a.", "1 ", "''", "!!", "a@", "karen walsh ", "é "]
-    queries = ["plain"] + [f"b{(one * CHARACTERS)[:CHARACTERS]}b" for one in texts]
+    queries = ["plain"] + [f"b{(one * characters)[:characters]}b" for one in texts]
     times = [at(minute) for minute in range(len(queries))]
     return pa.table({"user": [f"u{n}" for n in range(len(queries))], "time": times, "query": queries})
 
@@ -212,7 +212,8 @@ def test_engines_agree_on_long_queries(spark: Any) -> None:
     found = []
     ways: tuple[dict[str, Any], ...] = ({}, {"engine": spark})
     for options in ways:
-        log = qv.read(long_queries(), **options)
+        # Long enough for Java, which goes one call deeper for each repetition of a group.
+        log = qv.read(long_queries(CHARACTERS // 2), **options)
         words = with_keywords(log.table)
         counted = words.group_by("user").aggregate(
             words=words.count(), longest=words["keyword"].length().max()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from queryveil.errors import InputError
-from queryveil.reading import lines
+from queryveil.reading import lines, text_places
 from queryveil.reading.model import Head, Progress, Source, SourceFile
 from queryveil.reading.sources import blocks, read_head
 
@@ -73,7 +73,8 @@ def read_documents(source: Source, progress: Progress | None) -> Iterator[pa.Rec
                 progress(before + done, source.size)
 
         if in_lines(read_head(file.path, file.member, file.encoding)):
-            yield from lines.lines_of(file, number, report, header=None)
+            compiled = source.size >= text_places.WORTH_COMPILING
+            yield from lines.lines_of(file, number, report, header=None, compiled=compiled)
         else:
             yield from _documents_of(file, number, report)
         before += file.size

@@ -1,8 +1,8 @@
 """The loops that find values in lines of JSON, compiled.
 
-Only lines of a plain kind are followed: objects without escapes, in the grammar of RFC 8259 to the letter. Of all
-others the loops say nothing, and somebody else must read them. Texts stand one after the other in `data`, as in
-Arrow's arrays: text i is `data[offsets[i]:offsets[i + 1]]`.
+Only lines of a plain kind are followed: objects in the grammar of RFC 8259 to the letter, without escapes in keys, and
+without those of controls in values. Of all others the loops say nothing, and somebody else must read them. Texts stand
+one after the other in `data`, as in Arrow's arrays: text i is `data[offsets[i]:offsets[i + 1]]`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ _SPACE, _TAB, _QUOTE, _BACKSLASH, _COLON, _COMMA = 32, 9, 34, 92, 58, 44
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _ZERO, _NINE, _MINUS, _POINT = 48, 57, 45, 46
 _TRUE, _FALSE, _NULL = 116, 102, 110
+_SLASH, _U, _A = 47, 117, 97
+_HIGH, _LOW, _BEYOND = 0xD800, 0xDC00, 0xE000
+"""Codes of halves of letters: the first half, the second, and what is behind them."""
+_QUOTES, _BACKSLASHES = np.uint64(0x2222222222222222), np.uint64(0x5C5C5C5C5C5C5C5C)
+_SPACES, _ONES = np.uint64(0x2020202020202020), np.uint64(0x0101010101010101)
+_TOPS = np.uint64(0x8080808080808080)
 _FIRST, _LENGTH = 37, 13
 _BROKEN = -1
 
@@ -41,15 +47,127 @@ def _behind_blanks(data: Bytes, at: int, end: int) -> int:
 
 @inner
 def _end_of_text(data: Bytes, at: int, end: int) -> int:
-    """Where the quote is that ends a string whose first letter is at `at`; broken if it holds what needs care."""
+    """Where a string whose first letter is at `at` ends, or the first byte in it that needs care; broken if nowhere."""
+    while at + 8 <= end:
+        # Unsigned, or the compiler would not make one step of it.
+        place, word = np.uintp(at), np.uint64(0)
+        for step in range(8):
+            word |= np.uint64(data[place + np.uintp(step)]) << np.uint64(8 * step)
+        # Bytes that are looked for become zero; below a zero, taking one away borrows. Bytes below a space, alike.
+        quotes, slashes = word ^ _QUOTES, word ^ _BACKSLASHES
+        found = ((quotes - _ONES) & ~quotes) | ((slashes - _ONES) & ~slashes) | ((word - _SPACES) & ~word)
+        if found & _TOPS:
+            break
+        at += 8
     while at < end:
-        byte = data[at]
-        if byte == _QUOTE:
+        byte = data[np.uintp(at)]
+        if byte in (_QUOTE, _BACKSLASH) or byte < _SPACE:
             return at
-        if byte == _BACKSLASH or byte < _SPACE:
-            return _BROKEN
         at += 1
     return _BROKEN
+
+
+@inner
+def _end_of_key(data: Bytes, at: int, end: int) -> int:
+    """Where the quote is that ends a key; broken if it holds what needs care."""
+    last = _end_of_text(data, at, end)
+    return last if last >= 0 and data[last] == _QUOTE else _BROKEN
+
+
+@inner
+def _code(data: Bytes, at: int, end: int) -> int:
+    """The code of four hexadecimal digits; broken if they are none."""
+    if at + 4 > end:
+        return _BROKEN
+    code = 0
+    for place in range(at, at + 4):
+        byte = int(data[place])
+        if _ZERO <= byte <= _NINE:
+            digit = byte - _ZERO
+        elif _A <= (byte | 32) < _A + 6:
+            digit = (byte | 32) - _A + 10
+        else:
+            return _BROKEN
+        code = 16 * code + digit
+    return code
+
+
+@inner
+def _letter(data: Bytes, at: int, end: int) -> tuple[int, int]:
+    """The code of the letter for which a backslash at `at` stands, and where it ends; broken if it needs care."""
+    if at + 2 > end:
+        return _BROKEN, at
+    byte = int(data[at + 1])
+    if byte in (_QUOTE, _BACKSLASH, _SLASH):
+        return byte, at + 2
+    if byte != _U:
+        return _BROKEN, at
+    code = _code(data, at + 2, end)
+    if _HIGH <= code < _LOW and at + 12 <= end and data[at + 6] == _BACKSLASH and data[at + 7] == _U:
+        low = _code(data, at + 8, end)
+        if _LOW <= low < _BEYOND:
+            return 0x10000 + ((code - _HIGH) << 10) + (low - _LOW), at + 12
+    if code < _SPACE or _HIGH <= code < _BEYOND:
+        return _BROKEN, at
+    return code, at + 6
+
+
+@inner
+def _end_of_value(data: Bytes, at: int, end: int, escaped: Flags) -> int:
+    """Where the quote is that ends a string; broken if it holds what needs care. Says whether a backslash is in it."""
+    escaped[0] = False
+    while True:
+        at = _end_of_text(data, at, end)
+        if at < 0 or data[at] == _QUOTE:
+            return at
+        code, at = _letter(data, at, end)
+        if code < 0:
+            return _BROKEN
+        escaped[0] = True
+
+
+@inner
+def _bytes_of(code: int) -> int:
+    """How many bytes a letter takes in UTF-8."""
+    return 1 if code < 0x80 else 2 if code < 0x800 else 3 if code < 0x10000 else 4
+
+
+@unlocked
+def measure_unescaped(data: Bytes, starts: Whole, lengths: Numbers, sizes: Whole) -> None:
+    """How many bytes each of these texts with backslashes will have without them."""
+    for text in range(len(starts)):
+        at, end, size = int(starts[text]), int(starts[text] + lengths[text]), 0
+        while at < end:
+            if data[at] == _BACKSLASH:
+                code, at = _letter(data, at, end)
+                size += _bytes_of(code)
+            else:
+                at += 1
+                size += 1
+        sizes[text] = size
+
+
+@unlocked
+def write_unescaped(data: Bytes, starts: Whole, lengths: Numbers, places: Whole, into: Bytes) -> None:
+    """Write these texts, each to its place, with letters instead of what stands for them."""
+    for text in range(len(starts)):
+        at, end, place = int(starts[text]), int(starts[text] + lengths[text]), int(places[text])
+        while at < end:
+            if data[at] != _BACKSLASH:
+                into[place] = data[at]
+                at += 1
+                place += 1
+                continue
+            code, at = _letter(data, at, end)
+            size = _bytes_of(code)
+            if size == 1:
+                into[place] = code
+            else:
+                # The first byte has a bit for each byte, the others six bits of the code each.
+                into[place] = ((0xF00 >> size) & 0xFF) | (code >> (6 * (size - 1)))
+                for behind in range(1, size):
+                    into[place + behind] = 0x80 | ((code >> (6 * (size - 1 - behind))) & 0x3F)
+            place += size
 
 
 @inner
@@ -116,11 +234,11 @@ def _kind_at(data: Bytes, at: int, end: int) -> int:
 
 
 @inner
-def _end_of_simple(data: Bytes, at: int, end: int) -> int:
+def _end_of_simple(data: Bytes, at: int, end: int, escaped: Flags) -> int:
     """Behind a string, a number, or a word; broken if there is none of them."""
     byte = data[at]
     if byte == _QUOTE:
-        last = _end_of_text(data, at + 1, end)
+        last = _end_of_value(data, at + 1, end, escaped)
         return last + 1 if last >= 0 else _BROKEN
     if byte == _MINUS or _ZERO <= byte <= _NINE:
         return _end_of_number(data, at, end)
@@ -176,13 +294,15 @@ def find_values(  # noqa: PLR0912, PLR0915 (one machine of few states)
 
     `edges` has for each key that is asked for: the node that it leaves, where its name is in `keys` and how long it
     is, the column of its value (or -1), which choice it is for it, and whether keys are asked for in its own value.
-    The node that edge e leads to is e + 1; node 0 is the document. `table` finds edges by their names.
+    The node that edge e leads to is e + 1; node 0 is the document. `table` finds edges by their names. The length of
+    a text with backslashes in it is below zero.
     """
     columns = len(starts)
     best = np.empty(columns, np.int64)
     seen = np.full(len(edges) + 1, -1, np.int64)
     nodes = np.empty(DEEPEST + 1, np.int64)
     lists = np.empty(DEEPEST + 1, np.bool_)
+    escaped = np.zeros(1, np.bool_)
     for row in range(len(sure)):
         if not sure[row]:
             continue
@@ -212,7 +332,7 @@ def find_values(  # noqa: PLR0912, PLR0915 (one machine of few states)
                     sure[row] = at == end
                     break
             elif state == _KEY or (state == _FIRST_KEY and byte != _CLOSE):
-                last = _end_of_text(data, at + 1, end) if byte == _QUOTE else _BROKEN
+                last = _end_of_key(data, at + 1, end) if byte == _QUOTE else _BROKEN
                 if last < 0:
                     break
                 node = -1
@@ -256,14 +376,16 @@ def find_values(  # noqa: PLR0912, PLR0915 (one machine of few states)
                 node = -1
                 at += 1
             else:
-                last = _end_of_simple(data, at, end)
+                last = _end_of_simple(data, at, end, escaped)
                 if last < 0:
                     break
                 if node >= 0 and edges[node - 1, 3] >= 0:
                     kind = _kind_at(data, at, last)
                     quote = 1 if kind == TEXT else 0
+                    length = last - at - 2 * quote
+                    length = -length if quote and escaped[0] else length
                     _noted(
-                        kind, at + quote, last - at - 2 * quote, edges[node - 1, 3], edges[node - 1, 4], row,
+                        kind, at + quote, length, edges[node - 1, 3], edges[node - 1, 4], row,
                         best, starts, lengths, kinds,
                     )  # fmt: skip
                 at = last

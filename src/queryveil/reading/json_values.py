@@ -1,6 +1,6 @@
 """Values at certain places of many lines of JSON, by a compiled loop: several times as fast as by SQL.
 
-Only plain lines are read: whole objects without escapes, in which no key that is asked for stands twice. Of others
+Only plain lines are read: whole objects with few escapes, in which no key that is asked for stands twice. Of others
 nothing is said, so they must go another way.
 """
 
@@ -23,8 +23,10 @@ from queryveil.reading.json_loops import (
     Numbers,
     Whole,
     find_values,
+    measure_unescaped,
+    write_unescaped,
 )
-from queryveil.reading.text_places import bytes_of, texts_at
+from queryveil.reading.text_places import Placed, bytes_of, in_one
 
 Places = Mapping[str, Sequence[Sequence[str]]]
 """Column -> the paths of keys where its value may be, first choice first."""
@@ -49,10 +51,14 @@ class Found:
 
     def text(self, column: str) -> Any:
         """The strings and whole numbers of a column as Arrow's texts, null where a line has none."""
+        return self.placed(column).kept()
+
+    def placed(self, column: str) -> Placed:
+        """The same by their places."""
         kinds = self.kind(column)
         there = self.sure & ((kinds == TEXT) | (kinds == NUMBER))
         at = self._columns[column]
-        return texts_at(self._data, self._starts[at], np.where(there, self._lengths[at], 0), there)
+        return Placed(self._data, self._starts[at], np.where(there, self._lengths[at], 0), there)
 
 
 class Wanted:
@@ -86,7 +92,7 @@ class Wanted:
 
     def find(self, texts: Any, sure: Flags) -> Found:
         """Look through the lines of an array of texts, those that are `sure` to be text."""
-        data, offsets = bytes_of(texts.combine_chunks() if hasattr(texts, "chunks") else texts)
+        data, offsets = bytes_of(in_one(texts))
         rows = len(texts)
         shape = len(self.columns), rows
         starts, lengths = np.zeros(shape, np.int64), np.zeros(shape, np.int32)
@@ -99,7 +105,24 @@ class Wanted:
             for a, b in shares(rows)
         ]
         side_by_side(find_values, parts)
+        data = _unescaped(data, starts, lengths, known)
         return Found(known, data, self.columns, starts, lengths, kinds)
+
+
+def _unescaped(data: Bytes, starts: Whole, lengths: Numbers, known: Flags) -> Bytes:
+    """The same bytes, and behind them texts without their backslashes, to which their places lead then."""
+    which = np.nonzero((lengths < 0) & known)
+    if not len(which[0]):
+        return data
+    begins, sizes = starts[which], np.zeros(len(which[0]), np.int64)
+    many = -lengths[which]
+    measure_unescaped(data, begins, many, sizes)
+    places = len(data) + np.cumsum(sizes) - sizes
+    longer = np.empty(len(data) + int(sizes.sum()), np.uint8)
+    longer[: len(data)] = data
+    write_unescaped(data, begins, many, places, longer)
+    starts[which], lengths[which] = places, sizes
+    return longer
 
 
 def _table(edges: Sequence[Sequence[int]], keys: bytes) -> Whole:

@@ -13,12 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from queryveil.reading import text_places
 from queryveil.reading.model import Progress, Source, SourceFile
 from queryveil.reading.sources import blocks
+from queryveil.reading.text_loops import split_lines
 
 BLOCK_BYTES = 4 * 1024 * 1024
 LONGEST_LINE = 16 * 1024 * 1024
 _KEPT_OF_LONG_LINE = 1000
+
+_Split = Callable[[bytes, int, int], pa.RecordBatch]
 
 NOT_UTF8 = "not UTF-8"
 BINARY = "binary data"
@@ -44,18 +48,21 @@ def read_lines(source: Source, header: str | None, progress: Progress | None) ->
             if progress is not None:
                 progress(before + done, source.size)
 
-        yield from lines_of(file, number, report, header)
+        yield from lines_of(file, number, report, header, source.size >= text_places.WORTH_COMPILING)
         before += file.size
 
 
 def lines_of(
-    file: SourceFile, number: int, report: Callable[[int], None], header: str | None
+    file: SourceFile, number: int, report: Callable[[int], None], header: str | None, compiled: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The lines of one file but its header line."""
-    yield from _joined_blanks(_without_header(_lines_of(file, number, report), header))
+    """The lines of one file but its header line; by a compiled loop, which has to be loaded, if asked."""
+    split = _split_quickly if compiled else _split
+    yield from _joined_blanks(_without_header(_lines_of(file, number, report, split), header))
 
 
-def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> Iterator[pa.RecordBatch]:
+def _lines_of(
+    file: SourceFile, number: int, report: Callable[[int], None], split: _Split
+) -> Iterator[pa.RecordBatch]:
     line = 1
     carry = bytearray()
     # Set while the rest of an over-long line is thrown away: the beginning that is kept of it.
@@ -72,9 +79,10 @@ def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> I
             end = -1
         cut = block.rfind(b"\n") + 1
         if cut > end + 1:
-            whole = bytes(carry) + block[end + 1 : cut]
-            yield _split(whole, number, line)
-            line += whole.count(b"\n")
+            whole = b"".join((carry, memoryview(block)[end + 1 : cut]))
+            batch = split(whole, number, line)
+            yield batch
+            line = _at(batch, "line", -1) + _at(batch, "lines", -1)
             carry = bytearray()
         carry += block[cut:]
         # One more than the limit, as the last byte may be a `\r` that does not count.
@@ -83,7 +91,7 @@ def _lines_of(file: SourceFile, number: int, report: Callable[[int], None]) -> I
     if dropped is not None:
         yield _long_line(number, line, dropped)
     elif carry:
-        yield _split(bytes(carry) + b"\n", number, line)
+        yield split(bytes(carry) + b"\n", number, line)
 
 
 def _long_line(number: int, line: int, beginning: bytes) -> pa.RecordBatch:
@@ -113,6 +121,23 @@ def _split(data: bytes, number: int, line: int) -> pa.RecordBatch:
     if problems is not None:
         texts = _readable_texts(content, offsets, problems)
     return _batch(number, line + rows, lines, texts, problems)
+
+
+def _split_quickly(data: bytes, number: int, line: int) -> pa.RecordBatch:
+    """The same by a compiled loop."""
+    ends = data.count(b"\n")
+    content, offsets = np.empty(len(data), np.uint8), np.zeros(ends + 1, np.int32)
+    lines: npt.NDArray[np.int64] = np.empty(ends, np.int64)
+    rows = split_lines(np.frombuffer(data, np.uint8), content, offsets, lines)
+    offsets, lines = offsets[: rows + 1], lines[:rows]
+    texts = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(content))
+    problems = None
+    if b"\0" in data or not _is_utf8(texts) or int(np.diff(offsets).max()) > LONGEST_LINE:
+        content = content[: offsets[-1]]
+        problems = _problems(texts, content, offsets)
+    if problems is not None:
+        texts = _readable_texts(content, offsets, problems)
+    return _batch(number, line + np.cumsum(lines) - lines, lines, texts, problems)
 
 
 def _first_of_blanks(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.reading import compiled_rows
 from queryveil.reading.model import COLUMNS, LONGEST_TEXT, NO_VALUE, SPELLED_NULL
-from queryveil.reading.text_places import Cut
+from queryveil.reading.text_places import Cut, bytes_of, in_one
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
@@ -40,7 +41,7 @@ class Texts:
     """An array of texts, and where each one is in its bytes."""
 
     def __init__(self, array: Any) -> None:
-        self.array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        self.array = in_one(array)
         _, offsets, data = self.array.buffers()
         size = len(self.array)
         at = np.frombuffer(offsets, np.int32)[self.array.offset : self.array.offset + size + 1]
@@ -166,13 +167,17 @@ def _dates(texts: Texts, rows: Numbers, fraction: int, zone: bool) -> tuple[Numb
 
 
 def quickly(
-    chunk: pa.Table, columns: Mapping[str, Any], sure: Mask, carefully: Callable[[pa.Table], pa.Table]
+    chunk: pa.Table,
+    columns: Mapping[str, Any],
+    sure: Mask,
+    carefully: Callable[[pa.Table], pa.Table],
+    compiled: bool = False,
 ) -> pa.Table:
-    """All rows of a chunk, judged and in their order: plain ones here, all others `carefully`.
+    """All rows of a chunk, judged and in their order: plain ones here or by compiled loops, all others `carefully`.
 
     `columns` are the texts of each standard column, as far as a row is `sure` to have them where they were looked for.
     """
-    typed, empty, plain = judged(columns)
+    typed, empty, plain = compiled_rows.judged(columns) if compiled else judged(columns)
     plain &= sure
     if not plain.any():
         return carefully(chunk)
@@ -185,14 +190,10 @@ def quickly(
         raise RuntimeError("a row was lost on its way")
     odd = pa.array(~plain)
     mixed = [
-        pc.replace_with_mask(_whole(found.column(name)), odd, _whole(others.column(name).cast(kind)))
+        pc.replace_with_mask(in_one(found.column(name)), odd, in_one(others.column(name).cast(kind)))
         for name, kind in zip(found.column_names, found.schema.types, strict=True)
     ]
     return pa.table(mixed, schema=found.schema)
-
-
-def _whole(column: Any) -> Any:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Table:
@@ -209,12 +210,15 @@ def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Tabl
     )
 
 
-def cut(chunk: pa.Table, delimiter: str, fields: int, compiled: bool = False) -> Fields:
-    """The first fields of each line, cut at every delimiter; by a compiled loop, which has to be loaded, if asked."""
-    texts = chunk.column("text").combine_chunks()
+def cut(chunk: pa.Table, delimiter: str, fields: int, compiled: bool = False, quotes: bool = False) -> Fields:
+    """The first fields of each line, cut at every delimiter; by a compiled loop, which has to be loaded, if asked.
+
+    Where fields may stand between `quotes`, lines with quotes that need care are not whole.
+    """
+    texts = in_one(chunk.column("text"))
     if compiled and delimiter.isascii():
-        quick = Cut(texts, ord(delimiter), fields)
-        return Fields(chunk, quick.many, whole(chunk), quick.at)
+        quick = Cut(texts, ord(delimiter), fields, quotes)
+        return Fields(chunk, quick.many, whole(chunk) & (quick.many > 0), quick.at, quick.placed)
     lists = pc.split_pattern(texts, delimiter)
     offsets = np.asarray(lists.offsets).astype(np.int64)
     starts, many = offsets[:-1], np.diff(offsets)
@@ -225,13 +229,18 @@ def cut(chunk: pa.Table, delimiter: str, fields: int, compiled: bool = False) ->
             return lists.values.take(pa.array(places))
         return lists.values.take(pa.array(np.where(there, places, 0), mask=~there))
 
-    return Fields(chunk, many, whole(chunk), at)
+    parsed = whole(chunk)
+    if quotes:
+        parsed &= ~_mask(pc.match_substring(texts, '"'))
+    return Fields(chunk, many, parsed, at, at)
 
 
 def whole(chunk: pa.Table) -> Mask:
     """Which lines can be parsed at all: they are text, and not blank."""
-    there = _mask(chunk.column("problem").combine_chunks().is_null())
-    return there & _mask(pc.not_equal(chunk.column("text").combine_chunks(), ""))
+    problems = chunk.column("problem")
+    _, offsets = bytes_of(in_one(chunk.column("text")))
+    there: Mask = np.diff(offsets) > 0
+    return there if problems.null_count == len(problems) else there & _mask(in_one(problems).is_null())
 
 
 def texts_where(sure: Mask, lists: Any) -> Any:
@@ -250,3 +259,5 @@ class Fields:
     """Which lines can be parsed at all."""
     at: Callable[[int], Any]
     """The field of this number, from 1, of each line; null where a line has fewer."""
+    placed: Callable[[int], Any]
+    """The same by its places where lines were cut by a compiled loop, else as well as an array."""

@@ -10,6 +10,7 @@ import lzma
 import os
 import re
 import shutil
+import struct
 import sys
 import zipfile
 import zlib
@@ -30,6 +31,8 @@ _LONGEST_KEPT_FIRST_LINE = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 _ZIP = b"PK\x03\x04"
+_BAD_ARCHIVE = (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error)
+"""What zipfile raises for a damaged archive: also for a version that it does not know, or a name in no encoding."""
 _UNREADABLE = {
     b"7z\xbc\xaf": "a 7z archive",
 }
@@ -172,8 +175,10 @@ def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
             if raw.read(len(_ZIP)) != _ZIP:
                 return [(path, None, label)]
         with zipfile.ZipFile(path) as archive:
-            names = [one.filename for one in archive.infolist() if not one.is_dir()]
-    except zipfile.BadZipFile:
+            names = [one.filename for one in archive.infolist() if not one.filename.endswith("/")]
+        if "" in names:
+            raise zipfile.BadZipFile
+    except _BAD_ARCHIVE:
         raise _damaged(label, "zip") from None
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -285,7 +290,7 @@ def _raw_blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
                 first = False
     except PermissionError as error:
         raise _unreadable(file.path, error) from None
-    except (lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+    except (lzma.LZMAError, zlib.error, EOFError, *_BAD_ARCHIVE):
         raise _damaged(file.label, str(file.compression)) from None
     except RuntimeError:
         # What zipfile says of a password; nothing else here raises it.

@@ -205,10 +205,16 @@ def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         rows += batch.num_rows
         size += batch.nbytes
         if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-            yield pa.Table.from_batches(held)
+            yield _together(held)
             held, rows, size = [], 0, 0
     if held:
-        yield pa.Table.from_batches(held)
+        yield _together(held)
+
+
+def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    # Arrow would copy what is in one piece already.
+    table = pa.Table.from_batches(batches)
+    return table if len(batches) == 1 else table.combine_chunks()
 
 
 class Stager:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.compiled import shares, side_by_side
-from queryveil.reading.text_loops import copy_texts, cut_lines
+from queryveil.reading.text_loops import copy_texts, cut_lines, cut_quoted_lines
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -18,6 +19,13 @@ Numbers = npt.NDArray[np.int32]
 
 WORTH_COMPILING = 16 * 1024 * 1024
 """Bytes of a source below which rows are judged before the compiled loops are loaded."""
+
+
+def in_one(column: Any) -> Any:
+    """A column as one array. Arrow would copy it for this even where it is one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def bytes_of(texts: Any) -> tuple[Bytes, Numbers]:
@@ -40,25 +48,82 @@ def texts_at(data: Bytes, starts: Whole, lengths: Numbers, there: Flags) -> Any:
     return pa.Array.from_buffers(pa.string(), len(starts), buffers)
 
 
-class Cut:
-    """The first fields of lines, cut at every delimiter, which is one byte."""
+@dataclass(frozen=True)
+class Placed:
+    """Texts by their places in bytes: of those that are looked at and not kept, no array is made.
 
-    def __init__(self, texts: Any, delimiter: int, fields: int) -> None:
+    Lengths and what is there belong to whoever has it, and may be written in.
+    """
+
+    data: Bytes
+    starts: Whole
+    lengths: Numbers
+    there: Flags
+
+    @classmethod
+    def of(cls, array: Any) -> Placed:
+        array = in_one(array)
+        data, offsets = bytes_of(array)
+        there = np.array(array.is_valid(), np.bool_) if array.null_count else np.ones(len(array), np.bool_)
+        return cls(data, offsets[:-1].astype(np.int64), np.diff(offsets), there)
+
+    def kept(self) -> Any:
+        """The texts as an array of Arrow; null where there is none."""
+        return texts_at(self.data, self.starts, np.where(self.there, self.lengths, 0), self.there)
+
+    def at(self, rows: Whole) -> Placed:
+        """Those of these rows."""
+        return Placed(self.data, self.starts[rows], self.lengths[rows], self.there[rows])
+
+    def where(self, mask: Flags, other: Placed) -> Placed:
+        """These where the mask says so, elsewhere those of another, in the same bytes."""
+        if self.data is not other.data:
+            raise ValueError("texts of different bytes")
+        mixed = [
+            np.where(mask, mine, others)
+            for mine, others in (
+                (self.starts, other.starts),
+                (self.lengths, other.lengths),
+                (self.there, other.there),
+            )
+        ]
+        return Placed(self.data, *mixed)
+
+    def part(self, a: int, b: int) -> tuple[Bytes, Whole, Numbers, Flags]:
+        """Those from a place to a place, for a loop."""
+        return self.data, self.starts[a:b], self.lengths[a:b], self.there[a:b]
+
+
+class Cut:
+    """The first fields of lines, cut at every delimiter, which is one byte; or at those outside of quotes, if asked.
+
+    A line whose quotes need more care has no fields then.
+    """
+
+    def __init__(self, texts: Any, delimiter: int, fields: int, quotes: bool = False) -> None:
         self._data, offsets = bytes_of(texts)
         rows = len(texts)
         self.many = np.zeros(rows, np.int64)
         """How many fields each line has."""
-        # Where each field begins; the next one begins behind its delimiter.
-        self._starts = np.zeros((fields + 1, rows), np.int64)
+        self._starts = np.zeros((fields, rows), np.int64)
+        self._lengths = np.zeros((fields, rows), np.int32)
         parts = [
-            (self._data, offsets[a : b + 1], delimiter, self.many[a:b], self._starts[:, a:b])
+            (
+                *(self._data, offsets[a : b + 1], delimiter, self.many[a:b]),
+                *(self._starts[:, a:b], self._lengths[:, a:b]),
+            )
             for a, b in shares(rows)
         ]
-        side_by_side(cut_lines, parts)
+        side_by_side(cut_quoted_lines if quotes else cut_lines, parts)
 
     def at(self, number: int) -> Any:
         """The field of this number, from 1, of each line; null where a line has fewer."""
+        return self.placed(number).kept()
+
+    def placed(self, number: int) -> Placed:
+        """The same by its places."""
+        lengths = self._lengths[number - 1]
         there = self.many >= number
-        starts = self._starts[number - 1]
-        lengths = np.where(there, self._starts[number] - starts - 1, 0)
-        return texts_at(self._data, starts, lengths, there)
+        if not there.all():
+            lengths = np.where(there, lengths, 0)
+        return Placed(self._data, self._starts[number - 1], lengths, there)

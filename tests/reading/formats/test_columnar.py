@@ -72,3 +72,29 @@ def test_a_file_that_states_nulls_without_room_for_them_is_damaged(tmp_path: Pat
     file.write_bytes(written.replace(nodes, struct.pack("<6q", 3, 0, 3, 0, 3, 1)))
     with pytest.raises(qv.InputError, match="damaged, cut short or not Feather"):
         qv.read(file)
+
+
+def test_a_file_whose_texts_end_before_they_begin_is_damaged(tmp_path: Path) -> None:
+    """As a fuzzer found it: where one text begins, which is behind the end of it."""
+    table = pa.table({"user": ["ann", "bob", "cid"], "query": ["tea"] * 3})
+    file = tmp_path / "log.feather"
+    feather.write_feather(table, file, compression="uncompressed")
+    places = struct.pack("<4i", 0, 3, 6, 9)
+    written = file.read_bytes()
+    assert written.count(places) == 2
+    file.write_bytes(written.replace(places, struct.pack("<4i", 0, 7, 6, 9)))
+    with pytest.raises(qv.InputError, match="damaged, cut short or not Feather"):
+        qv.read(file)
+
+
+@pytest.mark.parametrize("write", [feather.write_feather, orc.write_table])
+def test_a_file_whose_columns_have_names_in_no_encoding_is_damaged(
+    write: Callable[..., None], tmp_path: Path
+) -> None:
+    file = tmp_path / "log"
+    write(pa.table({"user": ["ann"], "query": ["tea"], "colour": ["red"]}), file)
+    written = file.read_bytes()
+    assert b"colour" in written
+    file.write_bytes(written.replace(b"colour", b"col\xed\xffr"))
+    with pytest.raises(qv.InputError, match="damaged, cut short or not"):
+        qv.read(file)

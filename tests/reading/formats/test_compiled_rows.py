@@ -85,6 +85,35 @@ broken = st.sampled_from(
         '{"user":"a","query":"b","time":1141207872} {"user":"a"}',
         '{"\\u0075ser":"a","query":"b","time":1141207872}',
         '{"user":"a","query":"\\ud800","time":1141207872}',
+        *(
+            f'{{"user":"a","query":"b {escape} c","time":1141207872,"other":"{escape}"}}'
+            for escape in (
+                *(
+                    "\\/",
+                    '\\"',
+                    "\\\\",
+                    "\\n",
+                    "\\t",
+                    "\\b",
+                    "\\x",
+                    "\\u0000",
+                    "\\u001f",
+                    "\\u0041",
+                    "\\u00e4",
+                ),
+                *(
+                    "\\u20AC",
+                    "\\u3000",
+                    "\\ud83d\\ude00",
+                    "\\ude00\\ud83d",
+                    "\\ud83dx",
+                    "\\u12G4",
+                    "\\u12",
+                    "\\U0041",
+                ),
+            )
+        ),
+        '{"user":"\\u00e4","query":"a","time":"2006-03-01\\u002010:11:12","rank":"\\u0033","url":"http:\\/\\/a"}',
         '{"":1,"user":"a","query":"b","time":1141207872}',
     ]
 )
@@ -213,6 +242,10 @@ of_clients = st.tuples(
         [
             '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":"NUMBER tea"}',
             '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":""}',
+            # Not plain: these two are read by SQL, and put between the others.
+            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user\\u005fquery":"NUMBER tea"}',
+            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","action\\u005fname":"click",'
+            '"event_attributes":{"object":{"object_id":"NUMBER"}}}',
             '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","action_name":"click","user_query":"own",'
             '"event_attributes":{"object":{"object_id":"NUMBER"},"position":{"ordinal":3}}}',
         ]
@@ -286,6 +319,21 @@ targets = st.sampled_from(
             "/search?x=1&q=%C3%A4",
             "/search?q=%E3%83%84",
             "/search?q=%f0%9f%98%80",
+        ),
+        *(
+            f"/search?q={edge}"
+            for edge in (
+                *("%E0%A4%B9", "%E0%9F%80", "%ED%95%9C", "%ED%A0%80", "%F0%8F%80%80", "%F0%90%80%80"),
+                *(
+                    "%F4%8F%80%80",
+                    "%F4%90%80%80",
+                    "%C1%81",
+                    "%E4%B8",
+                    "%F5%80%80%80",
+                    "%E1%80%C0",
+                    "%EF%BB%BF",
+                ),
+            )
         ),
         *(
             "/?q=",
@@ -412,8 +460,10 @@ def test_plain_lines_are_read_by_the_loops(tmp_path: Path, monkeypatch: pytest.M
         seen.append(len(found[2]))
         return found
 
-    def quickly(chunk: Any, columns: Any, sure: Any, carefully: Any, asked: Any = plain_rows.quickly) -> Any:
-        return asked(chunk, columns, sure, counted(carefully))
+    asked = plain_rows.quickly
+
+    def quickly(chunk: Any, columns: Any, sure: Any, carefully: Any, compiled: bool = False) -> Any:
+        return asked(chunk, columns, sure, counted(carefully), compiled)
 
     monkeypatch.setattr(QuickRequests, "rows", watched(QuickRequests.rows))
     monkeypatch.setattr(QuickUbi, "documents", documents)

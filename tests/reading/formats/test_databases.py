@@ -53,7 +53,7 @@ def duckdb_file(path: Path, *tables: str) -> Path:
     return path
 
 
-def workbook(path: Path, *sheets: str, header: bool = True) -> Path:
+def workbook(path: Path, *sheets: str, header: bool = True, above: int = 0) -> Path:
     """A workbook as Excel writes it, with texts in place: the least that is one."""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -68,6 +68,7 @@ def workbook(path: Path, *sheets: str, header: bool = True) -> Path:
         return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
 
     def sheet(rows: list[tuple[Any, ...]]) -> str:
+        rows = [(None,) * 4] * above + rows
         lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
         return f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>'
 
@@ -105,12 +106,21 @@ def test_the_table_with_the_columns_is_the_log(kind: str, tmp_path: Path) -> Non
     assert staged.format == kind
     assert rows_of(staged, "user", "time", "query") == GOOD
     assert staged.reasons == {"no user": 1, "bad time": 1}
+    # Rows of a sheet have the numbers that Excel shows: its header is row 1.
+    above = 1 if kind == "excel" else 0
     assert [(row["line"], row["reason"]) for row in rejected_rows(staged)] == [
-        (3, "no user"),
-        (4, "bad time"),
+        (3 + above, "no user"),
+        (4 + above, "bad time"),
     ]
+    assert [one.line for one in staged.examples] == [3 + above, 4 + above]
     assert staged.mapping == {"user": "visitor_id", "time": "searched_at", "query": "search_term"}
     assert staged.ignored == ("shop",)
+
+
+def test_a_sheet_may_begin_with_blank_rows(tmp_path: Path) -> None:
+    staged = read(workbook(tmp_path / "searches", "log", above=2), tmp_path / "into", max_rejected=0.5)
+    assert rows_of(staged, "user", "time", "query") == GOOD
+    assert [one.line for one in staged.examples] == [6, 7]
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -87,6 +87,21 @@ def test_a_zip_archive_is_the_files_inside(tmp_path: Path) -> None:
         read(tmp_path / "office.xlsx", tmp_path / "office")
 
 
+@pytest.mark.parametrize(
+    ("at", "byte"),
+    [(6, 99), (8, 99), (47, 0xFF), (46, 0)],
+    ids=["a version to come", "compressed in a way to come", "a name in no encoding", "no name"],
+)
+def test_a_damaged_directory_of_an_archive_is_said(at: int, byte: int, tmp_path: Path) -> None:
+    """As a fuzzer found it: zipfile has an error of its own for each."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("\u00e9.tsv", TEXT)
+    data = bytearray((tmp_path / "x.zip").read_bytes())
+    data[data.index(b"PK\x01\x02") + at] = byte
+    with pytest.raises(qv.InputError, match="damaged or cut short: its zip data"):
+        read(write(tmp_path / "y.zip", bytes(data)), tmp_path / "into")
+
+
 @pytest.mark.parametrize("address", ["s3://bucket/log.tsv", "https://example.org/log.tsv", "hdfs://a/b"])
 def test_addresses_are_refused_by_name(address: str, tmp_path: Path) -> None:
     with pytest.raises(qv.InputError, match=address.split("//", maxsplit=1)[0] + "//"):

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from queryveil.errors import QueryveilError
-from queryveil.reading import plain_rows, text_places
+from queryveil.reading import compiled_rows, plain_rows, text_places
 from queryveil.reading.formats import ReadOptions, delimited, stage
 from queryveil.reading.plain_rows import Texts, _times
-from queryveil.reading.staging import connect
+from queryveil.reading.staging import blank_sql, connect
 from queryveil.reading.times import time_sql
 
 CORPUS = Path(__file__).parents[2] / "data" / "sources"
@@ -34,7 +34,10 @@ users = st.sampled_from(
         " ann",
         "ann ",
         "\u00a0",
+        "\u1680 ",
         "\u3000",
+        "\u3000a",
+        "\u3001",
         "\x1f",
         "ä",
         "~",
@@ -203,6 +206,15 @@ odd_lines = st.sampled_from(
         "a,b,c,d,e,",
         "a,b,c,d,e,f",
         '"a",2006-03-01 10:11:12,"b,c",1,d',
+        '"a","2006-03-01 10:11:12","b",1,""',
+        'a,2006-03-01 10:11:12,"b ""c""",1,d',
+        'a,2006-03-01 10:11:12,b"c,1,d',
+        'a,2006-03-01 10:11:12,"b"c,1,d',
+        'a,2006-03-01 10:11:12,"b,1,d',
+        'a,2006-03-01 10:11:12,"b\rc",1,d',
+        "a,2006-03-01 10:11:12,b\rc,1,d",
+        '"a","2006-03-01 10:11:12","b",1,"c",',
+        'a,2006-03-01 10:11:12,"',
         "\r",
         "a\tb\tc",
     ]
@@ -254,12 +266,12 @@ def test_most_rows_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     seen: list[int] = []
     asked = plain_rows.quickly
 
-    def watched(chunk: Any, columns: Any, sure: Any, carefully: Any) -> Any:
+    def watched(chunk: Any, columns: Any, sure: Any, carefully: Any, compiled: bool = False) -> Any:
         def by_sql(rest: Any) -> Any:
             seen.append(len(rest))
             return carefully(rest)
 
-        return asked(chunk, columns, sure, by_sql)
+        return asked(chunk, columns, sure, by_sql, compiled)
 
     monkeypatch.setattr(plain_rows, "quickly", watched)
     texts = [line("tsv", GOOD)] * 1000 + [line("tsv", ("", *GOOD[1:]))] + [line("tsv", GOOD)] * 1000
@@ -281,8 +293,27 @@ def test_most_rows_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_times_are_those_of_sql(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     array = pa.array(texts, pa.string())
     made, known = _times(Texts(array))
+    someone = pa.array(["ann"] * len(texts))
+    by_loops, _, plain = compiled_rows.judged({"user": someone, "query": someone, "time": array})
+    assert known.tolist() == plain.tolist()
+    assert made.filter(pa.array(known)) == by_loops["time"].filter(pa.array(known))
     with connect(tmp_path_factory.mktemp("times"), ReadOptions()) as connection:
         connection.register("given", pa.table({"text": array, "place": range(len(texts))}))
         found = connection.execute(f"SELECT {time_sql('text', None)} FROM given ORDER BY place").fetchall()  # noqa: S608
     for text, ours, sure, (theirs,) in zip(texts, made.to_pylist(), known.tolist(), found, strict=True):
         assert not sure or ours == theirs, text
+
+
+def test_blank_is_what_sql_calls_blank(tmp_path: Path) -> None:
+    """Every blank of Unicode beside letters that begin with the same bytes: never plain, or never blank."""
+    texts = [
+        chr(code) for code in [*range(1, 0x3100), 0x4E2D, 0xFEFF, 0x1F600] if not 0xD800 <= code < 0xE000
+    ]
+    queries = pa.array(texts, pa.string())
+    _, empty, plain = compiled_rows.judged({"user": pa.array(["ann"] * len(texts)), "query": queries})
+    with connect(tmp_path, ReadOptions()) as connection:
+        connection.register("given", pa.table({"text": queries, "place": range(len(texts))}))
+        found = connection.execute(f"SELECT {blank_sql('text')} FROM given ORDER BY place").fetchall()  # noqa: S608
+    assert not empty.any()
+    assert not [text for text, sure, (blank,) in zip(texts, plain, found, strict=True) if sure and blank]
+    assert plain.sum() > len(texts) / 4

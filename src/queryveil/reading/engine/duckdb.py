@@ -285,7 +285,10 @@ def start(
     size = _bytes(memory)
     if share > 1:
         memory = f"{max(1, size // share // 10**6)}MB"
-    con = ibis.duckdb.connect(**_NO_FOREIGN_CODE)
+    # `ibis.duckdb` would look for it in the metadata of everything that is installed.
+    from ibis.backends.duckdb import Backend
+
+    con = Backend().connect(**_NO_FOREIGN_CODE)
     settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
     # A file whose metadata speak of shapes is read as the bytes that it holds.
     settings["enable_geoparquet_conversion"] = "false"

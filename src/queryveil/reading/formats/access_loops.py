@@ -113,7 +113,8 @@ def _hex(byte: int) -> int:
 def _decoded(data: Bytes, at: int, end: int) -> int:
     """The length of a value once it is decoded; -1 if it is not plainly text."""
     length = 0
-    more = 0
+    # Bytes of a letter that are to come, and between which values the next one is.
+    more, least, most = 0, 0x80, 0xBF
     while at < end:
         byte = int(data[at])
         if byte == _PERCENT:
@@ -127,20 +128,23 @@ def _decoded(data: Bytes, at: int, end: int) -> int:
         at += 1
         length += 1
         if more:
-            if byte < 0x80 or byte > 0xBF:
+            if byte < least or byte > most:
                 return -1
+            least, most = 0x80, 0xBF
             more -= 1
         elif byte < 0x80:
             if byte < _SPACE:
                 return -1
         elif 0xC2 <= byte <= 0xDF:
             more = 1
-        elif 0xE1 <= byte <= 0xEF and byte != 0xED:
+        elif 0xE0 <= byte <= 0xEF:
             more = 2
-        elif 0xF1 <= byte <= 0xF3:
+            least, most = (0xA0 if byte == 0xE0 else 0x80), (0x9F if byte == 0xED else 0xBF)
+        elif 0xF0 <= byte <= 0xF4:
             more = 3
+            least, most = (0x90 if byte == 0xF0 else 0x80), (0x8F if byte == 0xF4 else 0xBF)
         else:
-            return -1  # not UTF-8, or at its edges
+            return -1  # not UTF-8
     return -1 if more else length
 
 

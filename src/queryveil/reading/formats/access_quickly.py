@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.compiled import shares, side_by_side
-from queryveil.reading import plain_rows
+from queryveil.reading import compiled_rows, plain_rows
 from queryveil.reading.formats.access_loops import (
     AGENT,
     FAILED,
@@ -28,7 +28,7 @@ from queryveil.reading.formats.access_loops import (
     take_apart,
     write_decoded,
 )
-from queryveil.reading.text_places import bytes_of, texts_at
+from queryveil.reading.text_places import bytes_of, in_one, texts_at
 
 _NOBODY = pa.array(["-"], pa.string())
 
@@ -46,7 +46,7 @@ class QuickRequests:
         self, chunk: pa.Table, carefully: Callable[[pa.Table], pa.Table]
     ) -> tuple[pa.Table, Counter[str]]:
         """Searches of a chunk, judged and in their order, and how many other requests there are of each kind."""
-        data, offsets = bytes_of(chunk.column("text").combine_chunks())
+        data, offsets = bytes_of(in_one(chunk.column("text")))
         rows = chunk.num_rows
         sure, kinds = plain_rows.whole(chunk), np.full(rows, UNSURE, np.uint8)
         micros, decoded = np.zeros(rows, np.int64), np.zeros(rows, np.int32)
@@ -74,7 +74,7 @@ class QuickRequests:
         numbers = chunk.select(["file", "line", "lines"])
         if len(searches) < rows:
             numbers = numbers.take(pa.array(searches))
-        typed, empty, plain = plain_rows.judged(columns)
+        typed, empty, plain = compiled_rows.judged(columns)
         found = plain_rows.as_judged(numbers, typed, empty)
         unsure = kinds == UNSURE
         unsure[searches[~plain]] = True

@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow.compute as pc
 
 from queryveil.reading.formats.delimited import Layout, lay_out, stage_fields
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.plain_rows import Fields, Mask
+from queryveil.reading.text_places import Placed
 
 _HEADER = ("anonid", "query", "querytime", "itemrank", "clickurl")
 _COLUMNS = {"user": 1, "query": 2, "time": 3, "rank": 4, "url": 5}
+_WITHHELD = ord("-")
 
 
 class Aol:
@@ -44,7 +47,12 @@ def _is_header(line: str) -> bool:
 
 
 def _plain(lines: Fields, columns: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
-    withheld = pc.equal(columns["query"], "-")
+    query = columns["query"]
+    if isinstance(query, Placed):
+        short = np.flatnonzero(query.lengths == 1)
+        query.lengths[short[query.data[query.starts[short]] == _WITHHELD]] = 0
+        return columns, lines.whole
+    withheld = pc.equal(query, "-")
     if not pc.any(withheld).as_py():
         return columns, lines.whole
-    return columns | {"query": pc.if_else(withheld, "", columns["query"])}, lines.whole
+    return columns | {"query": pc.if_else(withheld, "", query)}, lines.whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -42,12 +42,14 @@ def stage_as_parquet(
             raise InputError(f"{file.label!r} is {kind} inside {file.compression}", "decompress it first")
         with _readable(file, kind, errors):
             schema, batches = open_file(file.path)
+            there = schema.names  # decoded now, and not all bytes are text
         if not names:
-            names = columns_of(schema.names, options, repr(file.label))
-            ignored = tuple(name for name in schema.names if name not in names.values())
+            names = columns_of(there, options, repr(file.label))
+            ignored = tuple(name for name in there if name not in names.values())
         copy = into / f"copied-{number}.parquet"
-        wanted = [name for name in schema.names if name in names.values()]
-        _write(copy, _guarded(batches(wanted), file, kind, errors), [schema.field(name) for name in wanted])
+        wanted = [name for name in there if name in names.values()]
+        rows = _guarded(batches(wanted), file, kind, errors)
+        _write(copy, rows, [schema.field(name) for name in wanted], names)
         copies.append(replace(file, path=copy))
     copied = replace(source, files=tuple(copies))
     staged = Parquet().stage(copied, replace(options, columns=names), into, progress)
@@ -59,7 +61,7 @@ def _readable(file: SourceFile, kind: str, errors: tuple[type[Exception], ...]) 
     """Say of a file that cannot be read which one it is, and nothing of what it holds."""
     try:
         yield
-    except (pa.ArrowException, OSError, KeyError, *errors):
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError, *errors):
         raise InputError(
             f"{file.label!r} is damaged, cut short or not {kind}",
             "copy it again from where it came, while nothing writes to it",
@@ -77,12 +79,16 @@ def _guarded(
         yield batch
 
 
-def _write(copy: Path, batches: Iterator[pa.RecordBatch], fields: list[Any]) -> None:
+def _write(
+    copy: Path, batches: Iterator[pa.RecordBatch], fields: list[Any], names: Mapping[str, str]
+) -> None:
     """All batches, in the types that they have; of a file without rows, those that it declares."""
     first = next(batches, None)
     schema = pa.schema(fields) if first is None else first.schema
     try:
-        with pq.ParquetWriter(copy, schema) as writer:
+        # A dictionary of all queries takes longer to write than they do, and is given up in the middle.
+        few, times = [names["user"]], [names["time"]] if "time" in names else False
+        with pq.ParquetWriter(copy, schema, use_dictionary=few, write_statistics=times) as writer:
             for batch in [] if first is None else chain([first], batches):
                 writer.write_batch(batch)
     except OSError as error:

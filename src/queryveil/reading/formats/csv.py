@@ -15,6 +15,7 @@ from queryveil.reading.columns import as_number, find, is_header
 from queryveil.reading.formats.delimited import Split, lay_out, separator, stage_fields
 from queryveil.reading.lines import LONGEST_LINE
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.text_places import in_one
 
 _DELIMITERS = (",", ";", "|")
 _UNBALANCED = "unbalanced quote"
@@ -43,7 +44,7 @@ class Csv:
             into,
             progress,
             format=self.name,
-            prepare=lambda batch: _with_fields(batch, delimiter),
+            quoted=lambda rows: _with_fields(rows, delimiter),
         )
 
 
@@ -85,9 +86,9 @@ def _parse(line: str, delimiter: str) -> list[str] | None:
         return None
 
 
-def _with_fields(batch: pa.RecordBatch, delimiter: str) -> pa.RecordBatch:
+def _with_fields(batch: pa.Table, delimiter: str) -> pa.Table:
     """Add the fields of lines that hold a quote; the others are split at the delimiter later, and faster."""
-    texts, problems = batch.column("text"), batch.column("problem")
+    texts, problems = (in_one(batch.column(name)) for name in ("text", "problem"))
     quoted = pc.and_(pc.match_substring(texts, '"'), pc.is_null(problems))
     if not pc.any(quoted).as_py():
         return batch.append_column("fields", pa.nulls(batch.num_rows, _FIELDS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -275,18 +275,16 @@ def stage_fields(
     *,
     format: str,
     raw: Mapping[str, str] | None = None,
-    prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+    quoted: Callable[[pa.Table], pa.Table] | None = None,
     plain: Plain | None = None,
 ) -> Staged:
     """Parse and stage all lines.
 
-    `raw` replaces the expression of single columns, and `plain` says the same for Arrow; `prepare` may add a column
-    `fields` to a batch for lines that need more than splitting at the delimiter.
+    `raw` replaces the expression of single columns, and `plain` says the same for Arrow; `quoted` adds a column
+    `fields` with those of lines that hold a quote, where quotes have a meaning.
     """
-    batches: Iterator[pa.RecordBatch] = read_lines(source, layout.header, progress)
     fields = f"string_split(text, {literal(layout.delimiter)})"
-    if prepare is not None:
-        batches = map(prepare, batches)
+    if quoted is not None:
         fields = f"coalesce(fields, {fields})"
     relation = (
         "(SELECT file, line, lines, text, coalesce(problem, "  # noqa: S608 (literals are quoted)
@@ -304,15 +302,22 @@ def stage_fields(
         _require_patterns(connection, layout)
 
         def carefully(rows: pa.Table) -> pa.Table:
-            connection.register("chunk", rows)
+            connection.register("chunk", rows if quoted is None else quoted(rows))
             judged = connection.execute(sql).to_arrow_table()
             connection.unregister("chunk")
             return judged
 
         quick = _is_usual(layout, options) and (raw is None or plain is not None)
         compiled = source.size >= text_places.WORTH_COMPILING
-        for chunk in chunks(batches):
-            judged = _quickly(chunk, layout, plain, carefully, compiled) if quick else carefully(chunk)
+        for chunk in chunks(read_lines(source, layout.header, progress)):
+            cut = (
+                plain_rows.cut(
+                    chunk, layout.delimiter, max(layout.columns.values()), compiled, quoted is not None
+                )
+                if quick
+                else None
+            )
+            judged = _quickly(cut, layout, plain, carefully, compiled) if cut else carefully(chunk)
             left_out += chunk.num_rows - judged.num_rows
             stager.add(judged)
         return replace(
@@ -330,23 +335,20 @@ def _is_usual(layout: Layout, options: ReadOptions) -> bool:
 
 
 def _quickly(
-    chunk: pa.Table,
+    found: plain_rows.Fields,
     layout: Layout,
     plain: Plain | None,
     carefully: Callable[[pa.Table], pa.Table],
     compiled: bool,
 ) -> pa.Table:
     """The rows of a chunk: lines of the usual number of fields by Arrow if they are plain, others by SQL."""
-    found = plain_rows.cut(chunk, layout.delimiter, max(layout.columns.values()), compiled)
     least, most = max(layout.columns.values()), layout.width or 10**9
     fitting = (
         np.isin(found.many, layout.widths) if layout.widths else (found.many >= least) & (found.many <= most)
     )
     sure = found.whole & fitting
-    if "fields" in chunk.column_names:
-        sure &= np.asarray(chunk.column("fields").combine_chunks().is_null())
-    columns = {name: found.at(number) for name, number in layout.columns.items()}
+    columns = {name: found.placed(number) for name, number in layout.columns.items()}
     if plain is not None:
         columns, known = plain(found, columns)
         sure &= known
-    return plain_rows.quickly(chunk, columns, sure, carefully)
+    return plain_rows.quickly(found.chunk, columns, sure, carefully, compiled)

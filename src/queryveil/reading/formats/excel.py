@@ -1,20 +1,24 @@
-"""Workbooks of Excel and LibreOffice: one sheet is the log, its first row names the columns."""
+"""Workbooks of Excel and LibreOffice: one sheet is the log, its first row that is not blank names the columns."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import as_number, by_alias, seen, usual
 from queryveil.reading.formats.columnar import Opened, stage_as_parquet
 from queryveil.reading.formats.table_choice import chosen_table
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import REJECTED
 
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -34,11 +38,13 @@ class Excel:
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         calamine = _library()
+        above: dict[Path, int] = {}
 
         def open_file(path: Path) -> Opened:
-            return _open(calamine, path, options)
+            opened, above[path] = _open(calamine, path, options)
+            return opened
 
-        return stage_as_parquet(
+        staged = stage_as_parquet(
             source,
             options,
             into,
@@ -47,6 +53,21 @@ class Excel:
             "a workbook",
             errors=(calamine.CalamineError, ValueError),
         )
+        return _numbered(staged, {file.label: above[file.path] for file in source.files})
+
+
+def _numbered(staged: Staged, above: Mapping[str, int]) -> Staged:
+    """Rejected rows under the numbers that the program shows for them: the rows above count too."""
+    if staged.rejected_file is None:
+        return staged
+    kept = pq.read_table(staged.rejected_file)
+    more = pa.array([above[label] for label in kept.column("file").to_pylist()], pa.int64())
+    lines = pc.add(kept.column("line"), more)
+    pq.write_table(
+        kept.set_column(REJECTED.get_field_index("line"), REJECTED.field("line"), lines), staged.rejected_file
+    )
+    examples = tuple(replace(one, line=one.line + above[one.file]) for one in staged.examples)
+    return replace(staged, examples=examples)
 
 
 def _library() -> Any:
@@ -60,13 +81,14 @@ def _library() -> Any:
     return python_calamine
 
 
-def _open(calamine: Any, path: Path, options: ReadOptions) -> Opened:
+def _open(calamine: Any, path: Path, options: ReadOptions) -> tuple[Opened, int]:
+    """What reads the sheet, and how many rows stand above those of the log, the header among them."""
     with path.open("rb") as file:
         book = calamine.load_workbook(file)
         headers = {name: _header(book, name) for name in book.sheet_names}
-    filled = {name: header for name, header in headers.items() if any(header)}
+    filled = {name: header for name, (header, _) in headers.items() if header}
     sheet = chosen_table(filled, options, repr(path.name), "sheet")
-    names = filled[sheet]
+    names, above = headers[sheet]
     _require_names(names, options, f"the sheet {sheet!r} of {path.name!r}")
     twice = {name for name in names if name and names.count(name) > 1}
     if twice:
@@ -78,17 +100,21 @@ def _open(calamine: Any, path: Path, options: ReadOptions) -> Opened:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         at = [names.index(name) for name in columns]
         types = pa.schema([(name, pa.string()) for name in columns])
-        rows = _rows(book, sheet)
+        rows = _rows(book, sheet, above)
         while some := list(islice(rows, _BATCH)):
             values = [[_text(row[number]) if number < len(row) else None for row in some] for number in at]
             yield pa.record_batch([pa.array(one, pa.string()) for one in values], schema=types)
 
-    return schema, batches
+    return (schema, batches), above
 
 
-def _header(book: Any, sheet: str) -> list[str]:
-    first: list[Any] = next(iter(book.get_sheet_by_name(sheet).iter_rows()), [])
-    return [str(cell).strip() for cell in first]
+def _header(book: Any, sheet: str) -> tuple[list[str], int]:
+    """The first row that is not blank, and its number; nothing in a sheet without rows."""
+    for number, row in enumerate(book.get_sheet_by_name(sheet).iter_rows(), start=1):
+        names = [str(cell).strip() for cell in row]
+        if any(names):
+            return names, number
+    return [], 0
 
 
 def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
@@ -114,10 +140,10 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
         )
 
 
-def _rows(book: Any, sheet: str) -> Iterator[list[Any]]:
+def _rows(book: Any, sheet: str, above: int) -> Iterator[list[Any]]:
     """The rows below the header; blank ones at the end are none."""
     held: list[list[Any]] = []
-    for row in islice(book.get_sheet_by_name(sheet).iter_rows(), 1, None):
+    for row in islice(book.get_sheet_by_name(sheet).iter_rows(), above, None):
         held.append(row)
         if any(cell != "" for cell in row):
             yield from held

@@ -81,8 +81,8 @@ def _quickly(chunk: pa.Table, wanted: json_values.Wanted, carefully: Carefully) 
     sure = found.sure & (found.kind("query") != ABSENT)
     for name in wanted.columns:
         sure &= found.kind(name) < OBJECT
-    columns = {name: found.text(name) for name in wanted.columns}
-    return plain_rows.quickly(chunk, columns, sure, carefully)
+    columns = {name: found.placed(name) for name in wanted.columns}
+    return plain_rows.quickly(chunk, columns, sure, carefully, compiled=True)
 
 
 def _object(line: str) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from queryveil.errors import UsageError
 from queryveil.reading.formats.delimited import Layout, Plain, stage_fields
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.plain_rows import Fields, Mask, texts_where
+from queryveil.reading.text_places import in_one
 from queryveil.reading.times import literal
 
 _OLD = re.compile(rb"\d\d:\d\d:\d\d\t[0-9a-z]+\t\[[^\n]{0,2000}\]\t\d+ \d+\t")
@@ -82,7 +83,7 @@ def _plain(days: Sequence[str | None]) -> Plain:
     named = pa.array([one or _NO_DAY for one in days], pa.string())
 
     def columns(lines: Fields, found: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
-        clock, asked, both = found["time"], found["query"], pc.split_pattern(lines.at(4), " ")
+        clock, asked, both = lines.at(1), lines.at(3), pc.split_pattern(lines.at(4), " ")
         sure = (lines.many == 5) & np.asarray(pc.equal(pc.list_value_length(both), 2).fill_null(False))
         sure &= np.asarray(pc.starts_with(asked, "[").fill_null(False))
         sure &= np.asarray(pc.ends_with(asked, "]").fill_null(False))
@@ -91,7 +92,7 @@ def _plain(days: Sequence[str | None]) -> Plain:
         kept = texts_where(sure, both)
         second = pc.list_element(kept, 1)
         sure &= np.asarray(pc.ascii_is_decimal(second))
-        file_days = named.take(lines.chunk.column("file").combine_chunks())
+        file_days = named.take(in_one(lines.chunk.column("file")))
         made = {
             "time": pc.binary_join_element_wise(file_days, clock, " "),
             "query": pc.utf8_slice_codeunits(asked, 1, -1),

@@ -66,6 +66,7 @@ _MAPPING = {
 }
 _HELD = 256 * 1024 * 1024
 """Bytes of plain documents that are joined in memory; more than that is for the engine, which can use the disk."""
+_FEW = 1000
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
 _DOCUMENTS = (
     'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
@@ -213,8 +214,19 @@ def _with_others(connection: Any, held: Sequence[pa.Table]) -> pa.Table:
     names = held[0].column_names
     columns = ", ".join(map(_quoted, names))
     others = connection.execute(f"SELECT {columns} FROM documents").to_arrow_table()  # noqa: S608 (our own names)
-    together = pa.concat_tables([*held, others.cast(held[0].schema)])
-    return together.sort_by("seq") if len(others) else together
+    if not len(others):
+        return pa.concat_tables(held)
+    others = others.cast(held[0].schema).sort_by("seq")
+    if len(others) > _FEW:
+        return pa.concat_tables([*held, others]).sort_by("seq")
+    # Each between its neighbours, which is quicker than to sort all for the sake of a few.
+    together = pa.concat_tables(held)
+    places = np.searchsorted(together.column("seq").to_numpy(), others.column("seq").to_numpy())
+    pieces, before = [], 0
+    for row, place in enumerate(places.tolist()):
+        pieces += [together.slice(before, place - before), others.slice(row, 1)]
+        before = place
+    return pa.concat_tables([*pieces, together.slice(before)])
 
 
 def _counted(connection: Any) -> tuple[int, int]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.reading import plain_rows
+from queryveil.reading import compiled_rows, plain_rows
 from queryveil.reading.json_loops import ABSENT, NOTHING, NUMBER, OBJECT, TEXT
 from queryveil.reading.json_values import Found, Wanted
-from queryveil.reading.model import COLUMNS, SPELLED_NULL
-from queryveil.reading.plain_rows import Mask, Texts
+from queryveil.reading.model import COLUMNS
+from queryveil.reading.plain_rows import Mask
+from queryveil.reading.text_places import Placed, in_one
 
 _ATTRIBUTES = "event_attributes"
 _PLACES = {
@@ -50,7 +52,6 @@ _SIMPLE = (
     "internal",
 )
 _BEGINNINGS = ('{"index":{', '{"index": {', '{"create":{', '{"create": {')
-_NOBODY = pa.array(SPELLED_NULL, pa.string())
 
 
 class QuickUbi:
@@ -75,9 +76,9 @@ class QuickUbi:
         passed = {"bulk": bulk, "impression": seen, "other": others}
         rest = ~(plain | bulk | seen | others)
         return (
-            table.filter(pa.array(plain)),
+            table,
             Counter({kind: int(which.sum()) for kind, which in passed.items()}),
-            chunk.filter(pa.array(rest)),
+            chunk.filter(pa.array(rest)) if rest.any() else chunk.slice(0, 0),
         )
 
 
@@ -90,53 +91,58 @@ def _begins(chunk: pa.Table, found: Found) -> Mask:
     """Whether this is a line of the bulk format: its first key is one of two, and an object."""
     begins = np.zeros(chunk.num_rows, np.bool_)
     if ((found.kind("bulk_index") == OBJECT) | (found.kind("bulk_create") == OBJECT)).any():
-        texts = chunk.column("text").combine_chunks()
+        texts = in_one(chunk.column("text"))
         for one in _BEGINNINGS:
             begins |= _mask(pc.starts_with(texts, one))
     return begins
 
 
 def _judged(chunk: pa.Table, found: Found, sure: Mask, clicks: Mask) -> tuple[pa.Table, Mask]:
-    """All documents as rows, and which of them are plainly good searches or clicks."""
+    """The documents that are plainly good searches or clicks as rows, and which these are."""
     for name in _SIMPLE:
         sure = sure & (found.kind(name) < OBJECT)
     ordinal = found.kind("ordinal")
     # A number, an object with the number inside, or nothing.
     sure &= (ordinal <= NOTHING) | (ordinal == NUMBER) | (ordinal == OBJECT)
     sure &= found.kind("index") < OBJECT
-    user, known_user, has_user = _someone(found.text("user_id"))
-    client, known_client, has_client = _someone(found.text("client_id"))
+    user, known_user, has_user = _someone(found.placed("user_id"))
+    client, known_client, has_client = _someone(found.placed("client_id"))
     sure &= known_user & known_client & (has_user | has_client)
-    thing = pc.coalesce(found.text("object"), found.text("internal"))
-    sure &= ~clicks | Texts(thing).begins_visibly()
-    rank = pc.if_else(pa.array(ordinal == OBJECT), found.text("index"), found.text("ordinal"))
-    is_click = pa.array(clicks)
-    none = pa.scalar(None, pa.string())
+    thing = found.placed("object")
+    thing = thing.where(thing.there, found.placed("internal"))
+    sure &= ~clicks | compiled_rows.seen(thing)
+    rank = found.placed("index").where(ordinal == OBJECT, found.placed("ordinal"))
+    session = found.placed("session")
     columns = {
-        "user": pc.if_else(pa.array(has_user), user, client),
-        "time": found.text("time"),
-        "query": found.text("query"),
-        "url": pc.if_else(is_click, thing, none),
-        "rank": pc.if_else(is_click, rank, none),
-        "session": pc.coalesce(found.text("session"), found.text("page_session")),
+        "user": user.where(has_user, client),
+        "time": found.placed("time"),
+        "query": found.placed("query"),
+        "url": replace(thing, there=thing.there & clicks),
+        "rank": replace(rank, there=rank.there & clicks),
+        "session": session.where(session.there, found.placed("page_session")),
     }
-    typed, empty, plain = plain_rows.judged(columns)
-    kind = pc.if_else(is_click, "click", "query")
-    rows = chunk.num_rows
+    rows = np.flatnonzero(sure)
+    typed, empty, plain = compiled_rows.judged({name: one.at(rows) for name, one in columns.items()})
     made = {
         **{name: chunk.column(name) for name in ("file", "line", "lines", "seq")},
+        "kind": pc.if_else(pa.array(clicks), "click", "query"),
+    }
+    table = pa.table(made) if len(rows) == len(sure) else pa.table(made).take(pa.array(rows))
+    more = {
         "empty": pa.array(empty),
         **{name: typed[name] for name in COLUMNS},
-        "kind": kind,
-        "query_id": found.text("query_id"),
-        "client": pc.if_else(pa.array(has_client), client, none),
-        "nobody": pa.array(np.zeros(rows, np.bool_)),
+        "query_id": found.placed("query_id").at(rows).kept(),
+        "client": replace(client, there=has_client).at(rows).kept(),
+        "nobody": pa.array(np.zeros(len(rows), np.bool_)),
     }
-    return pa.table(made), plain & sure
+    for name, column in more.items():
+        table = table.append_column(name, column)
+    which = np.zeros(len(sure), np.bool_)
+    which[rows[plain]] = True
+    return table if plain.all() else table.filter(pa.array(plain)), which
 
 
-def _someone(texts: Any) -> tuple[Any, Mask, Mask]:
+def _someone(texts: Placed) -> tuple[Placed, Mask, Mask]:
     """The texts, where it is plain whether they name somebody, and where they do."""
-    there = Texts(texts)
-    visible = there.begins_visibly()
-    return texts, visible | (there.lengths == 0), visible & ~_mask(pc.is_in(there.array, _NOBODY))
+    named = compiled_rows.someone(texts)
+    return texts, named | ~texts.there | (texts.lengths == 0), named
