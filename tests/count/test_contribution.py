@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.count import public_lists
 from queryveil.count.contribution import KEEP, Bound, bounded, counts
+from tests import sizes
 from tests.conftest import at
 
 USERS, QUERIES = list("abcd"), [f"q{number}" for number in range(7)]
@@ -101,7 +102,13 @@ def _kinds_and_rules() -> list[tuple[str, str]]:
     return [(kind.name, keep) for kind in qv.KINDS.values() for keep in (KEEP[:1] if kind.is_set else KEEP)]
 
 
-@pytest.mark.parametrize(("kind", "keep"), _kinds_and_rules())
+@pytest.mark.parametrize(
+    ("kind", "keep"),
+    sizes.chosen(
+        _kinds_and_rules(),
+        [one for one in _kinds_and_rules() if one[1] == KEEP[0] or one[0] in ("queries", "query-pairs")],
+    ),
+)
 def test_spark_and_duckdb_count_the_same(
     spark: Any, generated: Path, generated_few: Path, kind: str, keep: str
 ) -> None:

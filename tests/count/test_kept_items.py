@@ -131,6 +131,20 @@ def test_many_users_and_long_texts_find_room() -> None:
             assert made == careful(found, QUERIES, bound, least) and made
 
 
+def test_every_byte_is_judged_wherever_it_stands() -> None:
+    """Eight bytes are looked at together, and what is left over one by one; blanks may meet where eight end."""
+    letters = [chr(code) for code in range(1, 128)] + ["\u00e9", "  ", " "]
+    texts = [
+        "abcdefgh"[:at] + one + "abcdefghijk"[at:]
+        for one in letters
+        for at in (*range(10), len("abcdefghijk"))
+    ]
+    found, bound = log([(f"u{at}", one) for at, one in enumerate(texts)]), Bound(most=1, salt=b"s")
+    made = pairs(streamed(found, QUERIES, bound, 1))
+    forms = [qv.normalise(text) for text in texts]
+    assert made == [(form, forms.count(form)) for form in sorted(set(forms), key=str.encode)]
+
+
 def test_keywords_are_kept_too() -> None:
     rows: list[tuple[str, str | None]] = [
         ("u", "A b c"),

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.compiled import threads
+from queryveil.compiled import side_by_side, threads
 from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
@@ -40,7 +40,7 @@ _FIRST_USERS = 1 << 12
 _FIRST_BYTES, _MOST_FIRST_BYTES = 1 << 20, 1 << 27
 _USUAL_BYTES = 48
 """Room for a text and for those that it takes the place of; pages that nothing is written to cost nothing."""
-_SPARE = 3
+_SPARE = 2
 """Times the bytes that are kept, before texts that nobody keeps any more are left out again."""
 _CHUNK = 1 << 18
 """Texts that are counted at a time."""
@@ -111,24 +111,39 @@ class KeptItems:
 
     def counts(self, at_least: int) -> pa.Table:
         """Texts with their number of users, for those that at least so many keep; in the order of bytes."""
+        buckets, parts = self._sketched(), len(self._shares)
+        found = side_by_side(self._counted, [(buckets, at_least, part, parts) for part in range(parts)])
+        # What was counted in different parts has different hashes, so no text comes twice.
+        together, users = Texts(self._salt), np.concatenate([users for _, users in found])
+        for texts, _ in found:
+            together.add(texts)
+        codes = together.in_order(np.arange(len(users), dtype=np.int32))
+        texts = together.take(codes).cast(pa.string())
+        return pa.table({self.column: texts, "count": pa.array(users[codes], pa.int64())})
+
+    def _sketched(self) -> Numbers:
+        """How many kept items have hashes that end alike: no item has more users than that."""
         entries = sum(share.entries for share in self._shares)
-        buckets = np.zeros(
-            1 << min(max(entries, 1).bit_length() + 1, _MOST_BUCKETS.bit_length() - 1), np.int32
-        )
-        for share in self._shares:
-            share.sketch(buckets)
+        size = 1 << min(max(entries, 1).bit_length() + 1, _MOST_BUCKETS.bit_length() - 1)
+        made = [np.zeros(size, np.int32) for _ in self._shares]
+        side_by_side(_Share.sketch, list(zip(self._shares, made, strict=True)))
+        for other in made[1:]:
+            made[0] += other
+        return made[0]
+
+    def _counted(self, buckets: Numbers, at_least: int, part: int, parts: int) -> tuple[pa.Array, Whole]:
+        """Texts that at least so many users keep, with their number, of one of the parts that hashes fall into."""
         counted = Texts(self._salt)
         users: Whole = np.zeros(0, np.int64)
         for share in self._shares:
-            for texts in share.texts(buckets, at_least):
+            for texts in share.texts(buckets, at_least, part, parts):
                 codes = counted.add(texts)
                 more = np.bincount(codes, minlength=len(counted)).astype(np.int64)
                 more[: len(users)] += users
                 users = more
         # Here a text is counted by its bytes: what shares a bucket, or a hash, has nothing of it.
-        codes = counted.in_order(np.flatnonzero(users >= at_least).astype(np.int32))
-        texts = counted.take(codes).cast(pa.string())
-        return pa.table({self.column: texts, "count": pa.array(users[codes], pa.int64())})
+        enough = np.flatnonzero(users >= at_least)
+        return counted.take(enough), users[enough]
 
 
 def _keep_later(share: _Share, numbered: Future[tuple[Numbers, Words]], texts: pa.Array) -> None:
@@ -169,8 +184,8 @@ class _Share:
         """Count kept items by a part of their hashes."""
         kept_loops.sketched(self._sizes, self._most, self._slots, buckets)
 
-    def texts(self, buckets: Numbers, at_least: int) -> Iterator[pa.Array]:
-        """Kept texts, some at a time, of which so many users may keep each."""
+    def texts(self, buckets: Numbers, at_least: int, part: int, parts: int) -> Iterator[pa.Array]:
+        """Kept texts of one part, some at a time, of which so many users may keep each."""
         first = 0
         found = np.empty(max(_CHUNK, self._most), np.int64)
         while first < len(self._sizes):
@@ -181,6 +196,8 @@ class _Share:
                 self._lengths,
                 buckets,
                 at_least,
+                part,
+                parts,
                 first,
                 found,
                 _MOST_BYTES,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.compiled import inner, unlocked
-from queryveil.reading.text_hashes import hash_of, mixed_word
+from queryveil.reading.text_hashes import four_bytes, hash_of, mixed_word
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -19,7 +19,35 @@ Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 _BLANK = 32
-_STEP = np.uintp(1)
+_WORD, _BITS, _SEVEN_BYTES = np.uint64(32), np.uint64(8), np.uint64(56)
+_ONES = np.uint64(0x0101010101010101)
+_LOW_BITS, _HIGH_BITS, _FIRST_HIGH = (
+    np.uint64(one) for one in (0x7F7F7F7F7F7F7F7F, 0x8080808080808080, 0x80)
+)
+_STEP, _FOUR, _EIGHT = np.uintp(1), np.uintp(4), np.uintp(8)
+
+
+@inner
+def _eight_bytes(data: Bytes, at: np.uintp) -> np.uint64:
+    """Eight bytes as one number, the first of them lowest."""
+    return np.uint64(four_bytes(data, at)) | np.uint64(four_bytes(data, at + _FOUR)) << _WORD
+
+
+@inner
+def _not_plain(eight: np.uint64) -> np.uint64:
+    """Not 0 if one of these bytes is not plain: control, `"`, `'`, A to Z, grave, delete, or not ASCII.
+
+    All eight at once: a byte below 128 and 128 minus n make 128 or more, its highest bit, exactly if it is n or more.
+    """
+    low = eight & _LOW_BITS
+    upper = (low + _ONES * np.uint64(128 - 65)) & ~(low + _ONES * np.uint64(128 - 91))
+    visible = low + _ONES * np.uint64(128 - 32)
+    # Each is without its highest bit exactly if the byte is this one.
+    quote = (low ^ _ONES * np.uint64(34)) + _LOW_BITS
+    single = (low ^ _ONES * np.uint64(39)) + _LOW_BITS
+    grave = (low ^ _ONES * np.uint64(96)) + _LOW_BITS
+    delete = (low ^ _LOW_BITS) + _LOW_BITS
+    return (eight | upper | ~(visible & quote & single & grave & delete)) & _HIGH_BITS
 
 
 @inner
@@ -27,7 +55,15 @@ def _is_plain(data: Bytes, at: np.uintp, end: np.uintp, plain: Flags) -> bool:
     """Whether a text is in normal form for sure: what `text_loops.in_other_form` asks."""
     if at == end:
         return False
-    blank = True
+    before = _FIRST_HIGH  # as if a blank stood before the text: another may not follow it
+    while at + _EIGHT <= end:
+        eight = _eight_bytes(data, at)
+        blanks = ~((eight ^ _ONES * np.uint64(_BLANK)) + _LOW_BITS) & _HIGH_BITS
+        if _not_plain(eight) or blanks & (blanks << _BITS | before):
+            return False
+        before = blanks >> _SEVEN_BYTES
+        at += _EIGHT
+    blank = before != 0
     while at < end:
         byte = data[at]
         if not plain[byte] or (blank and byte == _BLANK):
@@ -182,11 +218,15 @@ def chosen(
     lengths: Numbers,
     buckets: Numbers,
     least: int,
+    part: int,
+    parts: int,
     first: int,
     found: Whole,
     bytes_most: int,
 ) -> tuple[int, int, int]:
     """The slots whose texts may have `least` users, from user `first` on, as many as there is room for.
+
+    It is about the texts of one part: the first half of their hash leaves `part` when divided by `parts`.
 
     It returns with which user to go on, how many slots were found, and how many bytes their texts have.
     """
@@ -197,7 +237,7 @@ def chosen(
         if number + most > len(found) or total > bytes_most:
             return user, number, total
         for slot in range(user * most, user * most + sizes[user]):
-            if buckets[slots[slot] & mask] >= least:
+            if buckets[slots[slot] & mask] >= least and np.int64(slots[slot] >> _WORD) % parts == part:
                 found[number] = slot
                 number += 1
                 total += lengths[slot]

@@ -227,18 +227,44 @@ def in_order(starts: Whole, arena: Bytes, codes: Numbers, parts: Words) -> None:
 
 @inner
 def _sorted(codes: Numbers, parts: Words, begin: int, end: int) -> None:
-    if end - begin > _FEW:
-        order = np.argsort(parts[begin:end])
-        codes[begin:end] = codes[begin:end][order]
-        parts[begin:end] = parts[begin:end][order]
+    """Sort by part, in place; what is equal stays in its order.
+
+    Short runs one by one, then runs are merged: whatever the texts are, it takes no more than size times its logarithm.
+    NumPy's own sort would do, but takes as long to compile as all other loops here together.
+    """
+    for first in range(begin, end, _FEW):
+        for at in range(first + 1, min(first + _FEW, end)):
+            part, code = parts[at], codes[at]
+            place = at
+            while place > first and parts[place - 1] > part:
+                parts[place], codes[place] = parts[place - 1], codes[place - 1]
+                place -= 1
+            parts[place], codes[place] = part, code
+    width = _FEW
+    while width < end - begin:
+        first = begin
+        while first + width < end:
+            _merged(codes, parts, first, first + width, min(first + 2 * width, end))
+            first += 2 * width
+        width *= 2
+
+
+@inner
+def _merged(codes: Numbers, parts: Words, begin: int, middle: int, end: int) -> None:
+    """Merge two sorted runs that stand beside each other; of equal ones those of the first run come first."""
+    if parts[middle - 1] <= parts[middle]:
         return
-    for at in range(begin + 1, end):
-        part, code = parts[at], codes[at]
-        place = at
-        while place > begin and parts[place - 1] > part:
-            parts[place], codes[place] = parts[place - 1], codes[place - 1]
-            place -= 1
-        parts[place], codes[place] = part, code
+    size = middle - begin
+    own_parts, own_codes = parts[begin:middle].copy(), codes[begin:middle].copy()
+    mine, theirs, into = 0, middle, begin
+    while mine < size:
+        if theirs < end and parts[theirs] < own_parts[mine]:
+            parts[into], codes[into] = parts[theirs], codes[theirs]
+            theirs += 1
+        else:
+            parts[into], codes[into] = own_parts[mine], own_codes[mine]
+            mine += 1
+        into += 1
 
 
 @unlocked
@@ -271,11 +297,17 @@ def bounded(
             for at in range(size):
                 kept[into[user] + at] = items[first + at]
             continue
-        keys = np.empty(size, np.uint64)
+        keys, places = np.empty(size, np.uint64), np.empty(size, np.int32)
         for at in range(size):
             # Hashed together once more, or all users would have items in much the same order.
-            keys[at] = mixed_word(users[user] ^ hashes[items[first + at]])
+            keys[at], places[at] = mixed_word(users[user] ^ hashes[items[first + at]]), at
         # [C6] of docs/proofs/steered.md: a stable sort leaves equal keys in the order of their items.
-        chosen = np.sort(np.argsort(keys, kind="mergesort")[:room])
+        _sorted(places, keys, 0, size)
+        chosen = np.zeros(size, np.bool_)
         for at in range(room):
-            kept[into[user] + at] = items[first + chosen[at]]
+            chosen[places[at]] = True
+        place = into[user]
+        for at in range(size):
+            if chosen[at]:
+                kept[place] = items[first + at]
+                place += 1
