@@ -10,6 +10,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,27 @@ from queryveil.privacy.statements import QUESTIONS
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture(params=list(qv.MECHANISMS))
+@pytest.fixture(scope="module", params=list(qv.MECHANISMS))
 def method(request: pytest.FixtureRequest) -> qv.Mechanism:
     cls = qv.MECHANISMS[request.param]
     return cls(**cls.example)
+
+
+@dataclass(frozen=True)
+class Published:
+    release: qv.Release
+    folder: Path
+    told: list[str]
+
+
+@pytest.fixture(scope="module")
+def published(method: qv.Mechanism, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Published:
+    """One release of each mechanism, for all tests that look at one."""
+    folder, told = tmp_path_factory.mktemp("contract") / "out", list[str]()
+    release = qv.publish(
+        qv.read(generated), method, out=folder, i_understand=True, told=lambda stage, _: told.append(stage)
+    )
+    return Published(release, folder, told)
 
 
 def test_it_is_a_frozen_value(method: qv.Mechanism) -> None:
@@ -69,11 +87,11 @@ def test_a_private_guarantee_names_unit_neighbours_and_assumptions(method: qv.Me
         assert float(guarantee.epsilon or 0) > 0 and 0 <= float(guarantee.delta or 0) < 1
 
 
-def test_it_publishes_a_folder_that_verifies(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
-    assert sum(release.released.values()) > 0
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
-    for table in release.tables.values():
+def test_it_publishes_a_folder_that_verifies(published: Published) -> None:
+    assert sum(published.release.released.values()) > 0
+    verified = qv.verify(published.folder)
+    assert verified.passed, verified.failed
+    for table in published.release.tables.values():
         if "count" not in table.column_names:  # rows of a log may repeat
             continue
         assert table.num_rows == len({tuple(row.values()) for row in table.to_pylist()})
@@ -124,28 +142,23 @@ def test_statements_have_codes(method: qv.Mechanism) -> None:
     assert answered in ([], list(QUESTIONS))
 
 
-def test_it_tells_its_stages(method: qv.Mechanism, generated: Path) -> None:
-    told: list[str] = []
-    qv.publish(qv.read(generated), method, i_understand=True, told=lambda stage, _: told.append(stage))
-    assert told[0] == "read" and len(set(told)) > 1
+def test_it_tells_its_stages(published: Published) -> None:
+    assert published.told[0] == "read" and len(set(published.told)) > 1
 
 
-def test_it_is_saved_and_loaded_as_it_is(method: qv.Mechanism, generated: Path, tmp_path: Path) -> None:
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "first", i_understand=True)
-    loaded = qv.load(tmp_path / "first")
-    assert loaded.tables == release.tables and loaded.guarantee == release.guarantee
+def test_it_is_saved_and_loaded_as_it_is(published: Published, tmp_path: Path) -> None:
+    loaded = qv.load(published.folder)
+    assert loaded.tables == published.release.tables and loaded.guarantee == published.release.guarantee
     loaded.save(tmp_path / "again")
-    for file in (tmp_path / "first").iterdir():
+    for file in published.folder.iterdir():
         assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
 
 
-def test_its_page_has_a_title_and_a_caption_for_every_table(
-    method: qv.Mechanism, generated: Path, tmp_path: Path
-) -> None:
-    release = qv.publish(qv.read(generated), method, out=tmp_path / "out", i_understand=True)
-    page = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert f"<h1>{release.plan.what}</h1>" in page
-    assert all(f"Each row is {table.row[:1].lower()}{table.row[1:]}" in page for table in release.plan.tables)
+def test_its_page_has_a_title_and_a_caption_for_every_table(published: Published) -> None:
+    plan = published.release.plan
+    page = html.unescape((published.folder / "report.html").read_text(encoding="utf-8"))
+    assert f"<h1>{plan.what}</h1>" in page
+    assert all(f"Each row is {table.row[:1].lower()}{table.row[1:]}" in page for table in plan.tables)
 
 
 def test_the_reference_page_is_current() -> None:

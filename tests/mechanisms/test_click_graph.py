@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from tests import sizes
 from tests.conftest import at
 
 # Noise so small that it is 0 but with probability far below 1e-6: counts can be compared exactly.
@@ -60,7 +61,7 @@ def publish(log: pa.Table | Path, engine: Any = "duckdb", **parameters: Any) -> 
 # -- bounding ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [1, 3, 20])
+@pytest.mark.parametrize("d", sizes.chosen([1, 3, 20], [3]))
 def test_the_first_queries_and_clicks_by_time_count(generated: Path, tmp_path: Path, d: int) -> None:
     rows = [row | {"query": qv.normalise(row["query"] or "")} for row in pq.read_table(generated).to_pylist()]
     queries = reference(rows, ("query",), d)
@@ -184,7 +185,7 @@ def test_fresh_counts_are_drawn_again_and_zeros_are_kept_on_request(tmp_path: Pa
 # -- two engines ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", ["occurrences", "users"])
+@pytest.mark.parametrize("count", sizes.chosen(["occurrences", "users"], ["users"]))
 def test_spark_gives_the_same_counts(generated: Path, spark: Any, count: str) -> None:
     parameters: dict[str, Any] = {
         "max_queries": 5,

@@ -82,7 +82,7 @@ def _proposed(log: SearchLog) -> Mechanism:
 def _place(at: str) -> str | int:
     """A column by its name, or by its number where it has none."""
     number = at.removeprefix("column ")
-    return int(number) if number != at and number.isdigit() else at
+    return int(number) if number != at and number.isdecimal() else at
 
 
 def _usual(name: str, value: Any) -> bool:

@@ -9,6 +9,8 @@ May import: errors, parameters, compiled, charts, reading, count, privacy, langu
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 
 from queryveil.errors import UsageError, instead
@@ -33,13 +35,39 @@ _HOMES = (
 """Where each mechanism lives, module and class. A new one is one line here."""
 
 
-def _mechanism(home: str) -> type[Mechanism]:
-    module, _, name = home.partition(":")
-    found: type[Mechanism] = getattr(import_module(f"{__name__}.{module}"), name)
-    return found
+class _Loaded(Mapping[str, type[Mechanism]]):
+    """The mechanisms by name, each loaded when it is asked for: what one needs, others do without.
+
+    The name is that of the class, in small letters with hyphens, so that it is known before.
+    """
+
+    def __init__(self, homes: Sequence[str]) -> None:
+        self._homes = {_BEFORE_CAPITAL.sub("-", home.partition(":")[2]).lower(): home for home in homes}
+        self._found: dict[str, type[Mechanism]] = {}
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if name not in self._found:
+            module, _, cls = self._homes[name].partition(":")
+            found = getattr(import_module(f"{__name__}.{module}"), cls)
+            if found.name != name:
+                raise TypeError(
+                    f"{cls} says that its name is {found.name!r}, and its class that it is {name!r}"
+                )
+            self._found[name] = found
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {cls.name: cls for cls in map(_mechanism, _HOMES)}
+_BEFORE_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+MECHANISMS: Mapping[str, type[Mechanism]] = _Loaded(_HOMES)
 
 __all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "mechanism"]
 

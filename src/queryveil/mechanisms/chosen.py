@@ -47,7 +47,7 @@ def _named(name: str, given: Mapping[str, Any]) -> Mechanism:
 
 
 def _value(method: Any) -> Mechanism:
-    if isinstance(method, type) and method in MECHANISMS.values():
+    if isinstance(method, type) and any(method is MECHANISMS[name] for name in MECHANISMS):
         raise UsageError(
             f"{method.__name__} is a class, and a mechanism with its parameters is needed",
             f"pass {method.__name__}(...)",

@@ -491,6 +491,21 @@ def test_an_interrupt_while_loading(
     assert json.loads(capsys.readouterr().err)["error"]["kind"] == "interrupted"
 
 
+def test_an_interrupt_before_it_can_be_answered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All is loaded, and the first handler does not stand yet."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("queryveil.files.memory.modest", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "Error: interrupted; run it again when you like.\n"
+
+
 # -- in a process of its own ---------------------------------------------------------------------------------
 
 

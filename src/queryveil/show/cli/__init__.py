@@ -13,12 +13,13 @@ def run() -> NoReturn:
     """Entry point. Loading takes a moment, in which an interrupt is no traceback either."""
     try:
         from queryveil.show.cli import app
+
+        app.run()  # it answers an interrupt itself, once it is ready to
     except KeyboardInterrupt:
         _end("interrupted", "interrupted", "run it again when you like", 130)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         _end("output", f"queryveil cannot be loaded ({reason})", "raise the limit (ulimit -n, ulimit -v)", 6)
-    app.run()
 
 
 def _end(kind: str, message: str, hint: str, code: int) -> NoReturn:

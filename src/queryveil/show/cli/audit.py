@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 import queryveil as qv
 from queryveil.parameters import METHOD, OUTPUT
 from queryveil.show.cli import console, help, options
-from queryveil.show.cli.plan import Methods, Users
+from queryveil.show.cli.plan import Users
 
 Runs = Annotated[
     int | None,
@@ -105,6 +107,15 @@ _OF_MANY: list[tuple[str, Any, Any]] = [
 ]
 
 
+class Methods(help.Lazy):
+    """The methods, one of which is audited; or all of them."""
+
+    listing = "Methods"
+
+    def later(self) -> Mapping[str, Callable[[help.App], None]]:
+        return {name: partial(_add_method, name) for name in qv.MECHANISMS}
+
+
 def add_to(app: typer.Typer) -> None:
     methods = help.App(
         cls=Methods,
@@ -113,16 +124,19 @@ def add_to(app: typer.Typer) -> None:
         subcommand_metavar="METHOD [OPTIONS]",
         epilog="Each method has options of its own: queryveil audit METHOD --help",
     )
-    for name, cls in qv.MECHANISMS.items():
-        own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False), *_OF_MANY]
-        made = options.declared([cls], required=True)
-        made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
-        command = options.with_signature(_auditor(cls), made)
-        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
     own = [*_SHARED, ("out", Out, None), ("as_json", options.Json, False)]
     every = options.with_signature(_all, options.own_parameters(own))
     methods.command("all", help="Every private method, with settings that show the most in minutes.")(every)
     app.add_typer(methods, name="audit")
+
+
+def _add_method(name: str, app: help.App) -> None:
+    cls = qv.MECHANISMS[name]
+    own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False), *_OF_MANY]
+    made = options.declared([cls], required=True)
+    made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
+    command = options.with_signature(_auditor(cls), made)
+    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
 
 
 def _auditor(cls: type[qv.Mechanism]) -> Any:

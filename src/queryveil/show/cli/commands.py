@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from queryveil.show.cli.help import App, Group
+from queryveil.show.cli.help import Group, alone
 
 COMMANDS = {
     "demo": "Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release.",
@@ -49,11 +49,7 @@ def add_to(app: typer.Typer) -> None:
 
 def loaded(name: str) -> Any:
     """A command with all its options."""
-    alone = App()
-    # With a callback it stays a group, of which the command is one.
-    alone.callback()(_nothing)
-    import_module(f"queryveil.show.cli.{name}").add_to(alone)
-    return typer.main.get_command(alone).commands[name]  # type: ignore[attr-defined] # it is a group
+    return alone(name, import_module(f"queryveil.show.cli.{name}").add_to)
 
 
 def _nothing() -> None:

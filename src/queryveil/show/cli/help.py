@@ -6,6 +6,7 @@ Old spellings are understood by the parser, and are neither shown nor completed:
 from __future__ import annotations
 
 import re
+from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -74,6 +75,48 @@ class Group(TyperGroup):
         ]
         with formatter.section(console.heading(self.listing)):
             _write_rows(rows, formatter)
+
+
+class Lazy(Group):
+    """A group some of whose commands are names until one of them is called, or all are listed."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.commands: Any = _Made(self.commands, self.later())
+
+    def later(self) -> Mapping[str, Callable[[App], None]]:
+        """What adds the command of each name."""
+        return {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+
+class _Made(UserDict[str, Any]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self, made: Mapping[str, Any], later: Mapping[str, Callable[[App], None]]) -> None:
+        super().__init__(made)
+        self._later = later
+        self.data.update(dict.fromkeys(later))
+
+    def __getitem__(self, name: str) -> Any:
+        if self.data[name] is None:
+            self.data[name] = alone(name, self._later[name])
+        return self.data[name]
+
+
+def alone(name: str, add: Callable[[App], None]) -> Any:
+    """One command with all its options, and no other."""
+    group = App()
+    # With a callback it stays a group, of which the command is one.
+    group.callback()(_nothing)
+    add(group)
+    return typer.main.get_command(group).commands[name]  # type: ignore[attr-defined] # it is a group
+
+
+def _nothing() -> None:
+    """Stands for a command that is not loaded."""
 
 
 class App(typer.Typer):

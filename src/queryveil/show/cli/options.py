@@ -185,7 +185,8 @@ def column_map(text: str) -> dict[str, str | int]:
         if name.strip() in columns:
             raise UsageError(f"--columns names '{name.strip()}' twice", "name each column once")
         # Not every digit of Unicode is a number: int() refuses a superscript.
-        columns[name.strip()] = int(value) if value.strip().isdecimal() else value.strip()
+        column = value.strip()
+        columns[name.strip()] = int(column) if column.isdecimal() else column
     return columns
 
 

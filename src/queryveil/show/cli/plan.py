@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -32,10 +33,13 @@ Users = Annotated[
 ]
 
 
-class Methods(help.Group):
+class Methods(help.Lazy):
     """The methods, one of which is planned; or a recipe, which names one."""
 
     listing = "Methods"
+
+    def later(self) -> Mapping[str, Callable[[help.App], None]]:
+        return {name: partial(_add_method, name) for name in qv.MECHANISMS}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if ctx.resilient_parsing else recipes.before_file(args))
@@ -51,12 +55,15 @@ def add_to(app: typer.Typer) -> None:
         "A recipe of queryveil init takes the place of method and options: queryveil plan release.yaml",
     )
     methods.command(recipes.NAME, hidden=True, help="Plan what a recipe says.")(recipes.planner(show))
-    for name, cls in qv.MECHANISMS.items():
-        made = options.declared([cls], required=True)
-        made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])
-        command = options.with_signature(_planner(cls), made)
-        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
     app.add_typer(methods, name="plan")
+
+
+def _add_method(name: str, app: help.App) -> None:
+    cls = qv.MECHANISMS[name]
+    made = options.declared([cls], required=True)
+    made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])
+    command = options.with_signature(_planner(cls), made)
+    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
 
 
 def _planner(cls: type[qv.Mechanism]) -> Any:

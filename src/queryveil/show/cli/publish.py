@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -125,10 +126,13 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
 )
 
 
-class Methods(help.Group):
+class Methods(help.Lazy):
     """The methods, one of which comes first, or is named by `--method` anywhere."""
 
     listing = "Methods"
+
+    def later(self) -> Mapping[str, Callable[[help.App], None]]:
+        return {name: partial(_add_method, name) for name in qv.MECHANISMS}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(
@@ -150,13 +154,16 @@ def add_to(app: typer.Typer) -> None:
     methods.command(recipes.NAME, hidden=True)(
         options.with_signature(publish_recipe, options.own_parameters(own))
     )
-    for name, cls in qv.MECHANISMS.items():
-        log = [("log", options.Logs, options.NOTHING), ("out", Out, options.NOTHING)]
-        made = options.own_parameters(log) + options.declared([cls], required=True)
-        made += options.own_parameters((*_OWN, *_SERIES)) + options.reading_parameters()
-        command = options.with_signature(_publisher(cls), made)
-        methods.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
     app.add_typer(methods, name="publish")
+
+
+def _add_method(name: str, app: help.App) -> None:
+    cls = qv.MECHANISMS[name]
+    log = [("log", options.Logs, options.NOTHING), ("out", Out, options.NOTHING)]
+    made = options.own_parameters(log) + options.declared([cls], required=True)
+    made += options.own_parameters((*_OWN, *_SERIES)) + options.reading_parameters()
+    command = options.with_signature(_publisher(cls), made)
+    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
 
 
 def _method_first(args: list[str]) -> list[str]:
