@@ -2,13 +2,16 @@
 
     python benchmarks/fuzz.py releases [--count 10000] [--seed 1]
     python benchmarks/fuzz.py parquet [--count 10000] [--seed 1]
-    python benchmarks/fuzz.py inputs [--count 1000000] [--seed 1]
+    python benchmarks/fuzz.py inputs [--count 1000000] [--seed 1] [--processes 2] [--seconds 2400]
 
 `inputs` changes the inputs of every reader and loader, and the words of commands (tests/fuzz/targets.py). It keeps what
-it has counted in benchmarks/data, goes on there the next time, and writes docs/evidence/fuzzing.md.
+it has counted in docs/evidence/fuzzing.json, goes on there the next time, after it has asked again what was a fault,
+and writes docs/evidence/fuzzing.md. `--seconds` ends it after that time. Input N of a target NAME is made again with
+`random.Random("SEED NAME N")`.
 
-All in one process. A changed release must end with a sentence and exit code 0, 1, 2, 3 or 5. A damaged file must be
-refused with exit code 3, or read to its last row. The tests make some hundreds of the same changes, with fixed seeds.
+The others run in one process. A changed release must end with a sentence and exit code 0, 1, 2, 3 or 5. A damaged
+file must be refused with exit code 3, or read to its last row. The tests make some hundreds of the same changes, with
+fixed seeds.
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests import mutations
 from tests.command import command
+from tests.fuzz import many
 from tests.fuzz import targets as fuzz_targets
 from tests.reading.formats import test_parquet_limits as parquet_files
 from tests.verification import test_changed_releases as changed_releases
@@ -80,50 +83,45 @@ def parquet(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     return outcomes, faults
 
 
-KEPT = Path(__file__).parent / "data" / "fuzz-inputs.json"
-PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "fuzzing.md"
+EVIDENCE = Path(__file__).parent.parent / "docs" / "evidence"
+KEPT, PAGE = EVIDENCE / "fuzzing.json", EVIDENCE / "fuzzing.md"
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (a folder of its own is made there)
 
 
-def inputs(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+def inputs(count: int, seed: int, processes: int, seconds: float) -> tuple[Counter[str], list[str]]:
     """Answers of all targets, and what must not be; an earlier run with this seed is gone on with."""
-    known = fuzz_targets.targets(Path("corpus"))
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if kept.get("seed") != seed:
-        kept = {"seed": seed, "done": 0, "answers": {}, "faults": []}
-    names = list(known)
-    for number in range(kept["done"], count):
-        name = names[number % len(names)]
-        rng = random.Random(f"{seed} {name} {number}")  # noqa: S311
-        answer, data = fuzz_targets.ask_one(known[name], Path("place"), rng)
-        if answer.startswith("FAULT"):
-            kept["faults"].append(f"{name} {number}: {answer}")
-            print(kept["faults"][-1], file=sys.stderr, flush=True)
-            Path(f"fault-{seed}-{number}").write_bytes(data)
-        mine = kept["answers"].setdefault(name, {})
-        mine[answer.split(":")[0]] = mine.get(answer.split(":")[0], 0) + 1
-        kept["done"] = number + 1
-        if number % 500 == 499 or number == count - 1:
-            KEPT.parent.mkdir(exist_ok=True)
-            KEPT.write_text(json.dumps(kept))
-            PAGE.write_text(page(kept))
-    answers = sum((Counter(one) for one in kept["answers"].values()), Counter[str]())
-    return answers, kept["faults"]
+    order = fuzz_targets.order(fuzz_targets.targets(Path("corpus")))
+    state = many.State.kept(KEPT, seed, order)
+    until = time.monotonic() + seconds
+    make = fuzz_targets.targets
+    for _ in many.ask_many(state, count, make=make, processes=processes, place=Path.cwd()):
+        state.keep(KEPT)
+        PAGE.write_text(page(state))
+        print(f"{state.done:,} of {count:,}, {len(state.faults)} faults", file=sys.stderr, flush=True)
+        if time.monotonic() > until:
+            break
+    answers = sum((Counter(one) for one in state.answers.values()), Counter[str]())
+    return answers, [json.dumps(one) for one in state.faults]
 
 
-def page(kept: dict[str, Any]) -> str:
+def page(state: many.State) -> str:
     """The counts as a page."""
+    tried = sum(sum(one.values()) for one in state.answers.values())
     lines = [
         "# Fuzzing",
         "",
-        f"{kept['done']:,} inputs, {len(kept['faults'])} faults. A fault is a traceback, an error that is not ours, an",
-        "answer after more than 20 processor seconds, or a line of a log that is neither kept nor counted as rejected",
-        "or passed over. Each input is one of a small corpus, changed. `benchmarks/fuzz.py inputs --count 1000000`",
-        "goes on from here; the tests try about two thousand.",
+        f"{tried:,} inputs, {len(state.faults)} faults, in {state.seconds / 60:,.0f} minutes of one processor. A fault",
+        "is a traceback, an error that is not ours, a process that dies, an answer after more than 20 processor",
+        "seconds, or a line of a log that is neither kept nor counted as rejected or passed over. Each input is one of",
+        "a small corpus, changed. Each target gets about as much time as every other, so that the quick ones are asked",
+        f"more often. Logs share an engine, and one input of {many.CHECKED_EVERY} is asked again by an engine of its",
+        "own, which must answer the same. `benchmarks/fuzz.py inputs --count 1000000 --processes 2` goes on from here",
+        "(the state is in fuzzing.json); the tests try about two thousand.",
         "",
         "| what is read | tried | answers |",
         "|---|---|---|",
     ]
-    for name, answers in sorted(kept["answers"].items()):
+    for name, answers in sorted(state.answers.items()):
         shown = ", ".join(f"{answer} {often:,}" for answer, often in sorted(answers.items()))
         lines.append(f"| {name} | {sum(answers.values()):,} | {shown} |")
     return "\n".join(lines) + "\n"
@@ -132,26 +130,34 @@ def page(kept: dict[str, Any]) -> str:
 KINDS: dict[str, Callable[[int, int], tuple[Counter[str], list[str]]]] = {
     "releases": releases,
     "parquet": parquet,
-    "inputs": inputs,
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kind", choices=[*KINDS, "inputs"])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="of inputs")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of inputs: end after so many")
     given = parser.parse_args()
-    place = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    # Files of some hundred bytes, each written once and read once: a disk would be most of the work.
+    place = Path(tempfile.mkdtemp(prefix="fuzz-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
     os.chdir(place)
     start = time.perf_counter()
-    found, faults = KINDS[given.kind](given.count, given.seed)
+    if given.kind == "inputs":
+        found, faults = inputs(given.count, given.seed, given.processes, given.seconds)
+    else:
+        found, faults = KINDS[given.kind](given.count, given.seed)
     seconds = round(time.perf_counter() - start)
     print(
         json.dumps({"tried": given.count, "seconds": seconds, "outcomes": found, "faults": faults}, indent=2)
     )
     if faults:
-        print(f"what provokes them is kept in {place}", file=sys.stderr)
+        if given.kind != "inputs":
+            print(f"what provokes them is kept in {place}", file=sys.stderr)
+            return 1
+        shutil.rmtree(place)
         return 1
     shutil.rmtree(place)
     return 0

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from tests.reading.formats import test_hostile as hostile
 
 Target = tuple[list[bytes], Callable[[Path, bytes], str]]
 DATA = Path(__file__).parents[1] / "data"
+FAULT = "FAULT"
 SLOWEST_SECONDS = 20.0
 CODES = {0, 1, 2, 3, 4, 5, 6}
 TOKENS = (
@@ -143,7 +144,8 @@ def _zip() -> bytes:
     return into.getvalue()
 
 
-def _text_log(format: str) -> Target:
+def text_log(format: str) -> Target:
+    """A reader of lines, which must account for each of them."""
     first = hostile.FIRST[format] + b"\n"
     options: dict[str, Any] = dict(hostile.DELIMITED.get(format, {}))
     if format == "access-log":
@@ -262,7 +264,7 @@ def targets(folder: Path) -> dict[str, Target]:
     parquet = _written(lambda into: pq.write_table(_TABLE, into))
     archive = (DATA / "sources" / "ubi.zip").read_bytes()
     return {
-        **{format: _text_log(format) for format in (*hostile.DELIMITED, *hostile.WHOLE_LINES)},
+        **{format: text_log(format) for format in (*hostile.DELIMITED, *hostile.WHOLE_LINES)},
         "parquet": _binary_log([parquet]),
         "feather": _binary_log([feather]),
         "orc": _binary_log([orc]),
@@ -289,6 +291,22 @@ def targets(folder: Path) -> dict[str, Target]:
     }
 
 
+TURNS = {
+    **dict.fromkeys(("zip", "taxonomy", "results file", "public list", "document frequencies"), 16),
+    **dict.fromkeys(("feather", "orc"), 8),
+    **dict.fromkeys(("parquet", "study YAML", "command line"), 6),
+    "sqlite": 4,
+    **dict.fromkeys(("duckdb", "release"), 2),
+}
+"""How often a target is asked while one that takes long is asked once: each gets about the same time."""
+
+
+def order(names: Iterable[str]) -> list[str]:
+    """The targets by turns, each spread over the round."""
+    turns = [((at + 0.5) / TURNS.get(name, 1), name) for name in names for at in range(TURNS.get(name, 1))]
+    return [name for _, name in sorted(turns)]
+
+
 def ask_one(target: Target, place: Path, rng: random.Random) -> tuple[str, bytes]:
     """One changed input, and the answer to it; a fault begins with `FAULT`."""
     corpus, ask = target
@@ -301,7 +319,7 @@ def ask_one(target: Target, place: Path, rng: random.Random) -> tuple[str, bytes
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return f"FAULT {type(error).__name__}: {str(error)[:300]}", data
+        return f"{FAULT} {type(error).__name__}: {str(error)[:300]}", data
     if time.process_time() - start > SLOWEST_SECONDS:
-        return f"FAULT took more than {SLOWEST_SECONDS:.0f} processor seconds", data
+        return f"{FAULT} took more than {SLOWEST_SECONDS:.0f} processor seconds", data
     return answer, data

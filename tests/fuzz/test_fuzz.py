@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from queryveil.measure.document_frequencies import DocumentFrequencies
+from queryveil.show.cli.options import column_map
 from tests.fuzz import targets as fuzz
+from tests.fuzz.many import quick
 from tests.reading.formats import test_hostile as hostile
 
 QUICK = 300
@@ -33,8 +37,9 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, fuzz.Target]:
-    return dict(fuzz.targets(tmp_path_factory.mktemp("corpus")))
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, fuzz.Target]]:
+    with quick():
+        yield dict(fuzz.targets(tmp_path_factory.mktemp("corpus")))
 
 
 def test_all_targets_are_asked(known: dict[str, fuzz.Target]) -> None:
@@ -64,3 +69,11 @@ def test_a_fault_is_seen(wrong: BaseException, tmp_path: Path) -> None:
 def test_changes_change(tmp_path: Path) -> None:
     made = {fuzz.changed([b"user\tquery\nann\ttea\n"], random.Random(number)) for number in range(200)}
     assert len(made) > 100 and max(map(len, made)) <= 200_000
+
+
+@pytest.mark.parametrize("number", ["\x1d6", "3\x1c", " 3"])
+def test_a_number_between_separators_is_one(number: str, tmp_path: Path) -> None:
+    """As the fuzzer found it: Python takes them off a text, and does not pass over them in a number."""
+    (tmp_path / "df").write_text(f"tea\t12\nmug\t{number}\n")
+    DocumentFrequencies.of_file(tmp_path / "df")
+    assert column_map(f"user=1,query={number}") == {"user": 1, "query": int(number.strip())}

@@ -122,7 +122,9 @@ def _accepted(entries: Iterable[Entry]) -> tuple[dict[str, int], Counter[str]]:
 
 def _number(value: object) -> int | None:
     if isinstance(value, str):
-        value = int(value) if value.strip().isdecimal() and len(value) < 20 else None
+        # Some of what strip() takes off, int() does not pass over.
+        digits = value.strip()
+        value = int(digits) if digits.isdecimal() and len(digits) < 20 else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     fits = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST
