@@ -1,8 +1,9 @@
 """Hundreds of faults, one a run, and the page that shows what became of each kind: docs/evidence/faults.md.
 
-    python benchmarks/faults.py [--points 400] [--lines FILE]
+    python benchmarks/faults.py [--points 400] [--again]
 
-`--lines` makes the page from what an earlier run of `python -m tests.faults.driver FOLDER --all` printed.
+What became of each run is kept in benchmarks/data, and a call that was stopped is gone on with by the next one;
+`--again` begins anew.
 """
 
 from __future__ import annotations
@@ -95,22 +96,26 @@ def _said(text: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--points", type=int, default=400)
-    parser.add_argument("--lines", type=Path)
+    parser.add_argument("--again", action="store_true")
     given = parser.parse_args()
-    if given.lines is not None:
-        printed = given.lines.read_text()
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            words = ["-m", "tests.faults.driver", folder, "--points", str(given.points), "--all"]
-            printed = subprocess.run(
-                [sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
-            ).stdout
-    outcomes = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
-    PAGE.write_text(page(outcomes))
-    print(
-        json.dumps({"runs": len(outcomes), "not_sound": [one for one in outcomes if one["wrong"]]}, indent=2)
-    )
-    return 1 if any(one["wrong"] for one in outcomes) else 0
+    kept = ROOT / "benchmarks" / "data" / f"faults-{given.points}.jsonl"
+    kept.parent.mkdir(exist_ok=True)
+    if given.again:
+        kept.unlink(missing_ok=True)
+    kept.touch()
+    shared = Path("/dev/shm")  # noqa: S108 (a folder of its own is made there)
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        words = ["-m", "tests.faults.driver", folder, "--points", str(given.points), "--all"]
+        with kept.open("a") as lines:
+            ended = subprocess.run(
+                [sys.executable, *words, "--kept", str(kept)], cwd=ROOT, stdout=lines, check=False
+            )
+    outcomes = [json.loads(line) for line in kept.read_text().splitlines()]
+    wrong = [one for one in outcomes if one["wrong"]]
+    if ended.returncode == (1 if wrong else 0):
+        PAGE.write_text(page(outcomes))
+    print(json.dumps({"runs": len(outcomes), "not_sound": wrong, "code": ended.returncode}, indent=2))
+    return 1 if wrong or ended.returncode else 0
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_what_the_attacker_sees_in_sessions() -> None:
 
 
 def test_crowds_of_concepts_are_attacked_if_asked_for(people: Path) -> None:
-    for one in rows(qv.read(people), "clump", "partition", k=3, trials=10):
+    for one in rows(qv.read(people), "clump", "partition", k=3, trials=4):
         assert one["accounts"] == 2 and one["control"] == 0
     assert not {"clump", "partition"} & set(qv.ActiveAttack().methods)
 

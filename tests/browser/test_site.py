@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
+from tests import sizes
+
 ROOT = Path(__file__).parents[2]
 PROOFS = ROOT / "docs" / "proofs"
 WITH_MATHS = sorted(one.stem for one in PROOFS.glob("*.md") if re.search(r"\$[^$`]+\$", one.read_text()))
@@ -82,7 +84,7 @@ def test_maths_is_drawn_on_every_proof_without_a_network(
 ) -> None:
     page, asked = opened
     assert len(WITH_MATHS) >= 3
-    for name in WITH_MATHS:
+    for name in sizes.chosen(WITH_MATHS, WITH_MATHS[::4]):
         page.goto(f"{address}proofs/{name}/", wait_until="load")
         assert (
             page.locator(".arithmatex").count()

@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, TimeoutError
 
 from queryveil.show.web.app import Bench, application
 from queryveil.show.web.settings import Settings
@@ -103,6 +103,8 @@ def faults(page: Page) -> list[tuple[str, str]]:
         details.evaluate("one => { one.open = true; }")
     for width in (360, 1440):
         page.set_viewport_size({"width": width, "height": 900})
+        with contextlib.suppress(TimeoutError):  # charts are drawn anew, a moment later
+            page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth", timeout=5_000)
         over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         if over > 0:
             found.append((f"too wide at {width}", f"{over} pixels"))

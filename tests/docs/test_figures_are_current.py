@@ -60,6 +60,17 @@ def test_a_page_names_every_check_that_fails(kept: Any, name: str) -> None:
     assert not [one for one in failed if one not in page], "say on the page that it fails, and why"
 
 
+def test_computed_advantages_are_those_of_computed_successes(kept: Any) -> None:
+    """`python benchmarks/active_attack.py --computed` runs all of them again."""
+    found = kept.read("active-attack").where(how="expected")
+    advantages = found.where(metric="advantage")
+    assert len(advantages) == 20
+    for one in advantages:
+        own = found.where(method=one["method"], epsilon=one["epsilon"])
+        success, control = (own.where(metric=name).value for name in ("success", "control"))
+        assert one["value"] == pytest.approx(success - control, abs=2e-6)
+
+
 def test_other_data_or_other_words_have_another_mark(kept: Any) -> None:
     """What the test above goes by can fail: one value, and one word."""
     name = "profiles"

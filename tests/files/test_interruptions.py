@@ -21,6 +21,7 @@ import queryveil as qv
 from queryveil.files import interruptions
 from queryveil.mechanisms.k_session import grouping as k_session_grouping
 from queryveil.mechanisms.k_session import loops as k_session_loops
+from tests import sizes
 from tests.command import Outcome, command
 from tests.conftest import many
 
@@ -135,7 +136,7 @@ def test_a_signal_at_any_call_leaves_all_or_nothing_and_says_so(here: Path, stri
     outcomes = set()
     before = charges()
     # Every second call; `make evidence` strikes at all of them.
-    for at in range(1, calls + 1, 1 if "QUERYVEIL_FULL_SIZE" in os.environ else 2):
+    for at in range(1, calls + 1, 1 if sizes.FULL else 4):
         one = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[at % 3]
         strike.arm(".out.", at, lambda one=one: os.kill(os.getpid(), one))  # type: ignore[misc]
         done = command(*CHARGED)

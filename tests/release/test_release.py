@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from tests import sizes
 from tests.conftest import many
 
 # What one user alone has is below the first threshold, so that no noise can publish it.
@@ -125,11 +126,17 @@ def test_markup_in_a_query_is_escaped_in_the_report(tmp_path: Path) -> None:
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in page and "שלום 😀" in page
 
 
-@pytest.mark.parametrize("kind", [name for name in qv.KINDS if not name.endswith("of-3")])
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+ON_ENGINES = [
+    (engine, kind) for engine in ("duckdb", "spark") for kind in qv.KINDS if not kind.endswith("of-3")
+]
+# tests/count counts every kind on both engines.
+OFTEN = [one for one in ON_ENGINES if one[0] == "duckdb" or one[1] in ("queries", "query-pairs")]
+
+
+@pytest.mark.parametrize(("engine", "kind"), sizes.chosen(ON_ENGINES, OFTEN))
 def test_every_kind_on_every_engine(
-    kind: str,
     engine: str,
+    kind: str,
     generated: Path,
     generated_few: Path,
     tmp_path: Path,

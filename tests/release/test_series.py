@@ -541,6 +541,14 @@ def test_what_was_changed_shows(copy: Path, name: str) -> None:
     assert expected in [check.name for check in qv.verify(copy).failed]
 
 
+def test_a_missing_release_is_said_to_be_missing(copy: Path) -> None:
+    shutil.rmtree(copy / "2026-01-02")
+    said = {check.name: check.detail for check in qv.verify(copy).failed}
+    assert said["release 2026-01-02"] == "its folder is missing"
+    assert said["series-figures"] == "a release is missing or cannot be read"
+    assert said["series-digests"] == "'2026-01-02' has no release"
+
+
 def test_a_total_by_coins_is_computed_anew(tmp_path: Path) -> None:
     """Of ZEALOUS over 30 days: epsilon is far below the sum, and a little less no longer follows."""
     plan = qv.Zealous(epsilon=0.2, delta=1e-8, max_items=5).plan(users=1000)

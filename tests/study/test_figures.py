@@ -15,7 +15,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.charts import figures, marks
-from queryveil.charts.figures import Scale, Words
+from queryveil.charts.figures import Scale, Words, wrapped
 from queryveil.study.declaration import Findings
 from queryveil.study.drawing import Bars, Curves, Printed
 
@@ -228,3 +228,16 @@ def test_a_line_without_points_has_a_stroke_in_the_legend_and_others_keep_their_
     )
     scales = [layer["encoding"].get("shape", {}).get("scale") for layer in made.to_dict()["layer"]]
     assert {"domain": ["bound", "measured"], "range": ["stroke", "square"]} in scales
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a log teaches 41 % of what it does", ["a log teaches", "41 % of what it", "does"]),
+        ("in logs of an hour or of 168 h, apart", ["in logs of an", "hour or of", "168 h, apart"]),
+        ("entropy of all at m = 1, and here", ["entropy of all", "at m = 1, and", "here"]),
+        ("delta = 1e-05, or 2.5e+06, not 1e-10", ["delta = 1e-5, or", "2.5e+6, not", "1e-10"]),
+    ],
+)
+def test_no_line_ends_between_a_number_and_its_unit(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 16) == lines

@@ -21,7 +21,7 @@ import queryveil as qv
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.verification import verify
-from tests import mutations
+from tests import mutations, sizes
 from tests.drafts import Change, Draft, both, drop, failed, page, put
 
 METHODS: dict[str, qv.Mechanism] = {
@@ -283,6 +283,8 @@ def test_malformed_manifest_never_raises_and_never_quotes(
     release = mutations.copied(releases[name], tmp_path / "release")
     whole = mutations.manifest_of(release)
     for number, path in enumerate(paths(whole)):
+        if name == "graph" and number % 4 and not sizes.FULL:
+            continue
         manifest = copy.deepcopy(whole)
         inner = manifest
         for key in path[:-1]:

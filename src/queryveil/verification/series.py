@@ -104,6 +104,9 @@ def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Chec
         if not folder.plain(name) or (path / name).is_symlink():
             yield "its folder has no plain name"
             return
+        if not (path / name).is_dir():
+            yield "its folder is missing"
+            return
         yield from (f"it fails {check.name}: {check.detail}" for check in release(path / name).failed)
 
     return judge(
@@ -210,7 +213,11 @@ def _figures(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     there = [
         one for one in _of(content).periods() if one.name in {each["period"] for each in content["periods"]}
     ]
-    made = [index.entry(path, one) for one in there]
+    try:
+        made = [index.entry(path, one) for one in there]
+    except InputError:
+        yield "a release is missing or cannot be read"
+        return
     if made != list(content["periods"]):
         yield "a row count, a sum or a date is not that of its release"
     if (index.items_over_time(path, made) if made else None) != content["over_time"]:

@@ -56,6 +56,19 @@ def test_clump_on_the_papers_example(criterion: str, rule: str) -> None:
     assert found.quality.ggd == pytest.approx(46 / 7, abs=1e-12)
 
 
+def test_only_the_assignment_may_have_another_order() -> None:
+    """Clusters are opened with t1 and t3, as before; then t5 joins t1 (1 is lost, not 3), t4 t3, and t2 again t1."""
+    found = clump(FOOD, FIVE, 2, criterion="total", order="input", lcg="paper", assigned=np.arange(5)[::-1])
+    assert found.groups.tolist() == [0, 0, 1, 1, 0]
+    assert named(found) == [("beef", "food"), ("chicken", "food")]
+    assert found.quality.ggd == pytest.approx(8, abs=1e-12)
+    usual = clump(FOOD, FIVE, 2, order="input", assigned=np.arange(5))
+    assert usual.groups.tolist() == [0, 0, 1, 1, 1]
+    for wrong in ([0, 1, 2, 3], [0, 1, 2, 3, 3], [1, 2, 3, 4, 5]):
+        with pytest.raises(UsageError, match="every row once"):
+            clump(FOOD, FIVE, 2, assigned=np.array(wrong))
+
+
 def test_partition_on_the_papers_example() -> None:
     found = partition(FOOD, FIVE, 2)
     assert found.groups.tolist() == [
