@@ -4,7 +4,9 @@
 
 All have about 21 different nouns on average. What differs: how many nouns there are, how uneven their popularity is,
 how much lengths differ, and whether half of a person's nouns are of one subject. Losses are GGD per item at r = 10, by
-the paper's rules. Further: levels of published items with more people, and the order of transactions by other rules.
+the paper's rules. Further: levels of published items with more people; the order of transactions by other rules, and
+where only the assignment to clusters has another order; and people as the paper's table 3 has them: its densities mean
+that the first 1,000 have 53 nouns on average, and all have 21.
 """
 
 from __future__ import annotations
@@ -12,16 +14,26 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+import queryveil as qv
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms.transactions.algorithms import Bags, Tree, clump, partition
 from queryveil.mechanisms.transactions.algorithms.clustering import Criterion
 from queryveil.mechanisms.transactions.algorithms.generalisation import Rule
+from queryveil.mechanisms.transactions.generalised import Vocabulary, code
+from queryveil.study import printed
+from queryveil.study.clump_runs import at_equal_distances
+from study_sizes import CLUMP
 
 MEAN = 21
+PRINTED_MEAN = 20.93
+"""Items of a transaction of the paper's 53,058, on average."""
+ASSIGNED = ("longest first", "random", "shortest first")
 PAPER: dict[str, Any] = {"criterion": "total", "lcg": "paper"}
 SHAPES: dict[str, dict[str, Any]] = {
     "4,700 nouns, uneven": {"nouns": 4_700, "popularity": 1.0},
@@ -63,6 +75,37 @@ def transactions(
         focused = random.random(length) < subject
         own[focused] = (centre[row] + random.integers(0, 60, int(focused.sum()))) % nouns
         bags.append(np.unique(chosen[own]))
+    return _coded(whole, bags)
+
+
+def printed_means() -> dict[int, float]:
+    """Items of the paper's first transactions, on average: density is this over the taxonomy's leaves, which stay."""
+    everyone = printed.DENSITY[max(printed.DENSITY)]
+    return {people: PRINTED_MEAN * density / everyone for people, density in printed.DENSITY.items()}
+
+
+def like_the_printed(rows: int, nouns: int = 20_000, seed: int = 1) -> tuple[Tree, Bags]:
+    """Independent nouns of uneven popularity; whoever comes later has fewer, as the paper's densities say."""
+    random = np.random.default_rng(seed)
+    whole = Taxonomy.wordnet()
+    known = np.unique(np.fromiter(whole.lexicon.first.values(), dtype=np.int64))
+    chosen = np.sort(random.choice(known, nouns, replace=False))
+    weight = random.permutation(1.0 / np.arange(1, nouns + 1))
+    weight /= weight.sum()
+    ends = printed_means()
+    sums = [0.0, *(people * mean for people, mean in ends.items())]
+    starts = [0, *ends]
+    means = np.repeat(np.diff(sums) / np.diff(starts), np.diff(starts))[:rows]
+    lengths = np.clip(np.rint(means * np.exp(random.standard_normal(rows) - 0.5)), 1, 500).astype(int)
+    bags = []
+    for length in lengths:
+        drawn = random.choice(nouns, 4 * length + 20, p=weight)
+        first = np.sort(np.unique(drawn, return_index=True)[1])[:length]
+        bags.append(np.sort(chosen[drawn[first]]))
+    return _coded(whole, bags)
+
+
+def _coded(whole: Taxonomy, bags: list[Any]) -> tuple[Tree, Bags]:
     items = np.concatenate(bags)
     pruned = whole.pruned(np.unique(items))
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in bags])))
@@ -129,9 +172,56 @@ def orders(rows: int = 800) -> dict[str, Any]:
     return found
 
 
+def sizes(most: int) -> dict[str, Any]:
+    """Losses of the first people with lengths like the printed ones, at the paper's k."""
+    found: dict[str, Any] = {}
+    for people in (1_000, 10_000, 53_058):
+        if people > most:
+            continue
+        tree, bags = like_the_printed(people)
+        one: dict[str, Any] = {"items": round(float(bags.lengths.mean()), 1)}
+        for k in (5, 7, 10, 15):
+            made = {
+                "Clump1": clump(tree, bags, k, 10, order="input", **PAPER),
+                "Clump2": clump(tree, bags, k, 10, order="input", distinct=True, **PAPER),
+                "Partition": partition(tree, bags, k),
+            }
+            one[f"k = {k}"] = {
+                name: round(float(each.quality.ggd_per_item), 4) for name, each in made.items()
+            }
+        found[f"{people:,}"] = one
+    return found
+
+
+def assignments(rows: int, log_users: int) -> dict[str, Any]:
+    """Loss of Clump1 at k = 5 if clusters are opened by the longest, and only what is assigned to them is reordered."""
+    made = {name: transactions(rows, **shape) for name, shape in SHAPES.items()}
+    made["the log of the study"] = of_the_log(log_users)
+    return {name: _assigned(tree, bags) for name, (tree, bags) in made.items()}
+
+
+def _assigned(tree: Tree, bags: Bags) -> dict[str, float]:
+    longest = np.argsort(-bags.lengths, kind="stable")
+    orders = (longest, np.random.default_rng(1).permutation(len(bags)), longest[::-1])
+    found = (clump(tree, bags, 5, 10, order="input", assigned=one, **PAPER) for one in orders)
+    return {
+        name: round(float(one.quality.ggd_per_item), 4) for name, one in zip(ASSIGNED, found, strict=True)
+    }
+
+
+def of_the_log(users: int) -> tuple[Tree, Bags]:
+    """Transactions of the log that the studies of Clump are run on."""
+    with TemporaryDirectory() as folder:
+        qv.generate(Path(folder) / "log.parquet", CLUMP)
+        coded = code(qv.read(Path(folder) / "log.parquet"), Vocabulary.of(None), "users")
+    return at_equal_distances(coded, users)
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--rows", type=int, default=2_000)
+    asked.add_argument("--log-users", type=int, default=10_000, help="users of the log of the study")
+    asked.add_argument("--people", type=int, default=53_058, help="the most of the sizes of the paper")
     asked.add_argument("--json", action="store_true")
     given = asked.parse_args()
     found: dict[str, Any] = {"transactions": given.rows, "shapes": {}}
@@ -139,8 +229,13 @@ def main() -> None:
         found["shapes"][name] = losses(*transactions(given.rows, **shape))
         if not given.json:
             print(name, json.dumps(found["shapes"][name], indent=1), flush=True)
-    found |= {"levels": levels(), "orders": orders()}
-    print(json.dumps(found if given.json else {key: found[key] for key in ("levels", "orders")}, indent=2))
+    more = {
+        "levels": levels(),
+        "orders": orders(),
+        "assignments": assignments(given.rows, given.log_users),
+        "like the printed": sizes(given.people),
+    }
+    print(json.dumps(found | more if given.json else more, indent=2))
 
 
 if __name__ == "__main__":

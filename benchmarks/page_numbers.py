@@ -94,6 +94,7 @@ def _parts(text: str) -> list[Path]:
         "inversion_choices.py": "inversion-choices",
         "inversion_choices.py --largest": "inversion-large",
         "short_ids.py": "short-ids-large",
+        "profile_choices.py": "profile-choices",
     }
     named = [file for file in EVIDENCE.glob("*.json") if re.search(rf"\b{re.escape(file.stem)}\b", text)]
     named += [EVIDENCE / f"{part}.json" for told, part in script.items() if told in text]

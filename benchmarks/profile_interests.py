@@ -23,13 +23,15 @@ USERS = {"many": (3.0, 0.1), "a few": (0.3, 0.1), "one": (0.01, 0.1), "one, noth
 CRITERIA = ["sqc1", "sqc2", "nsqc-printed", "hbdp-printed"]
 
 
-def measured(users: int, focus: float, anywhere: float) -> Findings:
-    """The study with users of such interests."""
+def measured(
+    users: int, focus: float, anywhere: float, chosen: type[profiles.Prepared] = profiles.Prepared
+) -> Findings:
+    """The study with users of such interests, by the study's own choices or by others."""
 
     def prepare(given: Given) -> profiles.Prepared:
         taxonomy = Taxonomy.wordnet()
         made = profiles.generated(users, 100, 1, taxonomy, focus=focus, anywhere_share=anywhere)
-        return profiles.Prepared(taxonomy, made)
+        return chosen(taxonomy, made)
 
     study = dataclasses.replace(qv.STUDIES["profiles"], prepare=prepare)
     vary = {"criterion": CRITERIA, "epsilon_per": ["query"], "epsilon": [10.0], "users": [users]}

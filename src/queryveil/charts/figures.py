@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -333,8 +334,20 @@ def _program() -> str:
 
 def _title(words: Words) -> dict[str, Any]:
     """Title and subtitle, in lines that fit above the figure."""
-    made: dict[str, Any] = {"text": textwrap.wrap(words.title, _TITLE_LINE)}
-    return made | ({"subtitle": textwrap.wrap(words.subtitle, _SUBTITLE_LINE)} if words.subtitle else {})
+    made: dict[str, Any] = {"text": wrapped(words.title, _TITLE_LINE)}
+    return made | ({"subtitle": wrapped(words.subtitle, _SUBTITLE_LINE)} if words.subtitle else {})
+
+
+_GLUE = "\ue000"
+"""Stands for a space at which no line ends, while lines are made."""
+_TOGETHER = re.compile(r"(?<=\d) (?=(?:%|[hds])(?:\W|$))|(?<=\b\w) (?== )|(?<= =) (?=\S)")
+_SMALL = re.compile(r"\b(\d(?:\.\d+)?e[-+]?)0+(?=\d)")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text: a number stays with its unit, a letter with its value, and 1e-05 is written 1e-5."""
+    short = _SMALL.sub(r"\1", text)
+    return [line.replace(_GLUE, " ") for line in textwrap.wrap(_TOGETHER.sub(_GLUE, short), width)]
 
 
 def _axis(alt: Any, scale: Scale, values: Sequence[float]) -> dict[str, Any]:

@@ -92,9 +92,21 @@ def _grouped(method: str, tree: Tree, bags: Bags, k: int, r: int, rules: Mapping
     return chosen(tree, bags, k, r, **{**_RULES[method], **rules})
 
 
-def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
+def at_equal_distances(coded: Coded, size: int) -> tuple[Tree, Bags]:
+    """The transactions of so many of the users who have any, over the concepts that occur in them.
+
+    The taxonomy is that of a release of these users alone.
+    """
     from queryveil.mechanisms.transactions.algorithms import Bags, Tree
 
+    filled = np.flatnonzero(coded.bags.lengths)
+    some = coded.bags.take(filled[np.linspace(0, len(filled) - 1, size).astype(np.int64)])
+    pruned = coded.taxonomy.pruned(np.unique(some.items))
+    before = np.arange(len(coded.taxonomy)) if coded.taxonomy.origin is None else coded.taxonomy.origin
+    return Tree(pruned.parents), Bags(pruned.renumbered(before[some.items]), some.offsets)
+
+
+def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
     filled = np.flatnonzero(coded.bags.lengths)
     size = min(int(cell["users"]), len(filled))
     if size < cell["k"]:
@@ -102,12 +114,7 @@ def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
             f"the log has {size:,} users with concepts, and a group needs {cell['k']:,}",
             "use a log of more users, or lower k with --vary k=2,3",
         )
-    some = coded.bags.take(filled[np.linspace(0, len(filled) - 1, size).astype(np.int64)])
-    # Over the concepts that occur in them, as a release of these users alone would be.
-    pruned = coded.taxonomy.pruned(np.unique(some.items))
-    before = np.arange(len(coded.taxonomy)) if coded.taxonomy.origin is None else coded.taxonomy.origin
-    tree = Tree(pruned.parents)
-    bags = Bags(pruned.renumbered(before[some.items]), some.offsets)
+    tree, bags = at_equal_distances(coded, size)
     order = cell.values.get("order")
     for repeat in range(given.repeats):
         taken_in = bags if order is None else bags.take(_in_order(bags, str(order), repeat))

@@ -188,8 +188,8 @@ EXPANSION = Study(
     figures=(
         Curves(
             name="stages",
-            title="{line.first:.0%} of the words that can be found are found among {line.start:,} hashes, "
-            "{line.last:.0%} among {line.end:,} ({way})",
+            title="{line.first:.2f} of the words that can be found are found among {line.start:,} hashes, "
+            "{line.last:.2f} among {line.end:,} ({way})",
             under="each size from half of it, and one update; two halves of one log by user, the second one hashed",
             metric=halves.ACCURACY,
             among=_stages,

@@ -143,7 +143,11 @@ def _with_given(found: Findings) -> Findings:
     """The same, and the continuous update as the paper may have counted: pairs that are given are found."""
     counted = found.where(update=HEAP, metric=WITH_GIVEN)
     named = counted.changed(lambda _: {"update": _GIVEN_COUNT, "metric": halves.ACCURACY})
-    return _by_gap(Findings((*found, *named)))
+    return Findings((*found, *named))
+
+
+def _gaps_with_given(found: Findings) -> Findings:
+    return _by_gap(_with_given(found))
 
 
 def _judged_by_gap(found: Findings) -> Findings:
@@ -151,8 +155,9 @@ def _judged_by_gap(found: Findings) -> Findings:
     return _by_gap(halves.long_enough(found))
 
 
-def _by_interval(found: Findings) -> Findings:
-    return found.where(gap=max(found.values("gap"))) if found.rows else found
+def _intervals_with_given(found: Findings) -> Findings:
+    """The lengths of logs at the longest gap."""
+    return _with_given(found.where(gap=max(found.values("gap")))) if found.rows else found
 
 
 GAP = Study(
@@ -197,7 +202,7 @@ GAP = Study(
             "{line.end} d ({update}, logs of {interval})",
             under=_drift,
             metric=halves.ACCURACY,
-            among=_with_given,
+            among=_gaps_with_given,
             shown={"interval": _hours},
             x=Scale("gap", "days between the two logs", log=True),
             y=halves.SHARE,
@@ -216,11 +221,16 @@ GAP = Study(
             "{line.end} h, {gap} d apart ({update})",
             under=_drift,
             metric=halves.ACCURACY,
-            among=_by_interval,
+            among=_intervals_with_given,
             x=Scale("interval", "hours that each log covers", log=True),
             y=halves.SHARE,
             by="update",
             least=2,
+            printed=Printed(
+                source="Kumar et al. 2007, table 5",
+                lines=(({"update": _GIVEN_COUNT}, printed.INTERVALS),),
+                given={"gap": 60, "n": 1_000},
+            ),
         ),
     ),
     checks=expected(

@@ -103,6 +103,13 @@ class Prepared:
     def topics(self, setting: Setting) -> Topics:
         return self.sub_topics if setting.fine else self.roots
 
+    def counts(self, setting: Setting, phrases: Phrases) -> Numbers:
+        """The profiles of all users; what is outside the topics is no part of them."""
+        topics = self.topics(setting)
+        return profile_counts(
+            phrases.owners, topics.of[phrases.concepts], users=phrases.users, number=len(topics)
+        )
+
 
 # -- users ---------------------------------------------------------------------------------------------------
 
@@ -198,20 +205,13 @@ def _fill(prepared: Prepared, given: Given, setting: Setting, criterion: str) ->
     for one in settings:
         prepared.found[one, criterion] = {}
     draws = _histograms if criterion in (HBDP, HBDP_PRINTED) else _replaced
-    original = {one: _counts(prepared, one, prepared.phrases) for one in settings}
+    original = {one: prepared.counts(one, prepared.phrases) for one in settings}
     for key, protected in draws(prepared, given, setting, criterion):
         for one in settings:
-            lost = profile_divergences(original[one], _counts(prepared, one, protected))
+            lost = profile_divergences(original[one], prepared.counts(one, protected))
             lost = lost[~np.isnan(lost)]
             error = float(lost.std() / np.sqrt(len(lost)))
             prepared.found[one, criterion].setdefault(key, []).append((float(lost.mean()), error))
-
-
-def _counts(prepared: Prepared, setting: Setting, phrases: Phrases) -> Numbers:
-    topics = prepared.topics(setting)
-    return profile_counts(
-        phrases.owners, topics.of[phrases.concepts], users=phrases.users, number=len(topics)
-    )
 
 
 def _variants(given: Given) -> list[tuple[str, float]]:

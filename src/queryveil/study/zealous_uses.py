@@ -108,7 +108,7 @@ def _ranges(found: Findings) -> str:
 def _of_log(found: Findings) -> str:
     own = found.where(metric=HIT_BY_LOG, memory=_MIDDLE)
     told = (f"{own.where(documents=one).value:.3f} ({one})" for one in own.values("documents"))
-    return f"memory for {_MIDDLE:.0%} of all postings; the log itself hits {', '.join(told)}; {MEANS}"
+    return f"memory for {100 * _MIDDLE:g} % of all postings; the log itself hits {', '.join(told)}; {MEANS}"
 
 
 def _best_of_each(found: Findings) -> Findings:

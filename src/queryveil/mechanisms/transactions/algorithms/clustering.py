@@ -34,13 +34,15 @@ def clump(
     lcg: Rule = "exact",
     users: npt.NDArray[np.integer] | None = None,
     distinct: bool = False,
+    assigned: npt.NDArray[np.integer] | None = None,
 ) -> Grouping:
     """Cluster the transactions, longest first, and publish each as the least common generalisation of its cluster.
 
     A transaction goes to one of the first r clusters with fewer than k users, where the distortion rises least
     (`criterion="increase"`) or is least afterwards (`"total"`). With `users`, a user of each transaction, k counts
     distinct users. `distinct` removes duplicates from what is published. With `order="given"` transactions are taken
-    as they come, the longest first or not.
+    as they come, the longest first or not. `assigned`, all rows once, is the order in which they are assigned to
+    clusters, where it is not the one in which clusters are opened.
     """
     for name, given, known in (
         ("criterion", criterion, ("increase", "total")),
@@ -55,10 +57,18 @@ def clump(
         raise UsageError(f"parameter 'r' must be an int >= 1; got {r}", "10 does well")
     people = population(tree, bags, k, users)
     ordered = people.rows[positions(tree, bags.take(people.rows), order)]
-    groups, published = clusters(tree, bags, people, [ordered], k, r, criterion, lcg)
+    then = None if assigned is None else [_among(assigned, people)]
+    groups, published = clusters(tree, bags, people, [ordered], k, r, criterion, lcg, then)
     if distinct:
         published = published.distinct()
     return grouping(tree, bags, k, people, groups, published)
+
+
+def _among(assigned: npt.NDArray[np.integer], people: Population) -> I64:
+    """The order without the rows that have nothing to group."""
+    if not np.array_equal(np.sort(assigned), np.arange(len(people.users))):
+        raise UsageError("'assigned' must have every row once", "give a permutation of the rows")
+    return np.ascontiguousarray(assigned[np.isin(assigned, people.rows)], dtype=np.int64)
 
 
 def positions(tree: Tree, bags: Bags, order: Order) -> I64:
@@ -91,8 +101,9 @@ def clusters(
     r: int,
     criterion: Criterion,
     lcg: Rule,
+    assigned: Sequence[I64] | None = None,
 ) -> tuple[npt.NDArray[np.int32], Bags]:
-    """Cluster the transactions of each part, in their order, by themselves."""
+    """Cluster the transactions of each part, in their order, by themselves; or in that in which they are assigned."""
     from queryveil.mechanisms.transactions.algorithms import cluster_loop as loop
 
     seeds = [_seeds(people, part, k) for part in parts]
@@ -102,7 +113,7 @@ def clusters(
     groups[all_seeds] = np.arange(len(all_seeds))
     loop.start(work, all_seeds)
     first, chosen = 0, []
-    for part, own in zip(parts, seeds, strict=True):
+    for part, own in zip(assigned or parts, seeds, strict=True):
         chosen.append(_filled(work, part, groups, np.arange(first, first + len(own)), r))
         first += len(own)
     full = np.concatenate(chosen)
