@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 
+# Compiled modules are kept: where they are not, every process that a test starts compiles all of them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup setup-dev java chromium ssh postgres demo test pytest lint bench bench-parts figures evidence docs supply clean
 
 setup: $(VENV)/.core
