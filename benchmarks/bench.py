@@ -3,14 +3,17 @@
     python benchmarks/bench.py [--rows 2000000] [--small 200000] [--runs 3] [--only CASE ...] [--no-peers] [--write]
 
 Every run is a process of its own, between two runs of what it is compared with; its ratio is to their mean. The table
-has medians, by the clock and by processor seconds. Full sizes are `--rows 2000000 20000000 100000000 --small 2000000`.
-Other libraries get an environment each, made below benchmarks/data; they need the network once. `--write` puts figures,
-machine and versions into docs/evidence/bench.json, and the table into docs/evidence/bench.md.
+has medians, by the clock and by processor seconds. Other libraries do the same job on the first of `--rows`; Spark on
+this machine is held against DuckDB on `--spark-rows`. Full sizes are `--rows 2000000 20000000 100000000 --small 2000000
+--spark-rows 20000000`. Other libraries get an environment each, made below benchmarks/data; they need the network once.
+`--write` puts figures, machine and versions into docs/evidence/bench.json, and the table into docs/evidence/bench.md;
+with `--only`, other cases stay as they are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -112,6 +115,9 @@ CASES = {
 }
 
 
+SPARK = "zealous queries on Spark (local)"
+
+
 def bare(sql: str, log: Path) -> dict[str, float]:
     import duckdb
 
@@ -126,18 +132,38 @@ def bare(sql: str, log: Path) -> dict[str, float]:
     return figures
 
 
-def published(case: Case, log: Path) -> dict[str, float]:
+def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]:
+    """One publication. Spark is started before the clock, as modules are loaded; its own processor time counts."""
     import queryveil as qv
     from queryveil.mechanisms import mechanism
 
     load_modules()
     method = mechanism(case.method)(**case.given)
     out = Path(tempfile.mkdtemp())
-    begun = now()
-    release = qv.publish(qv.read(log), method, out=out / "release", allow_empty=True, i_understand=True)
+    where = qv.connect(engine)
+    begun, others = now(), of_children()[0]
+    release = qv.publish(
+        qv.read(log, engine=where), method, out=out / "release", allow_empty=True, i_understand=True
+    )
     figures = since(begun)
+    seconds, memory = of_children()
+    figures["cpu_seconds"] += seconds - others
+    where.close()
     shutil.rmtree(out)
-    return {**figures, "released": float(sum(release.released.values()))}
+    return {**figures, "released": float(sum(release.released.values())), "of_children_gb": memory}
+
+
+def of_children() -> tuple[float, float]:
+    """Processor seconds and memory (GB) of processes that this one started: Java, and Spark's Python."""
+    import psutil
+
+    seconds = memory = 0.0
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            times = one.cpu_times()
+            seconds += times.user + times.system + times.children_user + times.children_system
+            memory += one.memory_info().rss / 1e9
+    return seconds, memory
 
 
 def own_process(command: list[str]) -> dict[str, float]:
@@ -201,6 +227,19 @@ def against_peer(name: str, rows: int, runs: int) -> dict[str, Any]:
     return {"case": name, "against": "zealous queries", "rows": rows, **made}
 
 
+def spark_against_duckdb(rows: int, runs: int) -> dict[str, Any]:
+    """The same publication on Spark inside one machine, over that on DuckDB."""
+    log = generated(rows)
+
+    def run(what: str) -> dict[str, float]:
+        return own_process(
+            [sys.executable, __file__, "--once", what, "--case", "zealous queries", "--log", str(log)]
+        )
+
+    made = between(lambda: run("spark"), lambda: run("method"), runs)
+    return {"case": SPARK, "against": "zealous queries", "rows": rows, **made}
+
+
 def versions() -> dict[str, str]:
     names = ("queryveil", "duckdb", "ibis-framework", "numba", "numpy", "pyarrow")
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
@@ -223,13 +262,15 @@ def page(found: dict[str, Any]) -> str:
         f"{one['cpu_seconds_ratio']:.2f} | {one['cpu_seconds']} | {one['other_cpu_seconds']} | {one['peak_gb']} GB |"
         for one in found["cases"]
     ]
-    low, high = found["load"]
+    low, high = (pick(one["load"] for one in found["cases"]) for pick in (min, max))
+    fewest, most = (pick(one["runs"] for one in found["cases"]) for pick in (min, max))
+    runs = f"{most} each" if fewest == most else f"{fewest} to {most} each"
     told = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     return "\n".join(
         [
             "# Benchmarks",
             "",
-            f"`make bench` made this table: medians of interleaved runs ({found['runs']} each), each a process",
+            f"`make bench` made this table: medians of interleaved runs ({runs}), each a process",
             "of its own between two runs of what it is compared with. All stages of publishing are inside. A ratio of",
             "1 is as fast as the other side; for other libraries it is how many times longer they take than `zealous`",
             "on queries. A *floor* does less than the method has to.",
@@ -249,39 +290,64 @@ def page(found: dict[str, Any]) -> str:
 
 def once(given: argparse.Namespace) -> None:
     case = CASES[given.case]
-    figures = bare(case.bare, given.log) if given.once == "bare" else published(case, given.log)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    if given.once == "bare":
+        figures = bare(case.bare, given.log)
+    else:
+        figures = published(case, given.log, "spark" if given.once == "spark" else "duckdb")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6 + figures.pop("of_children_gb", 0.0)
     print(json.dumps({**figures, "peak_gb": peak}))
+
+
+def sizes(name: str, given: argparse.Namespace) -> list[int]:
+    if name == SPARK:
+        return [given.spark_rows]
+    if name in PEERS:
+        return list(given.rows[:1])
+    return list(given.rows) if CASES[name].large else [given.small]
+
+
+def one_case(name: str, rows: int, runs: int) -> dict[str, Any]:
+    if name == SPARK:
+        return spark_against_duckdb(rows, runs)
+    return (compared if name in CASES else against_peer)(name, rows, runs)
+
+
+def merged(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was measured before, with these in its place."""
+    file = EVIDENCE / "bench.json"
+    before = json.loads(file.read_text())["cases"] if file.exists() else []
+    made = {(one["case"], one["rows"]): one for one in (*before, *cases)}
+    order = [*CASES, *PEERS, SPARK]
+    return sorted(made.values(), key=lambda one: (order.index(one["case"]), one["rows"]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000])
     parser.add_argument("--small", type=int, default=200_000, help="rows of all other cases")
+    parser.add_argument("--spark-rows", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS))
+    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS, SPARK))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--once", choices=("bare", "method"), help=argparse.SUPPRESS)
+    parser.add_argument("--once", choices=("bare", "method", "spark"), help=argparse.SUPPRESS)
     parser.add_argument("--case", choices=tuple(CASES), help=argparse.SUPPRESS)
     parser.add_argument("--log", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:
         once(given)
         return
-    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS)]
-    loads = [os.getloadavg()[0]]
+    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS), SPARK]
     cases = []
     for name in wanted:
-        sizes = given.rows if name in CASES and CASES[name].large else [given.small]
-        for rows in sizes:
-            cases.append((compared if name in CASES else against_peer)(name, rows, given.runs))
-            loads.append(os.getloadavg()[0])
+        for rows in sizes(name, given):
+            made = one_case(name, rows, given.runs)
+            cases.append(made | {"runs": given.runs, "load": round(os.getloadavg()[0], 1)})
+    if given.only and given.write:
+        cases = merged(cases)
     found = {
-        "runs": given.runs,
         "machine": machine(),
         "versions": versions(),
-        "load": [round(min(loads), 1), round(max(loads), 1)],
         "cases": cases,
     }
     if given.write:

@@ -42,7 +42,8 @@ context = dp.Context.compositor(
 )
 made = (
     context.query()
-    .truncate_per_group(5)
+    .truncate_per_group(1, by=["query"])
+    .truncate_num_groups(5, by=["query"], keep="first")
     .group_by("query")
     .agg(dp.len())
     .release()
