@@ -15,7 +15,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.mechanisms import listed_items
-from queryveil.mechanisms.listed_items import ListedCounts
+from queryveil.mechanisms.listed_counts import ListedCounts
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList
 from tests.mechanisms.public_lists import LISTED, method, published, rows, write_catalogue

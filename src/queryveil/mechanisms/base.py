@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import pyarrow as pa
-
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms.shown import ShownPlan
@@ -18,10 +16,12 @@ from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.privacy.noise import Noise
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from queryveil.privacy.noise import Noise
     from queryveil.reading.log import SearchLog
 
 USER_IS_ACCOUNT = say(

@@ -16,7 +16,6 @@ from queryveil.errors import CannotBeMet, UsageError
 from queryveil.privacy import calibration, gaussian
 from queryveil.privacy.draws import ANY
 from queryveil.privacy.guarantee import ADD_REMOVE, GAUSSIAN, REPLACE, Guarantee
-from queryveil.privacy.noise import MAX_SCALE
 from queryveil.privacy.statements import Statement
 
 GRID = 1 << 20
@@ -146,7 +145,7 @@ def opened(
     for one in shares:
         moved = paid * (one.norm * GRID) ** 2 * one.rounds
         scale = _root_up(moved * total / (mu**2 * Fraction(one.weight)))
-        if scale > MAX_SCALE:
+        if scale > calibration.MAX_SCALE:
             raise CannotBeMet(
                 f"the noise for {one.of} would be larger than can be drawn", "raise epsilon or its share"
             )

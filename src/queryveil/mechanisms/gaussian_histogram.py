@@ -19,7 +19,7 @@ from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.public_items import PublicItems
 from queryveil.errors import CannotBeMet
-from queryveil.mechanisms import gaussian_account, listed_items, noisy_histogram
+from queryveil.mechanisms import gaussian_account, listed_counts, listed_items, noisy_histogram
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     USER_IS_ACCOUNT,
@@ -204,7 +204,7 @@ def told_of_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems
     """How many published items are on the list, for the curator; who is warned if the list looks like the log's own."""
     if listed is None or chosen.left.listed is None:
         return ""
-    listed_items.warn_of_overlap(log, run, chosen.left.kind.name, listed)
+    listed_counts.warn_of_overlap(log, run, chosen.left.kind.name, listed)
     return f", {int(chosen.left.listed[chosen.numbers].sum()):,} from the public list"
 
 

@@ -1,4 +1,4 @@
-"""Public lists of items in noisy histograms (`--public FILE`): thresholds, decoys, words, and how a list is drawn for.
+"""Public lists of items in noisy histograms (`--public FILE`): thresholds, decoys and words, before any data.
 
 Every item of a public list gets noise, whether or not anyone has it. So whether it is published tells no more of one
 user than its noisy count does: it costs no delta, and needs only a threshold that keeps out most of what is noise.
@@ -6,7 +6,8 @@ What noise alone lifts over it are decoys, and their expected number is stated. 
 truncated-geometric.md and click-graph.md.
 
 A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` into
-its draw, and hands `public_items` to `noisy_histogram`. `listed_sums` has the thresholds of Gaussian noise.
+its draw, and hands `public_items` to `noisy_histogram`, which draws noise for all of it (`listed_counts`).
+`listed_sums` has the thresholds of Gaussian noise.
 """
 
 from __future__ import annotations
@@ -18,20 +19,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
-from queryveil.count import item_kinds, public_items
-from queryveil.count.public_items import PublicItems
+from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms.base import Run
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import Draw, PublicList
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
-    from queryveil.reading.log import SearchLog
+    from queryveil.count.public_items import PublicItems
 
 USUAL_Z: Final = 4.0
 LABELS: Final = {
@@ -60,6 +55,8 @@ class TakesPublicItems:
         """The list, read once: what was planned for is what gets noise. None without a list."""
         if self.public is None:
             return None
+        from queryveil.count import public_items
+
         return public_items.read(Path(self.public), item_kinds.kind(self.listed_kinds[0]))
 
     def check_public(self) -> None:
@@ -75,6 +72,8 @@ class TakesPublicItems:
 
 def as_stated(mechanism: _M, stated: PublicList) -> _M:
     """The mechanism with a list of which only the identity is known: enough to plan, not to publish."""
+    from queryveil.count.public_items import PublicItems
+
     known = copy.copy(mechanism)
     identity = PublicItems(items=stated.items, lines=stated.lines, sha256=stated.sha256, table=None)
     vars(known)[_CACHED] = identity
@@ -157,35 +156,3 @@ def expected(public: PublicList, number: float) -> str:
 def amount(number: float) -> str:
     """An expected number, with as many digits as say something."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
-
-
-# -- with data -----------------------------------------------------------------------------------------------
-
-
-class ListedCounts:
-    """Counts of a list's items, with noise on every one of them. The noise is drawn before the log is counted."""
-
-    def __init__(self, listed: PublicItems, public: PublicList, noise: npt.NDArray[np.int64]) -> None:
-        if not len(noise) == listed.rows.num_rows == public.items:
-            raise TypeError("every item of a public list has noise of its own")
-        self.listed, self.public = listed, public
-        self.noisy, self.true = noise, np.zeros(len(noise), dtype=np.int64)
-
-    def add(self, places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
-        """Items that users have, by their places on the list; each comes once."""
-        self.noisy[places] += counts
-        self.true[places] = counts
-
-    def survivors(self) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-        """What is above the list's own threshold, with noisy counts; and its true counts."""
-        places = np.flatnonzero(self.noisy > self.public.above)
-        table = self.listed.rows.take(pa.array(places))
-        table = table.append_column("count", pa.array(self.noisy[places], pa.int64()))
-        return table, self.true[places]
-
-
-def warn_of_overlap(log: SearchLog, run: Run, kind: str, listed: PublicItems) -> None:
-    """Tell the curator, and nobody else, if the list looks as if it were made from the log."""
-    found = public_items.overlap(log, item_kinds.kind(kind), listed)
-    if found is not None and found.warning is not None:
-        run.warn(found.warning)

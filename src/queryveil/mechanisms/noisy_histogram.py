@@ -18,9 +18,9 @@ import pyarrow as pa
 from queryveil.count import contribution, item_kinds, kept_items, public_items
 from queryveil.count.contribution import Bound
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import listed_items
+from queryveil.mechanisms import listed_counts
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.listed_items import ListedCounts
+from queryveil.mechanisms.listed_counts import ListedCounts
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
             f"{kind.counted(found.table.num_rows)}{of_list(draw, found)}"
         )
         if listed is not None:
-            listed_items.warn_of_overlap(log, run, draw.bounded, listed)
+            listed_counts.warn_of_overlap(log, run, draw.bounded, listed)
         order = ("count", *kind.columns)
         return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
 

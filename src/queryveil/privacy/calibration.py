@@ -11,6 +11,9 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
+MAX_SCALE = 2**40
+"""Above this scale, values near the ends of int64 would stop being astronomically improbable."""
+
 _DIGITS = 60
 _CONTEXT = Context(prec=_DIGITS, Emin=-(10**15), Emax=10**15)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.errors import UsageError
+from queryveil.privacy.calibration import MAX_SCALE
 from queryveil.privacy.noise_tables import LARGEST, Bits, GeometricTable, LaplaceSampler, MarkTable
 from queryveil.privacy.rounded_normal import NormalCells, RoundedNormal
 
@@ -30,10 +31,7 @@ __all__ = [
     "checked_whole_scale",
 ]
 
-# Above this scale, values near the ends of int64 would stop being astronomically improbable.
-MAX_SCALE = 2**40
-
-# Nor may noise that ends somewhere end further out.
+# Noise that ends somewhere may not end further out than the largest scale.
 MAX_LIMIT = 2**40
 
 # Draws made at once: bounds memory, and the intermediate arrays stay in cache.

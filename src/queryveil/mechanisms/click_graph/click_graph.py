@@ -33,9 +33,9 @@ from queryveil.mechanisms.click_graph import (
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.parameters import COUNTED, METHOD, PROMISES, former_names, param, validate
+from queryveil.privacy.calibration import MAX_SCALE
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
-from queryveil.privacy.noise import MAX_SCALE
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog

@@ -13,7 +13,7 @@ from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import listed_items, noisy_histogram
+from queryveil.mechanisms import listed_counts, noisy_histogram
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.privacy.draws import LOG, Draw
@@ -75,7 +75,7 @@ class Tables:
                 f"{kind.counted(table.num_rows)}{noisy_histogram.of_list(draw, found)}"
             )
             if listed is not None:
-                listed_items.warn_of_overlap(self.log, self.run, kind.name, listed)
+                listed_counts.warn_of_overlap(self.log, self.run, kind.name, listed)
             if fresh is not None:
                 noisy = noisy_histogram.with_noise(found.true, self.run, fresh)
                 table = table.set_column(1, "count", pa.array(noisy, pa.int64()))

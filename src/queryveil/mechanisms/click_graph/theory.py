@@ -14,7 +14,6 @@ from typing import Any
 
 from queryveil.errors import UsageError
 from queryveil.privacy import calibration
-from queryveil.privacy.noise import MAX_SCALE
 
 _MAX_THRESHOLD = 2**53
 _LARGEST_EXPONENT = 700.0
@@ -65,7 +64,7 @@ class Setting:
 def scale_for(moves: int, epsilon: float, bound: str) -> float:
     """The smallest noise scale under which so many unit moves cost at most epsilon."""
     needed = Fraction(moves) / Fraction(epsilon)
-    if needed > MAX_SCALE:
+    if needed > calibration.MAX_SCALE:
         raise UsageError(
             f"epsilon {epsilon:.3g} would need noise of more than a trillion",
             f"raise epsilon or lower {bound}",

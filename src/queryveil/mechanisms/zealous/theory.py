@@ -15,7 +15,6 @@ from typing import Any
 
 from queryveil.errors import UsageError
 from queryveil.privacy import calibration
-from queryveil.privacy.noise import MAX_SCALE
 
 _MAX_THRESHOLD = 2**53
 _ACCURACY = 0.01
@@ -86,7 +85,7 @@ class Setting:
 def scale_for(moves: int, epsilon: float) -> float:
     """The smallest noise scale under which so many unit moves cost at most epsilon."""
     needed = Fraction(moves) / Fraction(epsilon)
-    if needed > MAX_SCALE:
+    if needed > calibration.MAX_SCALE:
         raise UsageError(
             f"epsilon {epsilon:.3g} would need noise of more than a trillion users",
             "raise epsilon" + (" or lower max-items" if moves > 2 else ""),

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow as pa
-
-from queryveil.count import item_kinds, public_lists
+from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import listed_items, noisy_histogram
+from queryveil.mechanisms import listed_items
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
@@ -35,10 +33,11 @@ from queryveil.parameters import COUNTED, PROMISES, former_names, param, validat
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
-from queryveil.privacy.noise import MAX_SCALE
 from queryveil.privacy.statements import Statement
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from queryveil.reading.log import SearchLog
 
 
@@ -81,7 +80,7 @@ class Zealous(TakesPublicItems):
         group=PROMISES,
     )
     noise_scale: float | None = param(
-        "scale of the noise, instead of epsilon", gt=0, le=MAX_SCALE, default=None, group=PROMISES
+        "scale of the noise, instead of epsilon", gt=0, le=calibration.MAX_SCALE, default=None, group=PROMISES
     )
     second_threshold: float | None = param(
         "publish above this noisy count, instead of delta", ge=0, default=None, group=PROMISES
@@ -384,31 +383,25 @@ class Zealous(TakesPublicItems):
             log.need("time", "keeping each user's first items")
         if self.then_clicks and self.results is not None:
             log.need("url", "counting clicks")
+            from queryveil.count import public_lists
+
             public_lists.read(Path(self.results))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        # What counts is loaded here, so that a plan needs no arrays and starts at once.
+        from queryveil.mechanisms import noisy_histogram
+        from queryveil.mechanisms.zealous import clicks
+
         tables: dict[str, pa.Table] = {}
         for draw in self.plan(users=run.users).draws:
             if draw.rows == LOG:
                 tables[draw.table] = noisy_histogram.frequent(log, run, draw, self.public_items)
+            elif self.results is None:
+                raise AssertionError("checked when the mechanism was made")
             else:
-                tables[draw.table] = self._clicks(log, tables["items"], draw, run)
+                tables[draw.table] = clicks.of_results(log, tables["items"], Path(self.results), draw, run)
         return tables
 
     def _clicks_scale(self) -> float:
         factor = 2 if self.neighbours == "replace" else 1
         return theory.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
-
-    def _clicks(self, log: SearchLog, queries: pa.Table, draw: Draw, run: Run) -> pa.Table:
-        """Noisy user counts for every public result of every published query, zeros included."""
-        if self.results is None:
-            raise AssertionError("checked when the mechanism was made")
-        with run.stage("clicks") as say:
-            surfaced = public_lists.of_queries(public_lists.read(Path(self.results)), queries["query"])
-            counts = public_lists.click_counts(log, surfaced, noisy_histogram.bound_of(draw, run))
-            noisy = noisy_histogram.with_noise(counts, run, draw)
-            say(
-                f"noise of about +-{noisy_histogram.spread(draw):.0f} on {len(counts):,} results of published queries"
-            )
-        table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
-        return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])

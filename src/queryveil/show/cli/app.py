@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -38,6 +37,8 @@ commands.add_to(app)
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"queryveil {metadata.version('queryveil')}")
         raise typer.Exit
 
