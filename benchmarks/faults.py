@@ -35,7 +35,7 @@ def page(outcomes: list[dict[str, Any]]) -> str:
         "",
         "- the release is complete (it verifies), or there is none;",
         "- the ledger has at most one charge, a release has exactly one, and a charge without a release is said;",
-        "- nothing of the log is left behind (after kill -9: once something is published there again);",
+        "- nothing of the log is left behind (after kill -9: once the next command was run there);",
         "- it ends with one sentence that quotes no query, and with an exit code of the reference.",
         "",
         f"{len(outcomes):,} runs, {len(wrong)} of them not sound.",

@@ -221,8 +221,10 @@ def judge(
         stage = place.noted.read_text()
     charges = place.charges()
     release = (place.root / "out" / "release").exists()
-    if code < 0 and not release:
-        # A process that was killed takes nothing away: the next one that publishes there does.
+    # A process that was killed takes nothing away: the next one does.
+    if code < 0 and release:
+        run(place, lambda: None, "release verify out/release")
+    elif code < 0:
         run(place, lambda: None, LINE.partition(" --ledger")[0])
         for name in RELEASE:
             shutil.rmtree(place.root / "out" / name, ignore_errors=True)
