@@ -6,9 +6,9 @@ Ours is all that `read` does before anything is counted: every row is parsed, ty
 rows are kept aside. DuckDB's is its own reader into a table of its own, without judging: read_csv, read_json,
 read_parquet, or the attached database. Where DuckDB has no reader without an extension, two things stand beside ours:
 the lines of the text as one column, or the same rows as Parquet, which is less than the job; and the job itself, which
-is SQL of DuckDB that takes the same fields out of the same file (`reading_by_duckdb.py`), or Python's sqlite3 that hands
-the rows over. `judged_by` names the one that the aim is about. All are timed by processor seconds, which others on the
-machine change little; a ratio is the median of three turns. All use the same threads.
+is SQL of DuckDB that takes the same fields out of the same file (`reading_by_duckdb.py`), or Python's sqlite3 that
+hands the rows over. `judged_by` names the one that the aim is about. All are timed by processor seconds, which others
+on the machine change little; a ratio is the median of three turns. All use the same threads.
 """
 
 from __future__ import annotations

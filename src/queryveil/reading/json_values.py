@@ -105,11 +105,11 @@ class Wanted:
             for a, b in shares(rows)
         ]
         side_by_side(find_values, parts)
-        data = _unescaped(data, starts, lengths, known)
+        data = unescaped(data, starts, lengths, known)
         return Found(known, data, self.columns, starts, lengths, kinds)
 
 
-def _unescaped(data: Bytes, starts: Whole, lengths: Numbers, known: Flags) -> Bytes:
+def unescaped(data: Bytes, starts: Whole, lengths: Numbers, known: Flags) -> Bytes:
     """The same bytes, and behind them texts without their backslashes, to which their places lead then."""
     which = np.nonzero((lengths < 0) & known)
     if not len(which[0]):

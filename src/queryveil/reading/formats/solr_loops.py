@@ -102,7 +102,7 @@ def _params(data: Bytes, at: int, end: int) -> int:
 
 
 @unlocked
-def take_requests_apart(
+def take_requests_apart(  # noqa: PLR0912 (one way through a line, with many exits)
     data: Bytes,
     offsets: Numbers,
     sure: Flags,
