@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.reading import plain_rows
+from queryveil.reading import plain_rows, staging
+from queryveil.reading.formats import yandex
 from tests.reading.formats.test_compiled_rows import both, calmly
 
 
@@ -295,3 +296,66 @@ def test_most_lines_of_slow_logs_are_plain(tmp_path: Path, monkeypatch: pytest.M
     quick, careful = both(tmp_path / "slow.log", tmp_path, monkeypatch, format="slow-log")
     assert quick == careful
     assert seen == [9]
+
+
+session_ids = st.sampled_from(["0", "1", "1", "01", "", "NULL", "ä"])
+yandex_lines = st.one_of(
+    st.tuples(session_ids, st.just("M"), st.sampled_from(["5", "", "x", "99999", "100000", "007", "5.5", " 5"]),
+              st.sampled_from(["17", "ann", "", "NULL", " ", "\u00a0"])),
+    st.tuples(session_ids, st.sampled_from(["0", "9", "", "-1", "1e3", "999999999", "9999999999"]),
+              st.sampled_from(["Q", "T", "C", "M"]), st.sampled_from(["0", "1", ""]), st.just("101"),
+              st.sampled_from(["7,8", "", ",", "7", " ", "ä,ö"]),
+              st.sampled_from(["501,51\t502,52", "502\t501,51", "", "\t", "501,51\t\t501", ",\t502"])),
+    st.tuples(session_ids, st.just("9"), st.just("C"), st.sampled_from(["0", "1", "", "2"]),
+              st.sampled_from(["501", "502", "", "-", "9"])),
+    st.sampled_from([("",), ("x",), ("1", "M", "5"), ("1", "M", "5", "6", "7")]),
+    st.sampled_from([("1", "9", "C", "0"), ("1", "0", "Q", "0", "1")]),
+).map("\t".join)  # fmt: skip
+
+
+@calmly
+@given(st.lists(st.lists(yandex_lines, max_size=6), min_size=1, max_size=6), st.booleans(), st.integers(1, 8))
+def test_yandex(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    sessions: list[list[str]],
+    apart: bool,
+    rows: int,
+) -> None:
+    """Lines of sessions together, which is what a loop can follow, or anywhere; and cut into chunks of any size."""
+    folder = tmp_path_factory.mktemp("yandex")
+    lines = ["0\tM\t5\t17", "0\t0\tQ\t0\t101\t7,8\t501,51"]
+    for number, session in enumerate(sessions):
+        lines.append(f"{number}\tM\t5\t17")
+        lines += (
+            session
+            if apart
+            else [str(number) + one[one.find("\t") :] if "\t" in one else one for one in session]
+        )
+    file = folder / "log.txt"
+    file.write_bytes("\n".join(lines).encode())
+    monkeypatch.setattr(staging, "CHUNK_ROWS", rows)
+    quick, careful = both(file, folder, monkeypatch, format="yandex")
+    assert quick == careful
+
+
+def test_sessions_of_yandex_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that are wrong by themselves need care, and nothing else does; where sessions are apart, SQL joins."""
+    seen = carefully_read(monkeypatch)
+    joined: list[int] = []
+    stage_joined = vars(yandex)["_stage_joined"]
+
+    def watched(*given: Any) -> Any:
+        joined.append(1)
+        return stage_joined(*given)
+
+    monkeypatch.setattr(yandex, "_stage_joined", watched)
+    one = ["\tM\t5\t17", "\t0\tQ\t0\t101\t7,8\t501,51\t502,52", "\t9\tC\t0\t502", "\t9\tC\t1\t502", "\tx"]
+    (tmp_path / "log.txt").write_text("\n".join(f"{number}{line}" for number in range(50) for line in one))
+    quick, careful = both(tmp_path / "log.txt", tmp_path, monkeypatch, format="yandex")
+    assert quick == careful
+    assert (sum(seen), joined) == (100, [1])
+    (tmp_path / "apart.txt").write_text("\n".join(f"{number}{line}" for line in one for number in range(50)))
+    quick, careful = both(tmp_path / "apart.txt", tmp_path, monkeypatch, format="yandex")
+    assert quick == careful
+    assert joined == [1, 1, 1]
