@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.reading import plain_rows, staging
-from queryveil.reading.formats import yandex
+from queryveil.reading.formats import algolia, yandex
 from tests.reading.formats.test_compiled_rows import both, calmly
 
 
@@ -359,3 +359,117 @@ def test_sessions_of_yandex_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
     quick, careful = both(tmp_path / "apart.txt", tmp_path, monkeypatch, format="yandex")
     assert quick == careful
     assert joined == [1, 1, 1]
+
+
+tokens = st.sampled_from(["ann", "bob", "", " ", None, "NULL", 5, ["a"], "\u00e4", 'a"b', "\u0001"])
+moments = st.sampled_from(
+    [1709287872000, "2024-03-01T10:11:12Z", 1709287873, 1.5, None, "x", 17092878720000000]
+)
+objects = st.lists(
+    st.sampled_from(["A7", "B/2", "", " ", 'c"d', "\u00e4", 5, 10**20, -1, 1.5, None, True, ["x"], {}]),
+    max_size=3,
+)
+positions = st.lists(st.sampled_from([1, 2, 3, 10**9, 10**16, "4", None, 1.0, -1]), max_size=3)
+algolia_events = st.fixed_dictionaries(
+    {
+        "eventType": st.sampled_from(
+            ["click", "click", "conversion", "view", "impression", "", None, 5, "c\u00e4"]
+        )
+    },
+    optional={
+        "userToken": tokens,
+        "authenticatedUserToken": tokens,
+        "timestamp": moments,
+        "queryID": st.sampled_from(["q1", "q2", None, "", 7]),
+        "objectIDs": objects | st.sampled_from([None, "A7", 5, {}, [["x"]]]),
+        "positions": positions | st.sampled_from([None, "1", 5, {}]),
+        "other": moments | objects,
+        "events": st.none() | objects,
+    },
+)
+good_events = st.fixed_dictionaries(
+    {
+        "eventType": st.sampled_from(["click", "view", "conversion"]),
+        "userToken": st.sampled_from(["ann", "bob"]),
+        "timestamp": st.sampled_from([1709287872000, 1709287873000]),
+        "objectIDs": st.lists(st.sampled_from(["A7", "B/2", 5, 'c"d']), min_size=1, max_size=3),
+    },
+    optional={"positions": st.lists(st.integers(1, 9), max_size=3), "queryID": st.sampled_from(["q1", "q2"])},
+)
+algolia_searches = st.fixed_dictionaries(
+    {
+        "timestamp": moments,
+        "query_params": st.sampled_from(["query=tea&userToken=ann", "query=x", "", None]),
+        "inner_queries": st.lists(
+            st.fixed_dictionaries(
+                {"query_id": st.sampled_from(["q1", "q2"])}, optional={"user_token": tokens}
+            ),
+            max_size=2,
+        ),
+    }
+)
+algolia_documents = st.one_of(
+    good_events,
+    algolia_events,
+    algolia_searches,
+    st.fixed_dictionaries({"events": st.lists(good_events, max_size=3)}),
+)
+
+
+@calmly
+@given(
+    st.lists(
+        st.tuples(algolia_documents, st.booleans(), st.sampled_from(["", " "])).map(
+            lambda one: json.dumps(one[0], ensure_ascii=one[1], separators=("," + one[2], ":" + one[2]))
+        )
+        | st.sampled_from(
+            [
+                *(
+                    "",
+                    "{",
+                    "{}",
+                    '{"eventType":"click","eventType":"view"}',
+                    '{"eventType":"click","objectIDs":["a",]}',
+                ),
+                '{"eventType":"click","userToken":"ann","timestamp":1709287872000,"objectIDs":["a\\/b", "\\u0041" ],'
+                '"positions":[ 1 ,2]}',
+                '{"eventType":"click","userToken":"ann","timestamp":1709287872000,"objectIDs":["\\n"]}',
+                '{"eventType":"click","userToken":"ann","timestamp":1709287872000,"objectIDs":["a"],"x":'
+                + "9" * 5000
+                + "}",
+            ]
+        ),
+        min_size=1,
+        max_size=15,
+    ),
+    st.sampled_from([None, ("click",), ("view", "click without objects"), ("impression",)]),
+)
+def test_algolia(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: list[str],
+    actions: tuple[str, ...] | None,
+) -> None:
+    folder = tmp_path_factory.mktemp("algolia")
+    file = folder / "events.jsonl"
+    file.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    quick, careful = both(file, folder, monkeypatch, format="algolia", click_actions=actions)
+    assert quick == careful
+
+
+def test_most_events_of_algolia_are_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    event = '{"eventType":"%s","userToken":"ann","timestamp":1709287872000,"objectIDs":["A7",7],"positions":[1,2]}'
+    lines = [event % "click", event % "view", event % "conversion", '{"eventType":"click","userToken":"ann"}']
+    (tmp_path / "events.jsonl").write_text("\n".join(lines * 9))
+    seen: list[int] = []
+    translated = vars(algolia)["_translated"]
+
+    def watched(batch: Any) -> Any:
+        seen.append(len(batch))
+        return translated(batch)
+
+    monkeypatch.setattr(algolia, "_translated", watched)
+    quick, careful = both(tmp_path / "events.jsonl", tmp_path, monkeypatch, format="algolia")
+    assert quick == careful
+    assert seen[0] == 9
+    assert quick[2][0] == 36
