@@ -67,8 +67,8 @@ _UBI = (
     f"WITH d AS (SELECT * FROM {UBI}), q AS (SELECT * FROM d WHERE action_name IS NULL) "
     "SELECT client_id AS user, timestamp AS time, user_query AS query, NULL AS url, NULL AS rank FROM q "
     "UNION ALL SELECT c.client_id, q.timestamp, q.user_query, c.event_attributes.object.object_id, "
-    "c.event_attributes.position.ordinal FROM d c ASOF LEFT JOIN q ON c.query_id = q.query_id "
-    "AND c.client_id = q.client_id AND c.timestamp >= q.timestamp WHERE c.action_name = 'click'"
+    "c.event_attributes.position.ordinal FROM d c LEFT JOIN q ON c.query_id = q.query_id "
+    "AND c.client_id = q.client_id WHERE c.action_name = 'click'"
 )
 FIELDS = {
     "access-log": _ACCESS,

@@ -161,6 +161,8 @@ class Wanted:
 
 def unescaped(data: Bytes, starts: Whole, lengths: Numbers, known: Flags) -> Bytes:
     """The same bytes, and behind them texts without their backslashes, to which their places lead then."""
+    if not lengths.size or lengths.min() >= 0:
+        return data
     which = np.nonzero((lengths < 0) & known)
     if not len(which[0]):
         return data

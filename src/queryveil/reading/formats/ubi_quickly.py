@@ -122,12 +122,15 @@ def judged_documents(chunk: pa.Table, found: Found, sure: Mask, clicks: Mask) ->
         "session": session.where(session.there, found.placed("page_session")),
     }
     rows = np.flatnonzero(sure)
-    typed, empty, plain = compiled_rows.judged({name: one.at(rows) for name, one in columns.items()})
+    some = len(rows) < len(sure)
+    typed, empty, plain = compiled_rows.judged(
+        {name: one.at(rows) for name, one in columns.items()} if some else columns
+    )
     made = {
         **{name: chunk.column(name) for name in ("file", "line", "lines", "seq")},
         "kind": pc.if_else(pa.array(clicks), "click", "query"),
     }
-    table = pa.table(made) if len(rows) == len(sure) else pa.table(made).take(pa.array(rows))
+    table = pa.table(made).take(pa.array(rows)) if some else pa.table(made)
     more = {
         "empty": pa.array(empty),
         **{name: typed[name] for name in COLUMNS},
