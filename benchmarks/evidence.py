@@ -343,15 +343,10 @@ READING_AIM = 0.5
 SLOWER_BECAUSE = {
     "jsonl": "documents with escapes are parsed a second time, and every row is judged and written",
     "ubi": "fifteen places of each document are looked up and judged, and clicks are joined with their searches",
-    "algolia": "documents are translated one by one in Python, and joined as those of UBI",
-    "slow-log": "the search inside a line is JSON of any shape, read one by one in Python",
-    "sqlite": "SQLite gives its values to Python one by one; beside it stands Parquet",
-    "access-log": "each line is taken apart, decoded and judged; beside it stand bare lines",
-    "solr": "regular expressions find the fields; beside it stand bare lines",
-    "sogou": "each line is cut, judged and written; beside it stand bare lines",
-    "yandex": "clicks are joined with their result pages; beside it stand bare lines",
+    "algolia": "a document becomes a row for each of its objects, and rows are joined as those of UBI",
+    "duckdb": "rows are copied to Parquet, judged there, and DuckDB judges none",
 }
-"""Why a format may be slower than half of DuckDB."""
+"""Why a format may be slower than half of what stands beside it."""
 
 
 def reading_section(found: dict[str, Any]) -> list[str]:
@@ -360,21 +355,26 @@ def reading_section(found: dict[str, Any]) -> list[str]:
         "",
         f"`benchmarks/reading.py`: {found['rows']:,} rows in each format. Ours parses, judges and stages every row;",
         "DuckDB loads the same file with its own reader into a table, and judges nothing. Where it has no reader",
-        "of the format, it reads the lines of the text as one column, or the same rows as Parquet. The ratio is",
-        "DuckDB's processor seconds over ours, by turns, median of three: above 1 we are faster. The aim is",
-        f"{READING_AIM}.",
+        "of the format, lines of text as one column, or the same rows as Parquet, are less than the job: their ratio",
+        "is shown, but the aim is about SQL of DuckDB that takes the same fields out of the same file, or about",
+        "Python's sqlite3 that hands DuckDB the rows. A ratio is DuckDB's processor seconds over ours, by turns,",
+        f"median of three: above 1 we are faster. The aim is {READING_AIM} of DuckDB's reader where it has one,",
+        "else of the job done by SQL.",
     ]
-    rows = []
-    for name, one in found["formats"].items():
-        short = one["ratio"] < READING_AIM
-        why = (
-            SLOWER_BECAUSE.get(name, "every row is judged and written, and DuckDB judges none")
-            if short
-            else ""
-        )
-        missed = f"missed, {READING_AIM / one['ratio']:.1f} times too slow: {why}" if short else "reached"
-        rows.append(f"| {name} | {one['per_second']:,} | {one['ratio']:.2f} | {one['beside']} | {missed} |")
-    return [*lines, *table("| format | rows per processor second | ratio | beside | aim |", rows)]
+    head = "| format | rows per processor second | ratio | beside | other ratios | aim |"
+    return [*lines, *table(head, [reading_row(name, one) for name, one in found["formats"].items()])]
+
+
+def reading_row(name: str, one: dict[str, Any]) -> str:
+    ratios = one.get("ratios") or {
+        one["beside"]: one["ratio"]
+    }  # figures of before the job stood beside us, too
+    beside = one.get("judged_by") or one["beside"]
+    short = ratios[beside] < READING_AIM
+    why = SLOWER_BECAUSE.get(name, "every row is judged and written, and DuckDB judges none")
+    missed = f"missed, {READING_AIM / ratios[beside]:.1f} times too slow: {why}" if short else "reached"
+    others = ", ".join(f"{ratio:.2f} ({what})" for what, ratio in ratios.items() if what != beside)
+    return f"| {name} | {one['per_second']:,} | {ratios[beside]:.2f} | {beside} | {others} | {missed} |"
 
 
 def engines_section(found: dict[str, Any]) -> list[str]:

@@ -4,10 +4,11 @@
 
 Ours is all that `read` does before anything is counted: every row is parsed, typed, judged, and staged as Parquet; bad
 rows are kept aside. DuckDB's is its own reader into a table of its own, without judging: read_csv, read_json,
-read_parquet, or the attached database. Where DuckDB has no reader without an extension (access logs, slow logs, Solr,
-SQLite, Feather, ORC, Excel), it reads the lines of the text as one column, or the same rows as Parquet: then the ratio
-says less, and `beside` names what was compared. Both are timed by processor seconds, which others on the machine do
-not change; the ratio is the median of three turns. Both use the same threads.
+read_parquet, or the attached database. Where DuckDB has no reader without an extension, two things stand beside ours:
+the lines of the text as one column, or the same rows as Parquet, which is less than the job; and the job itself, which
+is SQL of DuckDB that takes the same fields out of the same file (`reading_by_duckdb.py`), or Python's sqlite3 that
+hands the rows over. `judged_by` names the one that the aim is about. All are timed by processor seconds, which others
+on the machine change little; a ratio is the median of three turns. All use the same threads.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from pyarrow import feather
 import queryveil as qv
 from queryveil.reading.formats import ReadOptions, stage
 from queryveil.synthetic.generator import LogSettings
+from reading_by_duckdb import FIELDS, JSON, LINES, UBI, by_attaching, by_fields, by_python, by_reader
 
 REPEATS = 3
-LINES = (
-    "read_csv('{}', header = false, delim = chr(1), quote = '', escape = '', columns = {{'line': 'VARCHAR'}})"
-)
-JSON = "read_ndjson('{}', ignore_errors = true)"
+BARE, BARE_PARQUET, BARE_SEARCHES = "lines of text", "same rows as Parquet", "read_ndjson without clicks"
+LESS = {BARE, BARE_PARQUET, BARE_SEARCHES}
+"""What stands beside us and does less than the job."""
 Rows = list[dict[str, Any]]
 
 
@@ -149,30 +150,43 @@ def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
     return time.process_time() - processor, time.perf_counter() - clock, found
 
 
-def compared(ours: Callable[[], int], theirs: Callable[[], int], beside: str) -> dict[str, Any]:
-    """Both by turns, so that what else the machine does meets both; the ratio is the median of those of each turn."""
-    turns = [(timed(ours), timed(theirs)) for _ in range(REPEATS)]
-    taken = [statistics.median(turn[who][0] for turn in turns) for who in (0, 1)]
+def compared(ours: Callable[[], int], others: dict[str, Callable[[], int]]) -> dict[str, Any]:
+    """All by turns, so that what else the machine does meets all; a ratio is the median of those of each turn."""
+    turns = [[timed(one) for one in (ours, *others.values())] for _ in range(REPEATS)]
+    taken = [statistics.median(turn[who][0] for turn in turns) for who in range(len(others) + 1)]
     documents = turns[-1][0][2]
+    ratios = {
+        name: round(statistics.median(turn[who][0] / turn[0][0] for turn in turns), 3)
+        for who, name in enumerate(others, start=1)
+    }
     return {
         "documents": documents,
         "per_second": round(documents / taken[0]),
-        "ratio": round(statistics.median(turn[1][0] / turn[0][0] for turn in turns), 3),
-        "processor_seconds": {"ours": round(taken[0], 3), "duckdb": round(taken[1], 3)},
-        "beside": beside,
+        "ratios": ratios,
+        "judged_by": next(name for name in ratios if name not in LESS),
+        "processor_seconds": dict(zip(["ours", *others], (round(one, 3) for one in taken), strict=True)),
     }
+
+
+def beside(format_: str, file: Path, reader: str) -> dict[str, Callable[[], int]]:
+    """What stands beside us, by what it is called: DuckDB's reader, or else less than the job and then the job."""
+    if format_ == "duckdb":
+        return {"attached database": functools.partial(by_attaching, file)}
+    name = BARE if reader == LINES else reader.partition("(")[0]
+    found: dict[str, Callable[[], int]] = {name: functools.partial(by_reader, file, reader)}
+    if format_ == "sqlite":
+        return {BARE_PARQUET: found[name], "rows by Python's sqlite3": functools.partial(by_python, file)}
+    if format_ == "ubi":
+        found = {BARE_SEARCHES: found[name], "read_ndjson": functools.partial(by_reader, file, UBI)}
+    if format_ in FIELDS:
+        found["same fields by SQL"] = functools.partial(by_fields, file, format_)
+    return found
 
 
 def read_by_us(file: Path, name: str, options: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory() as into:
         staged = stage(file, ReadOptions(format=name, max_rejected=1.0, **options), Path(into))
         return staged.rows + staged.rejected + sum(staged.passed_over.values())
-
-
-def read_by_duckdb(file: Path, reader: str) -> int:
-    with duckdb.connect() as con:
-        con.execute(f"CREATE TABLE log AS SELECT * FROM {reader.format(file)}")
-        return int(con.execute("SELECT count(*) FROM log").fetchone()[0])
 
 
 def main() -> None:
@@ -189,9 +203,7 @@ def main() -> None:
             if given.only and format_ not in given.only.split(","):
                 continue
             results[format_] = compared(
-                functools.partial(read_by_us, file, format_, options),
-                functools.partial(read_by_duckdb, file, reader),
-                "lines of text" if reader == LINES else reader.partition("(")[0],
+                functools.partial(read_by_us, file, format_, options), beside(format_, file, reader)
             )
     print(json.dumps({"rows": given.rows, "formats": results}, indent=2))
 

@@ -52,12 +52,12 @@ def test_two_entries_of_1_that_count_as_3_say_why(ledger: Ledger, file: str) -> 
     said = words("show", file)
     assert "spent epsilon 3 and delta 0, the sum of what each entry below counts as" in said
     assert (
-        "by anna from recipe weekly.yaml profile-histogram: epsilon 1, if one user's history is replaced"
+        "UTC by anna: profile-histogram from recipe weekly.yaml - epsilon 1, if one user's history is replaced"
         in said
     )
     assert "- counts as epsilon 1 and delta 0 #2" in said
     assert (
-        "by berta zealous: epsilon 1, if one user is added or removed (differential privacy) - counts as"
+        "UTC by berta: zealous - epsilon 1, if one user is added or removed (differential privacy) - counts as"
         in said
     )
     assert "counts as epsilon 2 and delta 0, if one user's history is replaced" in said

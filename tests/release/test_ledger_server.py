@@ -247,6 +247,11 @@ def test_a_server_that_is_not_there_is_said_without_the_password(tmp_path: Path)
     assert "hunter2" not in str(error.value) and error.value.exit_code == 6
 
 
+def test_a_mistyped_port_can_be_seen() -> None:
+    with pytest.raises(OutputError, match=r"ledger 'postgresql://127\.0\.0\.1:1/ledger' cannot be reached"):
+        Ledger("postgresql://anna:hunter2@127.0.0.1:1/ledger").show()
+
+
 def test_a_turn_that_does_not_come_is_said(charged: Ledger, postgres: str) -> None:
     with psycopg.connect(postgres) as other:
         other.execute("SELECT pg_advisory_xact_lock(1364610119)")

@@ -38,7 +38,7 @@ _NOBODY, _NOTHING = _together(SPELLED_NULL), _together(NO_VALUE)
 
 
 def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Flags, Flags]:
-    """As `plain_rows.judged`; columns may be `Placed` as well."""
+    """As `plain_rows.judged`; columns may be `Placed` as well, and ranks numbers already."""
     placed = {
         name: one if isinstance(one, Placed) else Placed.of(one)
         for name, one in columns.items()
@@ -67,6 +67,8 @@ def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Flags, Flags]:
         one, typed = placed["rank"], np.zeros(rows, np.int32)
         side_by_side(judge_ranks, [(*one.part(a, b), *_NOTHING, typed[a:b], plain[a:b]) for a, b in parts])
         made["rank"] = pa.array(typed, pa.int32(), mask=~one.there)
+    elif "rank" in columns:
+        made["rank"] = columns["rank"]
     return made, empty, plain
 
 

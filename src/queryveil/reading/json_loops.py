@@ -270,6 +270,7 @@ def _noted(
             kinds[column, row] = NOTHING
     elif kind in (OBJECT, OTHER):
         kinds[column, row] = kind
+        starts[column, row] = start
         best[column] = -1
     elif order < best[column]:
         best[column] = order

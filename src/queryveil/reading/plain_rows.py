@@ -196,6 +196,34 @@ def quickly(
     return pa.table(mixed, schema=found.schema)
 
 
+def some_quickly(
+    chunk: pa.Table,
+    which: Numbers,
+    columns: Mapping[str, Any],
+    unsure: Mask,
+    carefully: Callable[[pa.Table], pa.Table],
+) -> pa.Table:
+    """Rows of a chunk in their order, by compiled loops: those that `which` names, if they are plain.
+
+    What is `unsure`, or turns out not to be plain, is judged `carefully`; all others are no rows. `columns` are of the
+    rows that are named.
+    """
+    numbers = chunk.select(["file", "line", "lines"])
+    if len(which) < chunk.num_rows:
+        numbers = numbers.take(pa.array(which))
+    typed, empty, plain = compiled_rows.judged(columns)
+    found = as_judged(numbers, typed, empty)
+    rest = unsure.copy()
+    rest[which[~plain]] = True
+    if not plain.all():
+        found = found.filter(pa.array(plain))
+    if not rest.any():
+        return found
+    others = carefully(chunk.filter(pa.array(rest)))
+    both = pa.concat_tables([found, others.select(found.column_names).cast(found.schema)])
+    return both.sort_by([("file", "ascending"), ("line", "ascending")])
+
+
 def as_judged(chunk: pa.Table, typed: Mapping[str, Any], empty: Mask) -> pa.Table:
     """Good rows in the shape in which SQL gives them."""
     nothing = pa.nulls(chunk.num_rows, pa.string())

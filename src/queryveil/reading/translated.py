@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -34,6 +34,16 @@ class Bad:
 Row = Mapping[str, str | None]
 """Standard column -> its text."""
 Translate = Callable[[str], Sequence[Row] | Passed | Bad]
+Carefully = Callable[[pa.Table], pa.Table]
+
+
+class Quick(Protocol):
+    """What takes plain documents out of chunks, so that only the others are translated one by one."""
+
+    def rows(self, chunk: pa.Table, carefully: Carefully) -> tuple[pa.Table, Counter[str]]:
+        """Judged rows in the order of their documents, and how many documents are none, by what they are."""
+        ...
+
 
 _SCHEMA = pa.schema(
     [
@@ -58,47 +68,64 @@ def stage_translated(
     format: str,
     mapping: Mapping[str, str],
     notes: Sequence[str] = (),
+    quick: Quick | None = None,
 ) -> Staged:
     """Judge the rows that the documents become; one that becomes none is rejected, or counted and passed over."""
     passed: Counter[str] = Counter()
     sql = conform_sql("chunk", {name: f'"{name}"' for name in columns}, time_format=options.time_format)
     with connect(into, options) as connection, Stager(into, list(columns), source) as stager:
-        for chunk in chunks(_rows(documents, translate, passed)):
-            connection.register("chunk", chunk)
-            stager.add(connection.execute(sql).to_arrow_table())
+
+        def judged(rows: pa.Table) -> pa.Table:
+            connection.register("chunk", rows)
+            found = connection.execute(sql).to_arrow_table()
             connection.unregister("chunk")
+            return found
+
+        def carefully(rows: pa.Table) -> pa.Table:
+            parts = [_rows(batch, translate, passed) for batch in rows.to_batches()]
+            return judged(pa.Table.from_batches(parts, _SCHEMA))
+
+        if quick is None:
+            # A document may become many rows, so they are put together when they are rows.
+            for chunk in chunks(_rows(batch, translate, passed) for batch in documents):
+                stager.add(judged(chunk))
+        else:
+            for chunk in chunks(documents):
+                found, others = quick.rows(chunk, carefully)
+                passed.update(others)
+                stager.add(found)
         return replace(
-            stager.finish(format), mapping=mapping, passed_over=dict(passed.most_common()), notes=tuple(notes)
+            stager.finish(format),
+            mapping=mapping,
+            passed_over={what: count for what, count in passed.most_common() if count},
+            notes=tuple(notes),
         )
 
 
-def _rows(
-    documents: Iterator[pa.RecordBatch], translate: Translate, passed: Counter[str]
-) -> Iterator[pa.RecordBatch]:
-    for batch in documents:
-        # Which document each row is of, what is wrong with it, and its values: columns are faster to put together.
-        places: list[int] = []
-        problems: list[str | None] = []
-        rows: list[Row] = []
-        texts, given = batch.column("text").to_pylist(), batch.column("problem").to_pylist()
-        for place, (text, problem) in enumerate(zip(texts, given, strict=True)):
-            made = _made(text, problem, translate)
-            if isinstance(made, Passed):
-                passed[made.what] += 1
-            elif isinstance(made, Bad):
+def _rows(batch: pa.RecordBatch, translate: Translate, passed: Counter[str]) -> pa.RecordBatch:
+    # Which document each row is of, what is wrong with it, and its values: columns are faster to put together.
+    places: list[int] = []
+    problems: list[str | None] = []
+    rows: list[Row] = []
+    texts, given = batch.column("text").to_pylist(), batch.column("problem").to_pylist()
+    for place, (text, problem) in enumerate(zip(texts, given, strict=True)):
+        made = _made(text, problem, translate)
+        if isinstance(made, Passed):
+            passed[made.what] += 1
+        elif isinstance(made, Bad):
+            places.append(place)
+            problems.append(made.reason)
+            rows.append({})
+        else:
+            for row in made:
                 places.append(place)
-                problems.append(made.reason)
-                rows.append({})
-            else:
-                for row in made:
-                    places.append(place)
-                    problems.append(None)
-                    rows.append(row)
-        kept = batch.select(["file", "line", "lines", "text"]).take(pa.array(places, pa.int64()))
-        columns = {name: kept.column(name) for name in kept.schema.names}
-        columns |= {name: pa.array([row.get(name) for row in rows], pa.string()) for name in COLUMNS}
-        columns["problem"] = pa.array(problems, pa.string())
-        yield pa.record_batch([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
+                problems.append(None)
+                rows.append(row)
+    kept = batch.select(["file", "line", "lines", "text"]).take(pa.array(places, pa.int64()))
+    columns = {name: kept.column(name) for name in kept.schema.names}
+    columns |= {name: pa.array([row.get(name) for row in rows], pa.string()) for name in COLUMNS}
+    columns["problem"] = pa.array(problems, pa.string())
+    return pa.record_batch([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
 def _made(text: str, problem: str | None, translate: Translate) -> Sequence[Row] | Passed | Bad:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.compiled import shares, side_by_side
-from queryveil.reading import compiled_rows, plain_rows
+from queryveil.reading import plain_rows
 from queryveil.reading.formats.access_loops import (
     AGENT,
     FAILED,
@@ -69,22 +69,9 @@ class QuickRequests:
         columns = {
             "user": self._someone(part),
             "time": pa.array(micros[searches].view("datetime64[us]"), pa.timestamp("us")),
-            "query": _queries(data, starts[QUERY][searches], decoded[searches]),
+            "query": decoded_texts(data, starts[QUERY][searches], decoded[searches]),
         }
-        numbers = chunk.select(["file", "line", "lines"])
-        if len(searches) < rows:
-            numbers = numbers.take(pa.array(searches))
-        typed, empty, plain = compiled_rows.judged(columns)
-        found = plain_rows.as_judged(numbers, typed, empty)
-        unsure = kinds == UNSURE
-        unsure[searches[~plain]] = True
-        if not plain.all():
-            found = found.filter(pa.array(plain))
-        if not unsure.any():
-            return found, passed
-        others = carefully(chunk.filter(pa.array(unsure)))
-        both = pa.concat_tables([found, others.select(found.column_names).cast(found.schema)])
-        return both.sort_by([("file", "ascending"), ("line", "ascending")]), passed
+        return plain_rows.some_quickly(chunk, searches, columns, kinds == UNSURE, carefully), passed
 
     def _someone(self, part: Callable[[int], Any]) -> Any:
         if self._user == "remote-user":
@@ -98,8 +85,8 @@ class QuickRequests:
         return pc.if_else(none, address, both) if pc.any(none).as_py() else both
 
 
-def _queries(data: Any, starts: Any, lengths: Any) -> Any:
-    """Values of a parameter, decoded."""
+def decoded_texts(data: Any, starts: Any, lengths: Any) -> Any:
+    """Values of a parameter, decoded; the lengths are those that they have then."""
     offsets = np.zeros(len(starts) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     into = np.empty(int(offsets[-1]), np.uint8)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +76,14 @@ _DOCUMENTS = (
 """Columns of searches and clicks that are good rows."""
 
 
+class Quick(Protocol):
+    """What takes plain documents out of chunks."""
+
+    def documents(self, chunk: pa.Table) -> tuple[pa.Table, Counter[str], pa.Table]:
+        """Good searches and clicks, how many documents are neither by what they are, and all that is not plain."""
+        ...
+
+
 class Ubi:
     name: ClassVar[str] = "ubi"
     help: ClassVar[str] = "OpenSearch User Behavior Insights: queries and events, as exported or as bulk"
@@ -95,7 +103,8 @@ class Ubi:
                 "leave out --columns; --format jsonl reads every line as one row, events as searches too",
             )
         documents = read_documents(source, progress)
-        return stage_documents(documents, source, options, into, format=self.name, mapping=_MAPPING)
+        quick = QuickUbi(options.click_actions or _CLICKS) if is_usual(source, options) else None
+        return stage_documents(documents, source, options, into, quick, format=self.name, mapping=_MAPPING)
 
 
 def stage_documents(
@@ -103,25 +112,26 @@ def stage_documents(
     source: Source,
     options: ReadOptions,
     into: Path,
+    quick: Quick | None,
     *,
     format: str,
     mapping: Mapping[str, str],
 ) -> Staged:
-    """Searches and clicks of documents in UBI's schema, wherever they come from."""
+    """Searches and clicks of documents in UBI's schema, wherever they come from; `quick` takes plain ones out."""
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        held = _parse(connection, documents, source, options, stager, passed)
-        quick = joined(_with_others(connection, held)) if held else None
-        for one in [] if quick is not None else held:
+        held = _parse(connection, documents, quick, options, stager, passed)
+        known = joined(_with_others(connection, held)) if held else None
+        for one in [] if known is not None else held:
             _insert(connection, one)
-        searches, clicks = _counted(connection) if quick is None else (quick.searches, quick.clicks)
-        for table in _joined(connection, clicks) if quick is None and searches + clicks else ():
+        searches, clicks = _counted(connection) if known is None else (known.searches, known.clicks)
+        for table in _joined(connection, clicks) if known is None and searches + clicks else ():
             orphans += pc.sum(table.column("orphan")).as_py() or 0
             stager.add(table)
-        if quick is not None:
-            orphans = quick.orphans
-            stager.add(quick.rows)
+        if known is not None:
+            orphans = known.orphans
+            stager.add(known.rows)
         return replace(
             stager.finish(format),
             mapping=mapping,
@@ -156,13 +166,12 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
 def _parse(
     connection: Any,
     documents: Iterator[pa.RecordBatch],
-    source: Source,
+    quick: Quick | None,
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
 ) -> list[pa.Table]:
     """Judge every document by itself. Good ones go into a table of the engine, or come back while they are few."""
-    quick = QuickUbi(options.click_actions or _CLICKS) if _is_usual(source, options) else None
     sql, parse = _judge_sql(options), _parse_sql(options)
     connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
     seen, full = 0, False
@@ -236,7 +245,7 @@ def _counted(connection: Any) -> tuple[int, int]:
     return sum(counts.values()), clicks
 
 
-def _is_usual(source: Source, options: ReadOptions) -> bool:
+def is_usual(source: Source, options: ReadOptions) -> bool:
     """Whether nothing is asked for that the rules of plain rows do not know, of enough documents to be worth it."""
     return options.time_format is None and source.size >= text_places.WORTH_COMPILING
 

@@ -41,7 +41,8 @@ def joined(documents: pa.Table) -> Joined | None:
         return None
     clicks: Mask = np.asarray(pc.equal(documents.column("kind"), "click"))
     table = documents.select(["file", "line", "lines", "empty", *COLUMNS])
-    where = _searches(documents, clicks) if clicks.any() else np.full(len(clicks), -1)
+    both = clicks.any() and not clicks.all()
+    where = _searches(documents, clicks) if both else np.full(len(clicks), -1)
     found = where >= 0
     if found.any():
         taken = np.where(found, where, np.arange(len(clicks)))

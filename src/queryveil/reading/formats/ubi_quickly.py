@@ -72,7 +72,7 @@ class QuickUbi:
         seen = sure & acts & ~clicks & _mask(pc.equal(action, "impression"))
         others = sure & acts & ~clicks & ~seen
         rows = sure & (clicks | (silent & (found.kind("query") != ABSENT)))
-        table, plain = _judged(chunk, found, rows, clicks)
+        table, plain = judged_documents(chunk, found, rows, clicks)
         passed = {"bulk": bulk, "impression": seen, "other": others}
         rest = ~(plain | bulk | seen | others)
         return (
@@ -97,7 +97,7 @@ def _begins(chunk: pa.Table, found: Found) -> Mask:
     return begins
 
 
-def _judged(chunk: pa.Table, found: Found, sure: Mask, clicks: Mask) -> tuple[pa.Table, Mask]:
+def judged_documents(chunk: pa.Table, found: Found, sure: Mask, clicks: Mask) -> tuple[pa.Table, Mask]:
     """The documents that are plainly good searches or clicks as rows, and which these are."""
     for name in _SIMPLE:
         sure = sure & (found.kind(name) < OBJECT)
@@ -122,12 +122,15 @@ def _judged(chunk: pa.Table, found: Found, sure: Mask, clicks: Mask) -> tuple[pa
         "session": session.where(session.there, found.placed("page_session")),
     }
     rows = np.flatnonzero(sure)
-    typed, empty, plain = compiled_rows.judged({name: one.at(rows) for name, one in columns.items()})
+    some = len(rows) < len(sure)
+    typed, empty, plain = compiled_rows.judged(
+        {name: one.at(rows) for name, one in columns.items()} if some else columns
+    )
     made = {
         **{name: chunk.column(name) for name in ("file", "line", "lines", "seq")},
         "kind": pc.if_else(pa.array(clicks), "click", "query"),
     }
-    table = pa.table(made) if len(rows) == len(sure) else pa.table(made).take(pa.array(rows))
+    table = pa.table(made).take(pa.array(rows)) if some else pa.table(made)
     more = {
         "empty": pa.array(empty),
         **{name: typed[name] for name in COLUMNS},

@@ -339,7 +339,9 @@ class Store:
             return self._name
         if self._path is not None:
             return f"ledger '{self._shown_path}'"
-        return f"ledger '{self._url.get_backend_name()}://{self._url.host or ''}/{self._url.database or ''}'"
+        port = f":{self._url.port}" if self._url.port else ""
+        place = f"{self._url.host or ''}{port}/{self._url.database or ''}"
+        return f"ledger '{self._url.get_backend_name()}://{place}'"
 
     @property
     def _shown_path(self) -> str:

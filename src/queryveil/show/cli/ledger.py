@@ -354,7 +354,7 @@ def _entry(event: Any, account: Any) -> Iterator[tuple[str, str]]:
     period = f" for {event.period}" if event.period else ""
     yield (
         f"#{event.id}",
-        f"{event.time:%Y-%m-%d %H:%M}{by}{recipe} {event.method}{period}: {event.headline} - "
+        f"{event.time:%Y-%m-%d %H:%M} UTC{by}: {event.method}{period}{recipe} - {event.headline} - "
         f"{_counts_as(event, account)}",
     )
 
