@@ -124,10 +124,12 @@ def moved(name: str, found: Findings) -> float:
     before = kept_findings.read(name)
     places = [column for column in ("way", "n", "at", "metric") if column in before.rows[0]]
     known = {tuple(row[column] for column in places): row["value"] for row in before if not row["repeat"]}
-    own = (row for row in found.where(repeat=0) if row["metric"] != "seconds")
-    return max(
-        abs(row["value"] - known.get(tuple(row[column] for column in places), row["value"])) for row in own
-    )
+    apart = 0.0
+    for row in found.where(repeat=0):
+        at = tuple(row[column] for column in places)
+        if row["metric"] != "seconds" and at in known:
+            apart = max(apart, abs(row["value"] - known[at]))
+    return apart
 
 
 def found(name: str) -> Findings:

@@ -85,7 +85,7 @@ def test_a_figure_says_how_often_the_log_was_split() -> None:
 
 def test_runs_of_gap_have_logs_of_the_next_seeds() -> None:
     def found(seed: int, repeats: int) -> list[float]:
-        few = {
+        few: dict[str, list[Any]] = {
             "interval": [6],
             "gap": [1],
             "update": ["score-greedy"],
