@@ -2,6 +2,7 @@
 
     python benchmarks/figures.py [STUDY ...]            reduced sizes, as `make figures` does; into benchmarks/data
     python benchmarks/figures.py --docs [STUDY ...]     the docs' sizes; into docs/evidence/findings and docs/studies
+    python benchmarks/figures.py --splits STUDY ...     hash-inversion, expansion: further splits of what the docs have
     python benchmarks/figures.py --redraw [STUDY ...]   the docs' figures again, without running anything
 
 A run that was interrupted goes on, and a finished one is kept: remove benchmarks/data/studies to run them again.
@@ -93,12 +94,21 @@ def reduced(names: list[str]) -> int:
 def main() -> int:
     options = {name for name in sys.argv[1:] if name.startswith("--")}
     names = [name for name in sys.argv[1:] if name not in options]
-    if unknown := (options - {"--docs", "--redraw"}) | (set(names) - set(qv.STUDIES)):
-        print(f"there is no {', '.join(sorted(unknown))}: give --docs, --redraw or names of studies")
+    if unknown := (options - {"--docs", "--redraw", "--splits"}) | (set(names) - set(qv.STUDIES)):
+        print(
+            f"there is no {', '.join(sorted(unknown))}: give --docs, --splits, --redraw or names of studies"
+        )
         return 2
     if "--redraw" in options:
         for name in names or kept_findings.names():
             print(name)
+            draw(name)
+        return 0
+    if "--splits" in options:
+        for name in names or list(study_runs.REPEATED):
+            found = study_runs.further_splits(name)
+            print(f"{name}: the first split is within {study_runs.moved(name, found):.2g} of what was kept")
+            kept_findings.keep(name, found)
             draw(name)
         return 0
     if "--docs" not in options:

@@ -1,10 +1,11 @@
 """What ratios of the study `profiles` owe to two choices that the paper may have made otherwise.
 
-    python benchmarks/profile_choices.py [--users 60] [--json]
+    python benchmarks/profile_choices.py [--users 60] [--runs 5] [--json]
 
 The same study at epsilon 10 for each query, the criteria as printed, with similarity by a concept's ancestors in all of
 WordNet, not only inside the domain; with profiles in which phrases outside the topics are a topic of their own; with
-both; and with both for users of one interest (`benchmarks/profile_interests.py`).
+both; and with both for users of one interest (`benchmarks/profile_interests.py`). Losses are means over the runs, and
+ratios are of these means: those of single runs differ by a fifth.
 """
 
 from __future__ import annotations
@@ -93,11 +94,12 @@ CHOICES: dict[str, tuple[str, type[profiles.Prepared]]] = {
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--users", type=int, default=60)
+    asked.add_argument("--runs", type=int, default=5)
     asked.add_argument("--json", action="store_true")
     given = asked.parse_args()
-    found: dict[str, Any] = {"users": given.users, "choices": {}}
+    found: dict[str, Any] = {"users": given.users, "runs": given.runs, "choices": {}}
     for name, (interests, chosen) in CHOICES.items():
-        one = ratios(measured(given.users, *USERS[interests], chosen))
+        one = ratios(measured(given.users, *USERS[interests], chosen, given.runs))
         histogram = {setting: losses["hbdp-printed"] for setting, losses in one["losses"].items()}
         one["HBDP in B over A"] = round(histogram["B"] / histogram["A"], 2)
         found["choices"][name] = one

@@ -24,7 +24,11 @@ CRITERIA = ["sqc1", "sqc2", "nsqc-printed", "hbdp-printed"]
 
 
 def measured(
-    users: int, focus: float, anywhere: float, chosen: type[profiles.Prepared] = profiles.Prepared
+    users: int,
+    focus: float,
+    anywhere: float,
+    chosen: type[profiles.Prepared] = profiles.Prepared,
+    runs: int = 1,
 ) -> Findings:
     """The study with users of such interests, by the study's own choices or by others."""
 
@@ -35,7 +39,7 @@ def measured(
 
     study = dataclasses.replace(qv.STUDIES["profiles"], prepare=prepare)
     vary = {"criterion": CRITERIA, "epsilon_per": ["query"], "epsilon": [10.0], "users": [users]}
-    return qv.compare(None, study, vary=vary, repeats=1).findings
+    return qv.compare(None, study, vary=vary, repeats=runs).findings
 
 
 def ratios(found: Findings) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import kept_findings
 import queryveil as qv
 from queryveil.study.declaration import Findings, Interval
+from queryveil.study.gap import WITH_GIVEN
 from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
 from queryveil.study.union.baselines import BASELINES
 from queryveil.synthetic.generator import write_results
@@ -95,6 +96,40 @@ def _run(name: str, out: Path, size: Size) -> Findings:
                     write_results(results, size.settings)
             qv.compare(log, name, out=out, results=results, **size.options)
     return Findings(tuple(pq.read_table(out / "table.parquet").to_pylist()))
+
+
+REPEATED = {"hash-inversion": 2_000, "expansion": 4_000}
+"""The largest vocabulary that these studies look for in several splits of their log."""
+
+
+def further_splits(name: str) -> Findings:
+    """What is kept of such a study, its smaller vocabularies looked for again in every split.
+
+    The larger ones take most of the time and have one split: they stay as they are kept.
+    """
+    before = kept_findings.read(name)
+    sizes = [n for n in before.values("n") if n <= REPEATED[name]]
+    again = _run(name, place(f"{name}-splits"), Size(OWN[name], {"vary": {"n": sizes}}))
+    rows = []
+    for one in before.settings("way", "n"):
+        own = before.where(**one)
+        measured = again.where(**one) if one["n"] in sizes else own.changed(lambda _: {"repeat": 0})
+        metrics = set(own.values("metric"))
+        rows += [row for row in measured if row["metric"] in metrics]
+    return Findings(tuple(rows))
+
+
+def moved(name: str, found: Findings) -> float:
+    """How far the first split is from what was kept of it, at most; times apart."""
+    before = kept_findings.read(name)
+    places = [column for column in ("way", "n", "at", "metric") if column in before.rows[0]]
+    known = {tuple(row[column] for column in places): row["value"] for row in before if not row["repeat"]}
+    apart = 0.0
+    for row in found.where(repeat=0):
+        at = tuple(row[column] for column in places)
+        if row["metric"] != "seconds" and at in known:
+            apart = max(apart, abs(row["value"] - known[at]))
+    return apart
 
 
 def found(name: str) -> Findings:
@@ -198,23 +233,37 @@ def profiles(*, reduced: bool = False) -> dict[str, Any]:
     }
 
 
+_SHARES = ("accuracy", WITH_GIVEN)
+"""Of these every run is kept, not only the mean, and half of the 95 % interval of the mean."""
+
+
 def inversion(name: str) -> Any:
-    """Studies of hash inversion: accuracies and what goes with them, by what varies."""
+    """Studies of hash inversion: accuracies and what goes with them, by what varies; means where there are runs."""
 
     def measured(*, reduced: bool = False) -> dict[str, Any]:
         made = kept(name, reduced=reduced)
         axes = varied(name, made)
-        points: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for row in made:
-            point = points.setdefault(tuple(row[axis] for axis in axes), {})
-            if row["at"] is None:
-                point[row["metric"]] = round(row["value"], 6)
-            else:
-                point.setdefault(row["metric"], {})[row["at"]] = round(row["value"], 6)
+        several = len(made.values("repeat")) > 1
+        points = []
+        for place in made.settings(*axes):
+            point: dict[str, Any] = dict(place)
+            own = made.where(**place)
+            for at in own.settings("metric", "at"):
+                runs = [row["value"] for row in own.where(**at)]
+                mean = round(sum(runs) / len(runs), 6)
+                if at["at"] is not None:
+                    point.setdefault(at["metric"], {})[at["at"]] = mean
+                    continue
+                point[at["metric"]] = mean
+                if several and at["metric"] in _SHARES:
+                    point[f"{at['metric']}-runs"] = [round(one, 6) for one in runs]
+                    if len(runs) > 2:  # of two it says nothing
+                        point[f"{at['metric']}-within"] = round(Interval.of(runs).high - mean, 6)
+            points.append(point)
         return {
             **fixed(name, made),
             "axes": axes,
-            "points": [{**dict(zip(axes, at, strict=True)), **one} for at, one in points.items()],
+            "points": points,
             "checks": checks(name, made),
         }
 

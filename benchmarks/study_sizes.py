@@ -101,9 +101,9 @@ _POINTS: dict[str, dict[str, Any]] = {
     "exposure": {"vary": {"n": [1_000]}, "repeats": 2},
     "active-attack": {"vary": {"epsilon": [1.0, 4.0], "trials": [200]}},
     "set-union": {"vary": {"epsilon": [1.0], "d": [1, 20, 100]}, "repeats": 2},
-    "hash-inversion": {"vary": {"n": [500, 1_000]}},
-    "expansion": {"vary": {"n": [1_000, 2_000], "first": [500]}},
-    "gap": {"vary": {"rows": [200_000], "n": [500], "interval": [6, 168], "gap": [1, 60]}},
+    "hash-inversion": {"vary": {"n": [500, 1_000]}, "repeats": 1},
+    "expansion": {"vary": {"n": [1_000, 2_000], "first": [500]}, "repeats": 1},
+    "gap": {"vary": {"rows": [200_000], "n": [500], "interval": [6, 168], "gap": [1, 60]}, "repeats": 1},
     "profiles": {"vary": {"users": [100], "epsilon": [0.1, 1.0, 2.0, 5.0, 10.0]}, "repeats": 2},
 }
 """Points of a reduced run; a study that is not here has those of the docs."""

@@ -32,10 +32,21 @@ WAYS: dict[str, dict[str, Any]] = {
 TOP, BOTTOM, BEFORE, INSIDE = "top-half", "bottom-half", "before-update", "inside"
 _RARE = 8_000
 """From this size on, half of the words are rare in a log of some million queries."""
+_LARGEST_REPEATED = 4_000
+"""Larger vocabularies are looked for in one split of the log."""
 DEGREE, LEAST, MIGRATION, NEAR = "degree", "least-frequency", "rank-migration", "near-misses"
 
 
-def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
+def _splits(given: Given) -> halves.Splits:
+    return halves.splits(given, _LARGEST_REPEATED)
+
+
+def _measure(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
+    for run, hashed in halves.in_splits(splits, given, cell["n"], _LARGEST_REPEATED):
+        yield from halves.in_run(run, _found(hashed, given, cell))
+
+
+def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(cell["first"], n)
     hashes, tokens = hashed.at(n)
@@ -140,6 +151,13 @@ def _ranks(found: Findings) -> Findings:
     return moved.changed(lambda one: {"rank": int(one["at"].split()[-1]), "of": "hashes"})
 
 
+def _halved(found: Findings) -> str:
+    return (
+        "each size from half of it, and one update; two halves of one log by user, the second one hashed; "
+        f"{halves.told_splits(found)}"
+    )
+
+
 _HALVES = {TOP: "top half", BOTTOM: "bottom half"}
 
 EXPANSION = Study(
@@ -182,15 +200,16 @@ EXPANSION = Study(
         Metric(halves.ITERATIONS, "updates", "updates at the first size"),
         *halves.WORK,
     ),
-    repeats=1,
-    prepare=halves.largest_first,
+    repeats=3,
+    prepare=_splits,
+    ahead=halves.few_splits,
     measure=_measure,
     figures=(
         Curves(
             name="stages",
             title="{line.first:.2f} of the words that can be found are found among {line.start:,} hashes, "
             "{line.last:.2f} among {line.end:,} ({way})",
-            under="each size from half of it, and one update; two halves of one log by user, the second one hashed",
+            under=_halved,
             metric=halves.ACCURACY,
             among=_stages,
             x=halves.BY_SIZE,

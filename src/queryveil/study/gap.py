@@ -46,8 +46,8 @@ _GIVEN = 100
 _ZIPF = 0.6
 
 
-Kept = dict[tuple[int, int], halves.Hashed]
-"""The pair of logs at hand: cells come in an order in which one is enough."""
+Kept = dict[tuple[int, int, int], halves.Hashed]
+"""The pairs of logs at hand, one for each run: cells come in an order in which those of one gap are enough."""
 
 
 def _prepare(_: Given) -> Kept:
@@ -71,20 +71,29 @@ def _log(cell: Cell, folder: Path, *, day: int, seed: int) -> SearchLog:
     return read(file)
 
 
-def _pair(kept: Kept, cell: Cell) -> halves.Hashed:
-    key = (cell["gap"], cell["interval"])
+def _pair(kept: Kept, cell: Cell, run: int) -> halves.Hashed:
+    key = (cell["gap"], cell["interval"], run)
     if key not in kept:
-        kept.clear()
+        for other in [one for one in kept if one[:2] != key[:2]]:
+            del kept[other]
+        seed = cell["seed"] + run
         with tempfile.TemporaryDirectory() as name:
-            reference = _log(cell, Path(name), day=0, seed=2 * cell["seed"])
-            original = _log(cell, Path(name), day=cell["gap"], seed=2 * cell["seed"] + 1)
+            reference = _log(cell, Path(name), day=0, seed=2 * seed)
+            original = _log(cell, Path(name), day=cell["gap"], seed=2 * seed + 1)
             kept[key] = halves.Hashed.of(reference, original)
     return kept[key]
 
 
 def _measure(kept: Kept, given: Given, cell: Cell) -> Iterator[Row]:
-    hashed, n = _pair(kept, cell), cell["n"]
-    halves.sizes(given, hashed)
+    """Every run has logs of other people, in one world."""
+    for run in range(given.repeats):
+        hashed = _pair(kept, cell, run)
+        halves.sizes(given, hashed)
+        yield from halves.in_run(run, _found(hashed, cell))
+
+
+def _found(hashed: halves.Hashed, cell: Cell) -> Iterator[Row]:
+    n = cell["n"]
     given_pairs = min(_GIVEN, max(1, n // 10)) if cell["update"] in _KNOWING else 0
     attack = Inversion(n=n, bootstrap=given_pairs, **_UPDATES[cell["update"]])
     counted = attack.reach(hashed.target, hashed.reference) if cell["update"] == DEFAULT else n
@@ -111,10 +120,10 @@ def _told(line: Line) -> str:
 
 def _drift(found: Findings) -> str:
     aside = "; pairs that are given do not count" if set(_KNOWING) & set(found.values("update")) else ""
-    one = found.rows[0]
+    one, runs = found.rows[0], len(found.values("repeat"))
     return (
         f"popularity drifts by {one['drift']:g} a day (standard deviation of its logarithm); {one['rows']:,} rows in "
-        f"each log, n = {one['n']:,}{aside}"
+        f"each log, n = {one['n']:,}; {'1 pair' if runs == 1 else f'means of {runs} pairs'} of logs{aside}"
     )
 
 
@@ -183,7 +192,7 @@ GAP = Study(
         ),
         Axis("rows", (1_200_000,), "rows of each log", single=True),
         Axis("n", (1_000,), "most frequent hashes and words", single=True),
-        Axis("seed", (1,), "chooses the users", single=True),
+        Axis("seed", (1,), "chooses the users of the first run; each run has the next", single=True),
     ),
     metrics=(
         *halves.FOUND,
@@ -192,7 +201,7 @@ GAP = Study(
         Metric(halves.ITERATIONS, "updates", "updates until a mapping came again, 10 at most"),
         *halves.WORK,
     ),
-    repeats=1,
+    repeats=3,
     prepare=_prepare,
     measure=_measure,
     figures=(

@@ -56,11 +56,22 @@ _LARGEST_PLAIN = 8_000
 """Beyond it only expansions are run: the paper's rule too."""
 _LARGEST_START = 2_000
 """Starts are compared up to this size."""
+_LARGEST_REPEATED = 2_000
+"""Larger vocabularies are looked for in one split of the log: a single one takes half an hour."""
 _CLOSE = 0.05
 _SAME = 0.01
 
 
-def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
+def _splits(given: Given) -> halves.Splits:
+    return halves.splits(given, _LARGEST_REPEATED)
+
+
+def _measure(splits: halves.Splits, given: Given, cell: Cell) -> Iterator[Row]:
+    for run, hashed in halves.in_splits(splits, given, cell["n"], _LARGEST_REPEATED):
+        yield from halves.in_run(run, _found(hashed, given, cell))
+
+
+def _found(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
     way, n = cell["way"], cell["n"]
     first = min(int(one) for one in given.axes["n"])
     limit = {
@@ -99,8 +110,7 @@ def _measure(hashed: halves.Hashed, given: Given, cell: Cell) -> Iterator[Row]:
 
 def by_iteration(found: Findings, way: str, n: int) -> list[float]:
     """Accuracy at the start and after each update."""
-    rows = found.where(way=way, n=n, metric=halves.BY_ITERATION)
-    return [row["value"] for row in sorted(rows, key=lambda row: int(row["at"]))]
+    return _updated(found.where(way=way, n=n, metric=halves.BY_ITERATION)).along("update").heights
 
 
 def _updates_help(found: Findings) -> Iterator[Check]:
@@ -173,10 +183,23 @@ def _most(found: Findings) -> str:
     return f"Among {best['n']:,} hashes, {share} ({best['way']})"
 
 
+def _updated(found: Findings) -> Findings:
+    """Rows with the number of updates. A run that was done earlier than others of its way stays where it was."""
+    rows = found.changed(lambda one: {"update": int(one["at"])})
+    made: list[Row] = []
+    for way in rows.values("way"):
+        last = max(rows.where(way=way).values("update"))
+        for run in rows.where(way=way).values("repeat"):
+            own = sorted(rows.where(way=way, repeat=run), key=lambda one: int(one["update"]))
+            further = range(own[-1]["update"] + 1, last + 1)
+            made += [*own, *({**own[-1], "update": at} for at in further)]
+    return Findings(tuple(made))
+
+
 def _updates(found: Findings) -> Findings:
     """Accuracy at the start and after each update, for the smallest size."""
     chosen = found.where(metric=halves.BY_ITERATION, n=min(found.values("n")))
-    return chosen.chosen(lambda one: one["way"] in _STARTS).changed(lambda one: {"update": int(one["at"])})
+    return _updated(chosen.chosen(lambda one: one["way"] in _STARTS))
 
 
 def _ends(found: Findings) -> str:
@@ -188,7 +211,10 @@ def _begins(found: Findings) -> str:
     first = ", ".join(
         f"{_STARTS[one['way']]} {line.first:.2f}" for one, line in _updates(found).lines("update", "way")
     )
-    return f"score-greedy, n = {min(found.values('n')):,}; before any update: {first}"
+    least = min(found.values("n"))
+    return (
+        f"score-greedy, n = {least:,}, {halves.told_splits(found.where(n=least))}; before any update: {first}"
+    )
 
 
 def _tenth(found: Findings) -> Findings:
@@ -201,6 +227,18 @@ def _pruned(found: Findings) -> str:
     pruned, whole = (found.where(metric=halves.ACCURACY, way=way).along("n") for way in (PRUNED, GREEDY))
     beside = f", {whole[pruned.end]:.2f} with all words" if pruned.end in whole else ""
     return f"With a tenth of the words as candidates, {pruned.last:.2f} of {pruned.end:,} are found{beside}"
+
+
+def _halved(found: Findings) -> str:
+    return (
+        f"two halves of one log by user, the second one hashed, {halves.told_splits(found)}; 'default' reads the "
+        f"company of 4,000 words; {halves.CONTEXT}: share of first choices that are right then, which one-to-one "
+        "matching can exceed"
+    )
+
+
+def _alphas(found: Findings) -> str:
+    return f"alpha 0.1 and 1; nodestart, score-greedy; {halves.told_splits(found)}"
 
 
 _STARTS = {GREEDY: "nodestart", LOGARITHMS: "nodestart, logarithms", FREQUENCY: FREQUENCY, RANDOM: RANDOM}
@@ -223,15 +261,15 @@ HASH_INVERSION = Study(
         Metric(halves.ITERATIONS, "updates", "updates until a mapping came again, 10 at most"),
         *halves.WORK,
     ),
-    repeats=1,
-    prepare=halves.largest_first,
+    repeats=3,
+    prepare=_splits,
+    ahead=halves.few_splits,
     measure=_measure,
     figures=(
         Curves(
             name="rules",
             title=_most,
-            under="two halves of one log by user, the second one hashed; 'default' reads the company of 4,000 words; "
-            f"{halves.CONTEXT}: share of first choices that are right then, which one-to-one matching can exceed",
+            under=_halved,
             metric=halves.ACCURACY,
             among=_shown,
             x=halves.BY_SIZE,
@@ -261,7 +299,7 @@ HASH_INVERSION = Study(
         Curves(
             name="pruning",
             title=_pruned,
-            under="alpha 0.1 and 1; nodestart, score-greedy",
+            under=_alphas,
             metric=halves.ACCURACY,
             among=_tenth,
             shown={"way": _CANDIDATES},

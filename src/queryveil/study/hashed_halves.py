@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from queryveil.errors import CannotBeMet, UsageError
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
-from queryveil.study.declaration import MEASURED, Findings, Given, Metric, Row
+from queryveil.study.declaration import MEASURED, Cell, Findings, Given, Metric, Row
 
 ACCURACY, MATCHABLE, CEILING = "accuracy", "matchable", "ceiling"
 CONTEXT = "all others known"
@@ -92,10 +92,14 @@ class Hashed:
         return ceiling(Sides(*self.at(n), distance=distance), self.truth, given)
 
 
-def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
-    """Two disjoint halves of a log by user."""
-    first = log.engine.sha256(log.table["user"]).substr(0, 1).isin(list("01234567"))
-    in_source = log.engine.sha256(log.source["user"]).substr(0, 1).isin(list("01234567"))
+MOST_SPLITS = 64
+"""Digits of the hash of a user: each splits a log in its own way."""
+
+
+def split(log: SearchLog, run: int = 0) -> tuple[SearchLog, SearchLog]:
+    """Two disjoint halves of a log by user, others for each run."""
+    first = log.engine.sha256(log.table["user"]).substr(run, 1).isin(list("01234567"))
+    in_source = log.engine.sha256(log.source["user"]).substr(run, 1).isin(list("01234567"))
     parts = [
         dataclasses.replace(log, normal=log.table.filter(one), source=log.source.filter(other))
         for one, other in ((first, in_source), (~first, ~in_source))
@@ -109,12 +113,46 @@ def split(log: SearchLog) -> tuple[SearchLog, SearchLog]:
     return parts[0], parts[1]
 
 
-def largest_first(given: Given) -> Hashed:
-    """The halves of a log, counted for the largest vocabulary."""
-    hashed = halves(given.the_log)
-    sizes(given, hashed)
-    hashed.at(max(int(n) for n in given.axes["n"]))
-    return hashed
+Splits = Sequence[Hashed]
+"""A log in halves, once for each run."""
+
+
+def splits(given: Given, largest: int) -> Splits:
+    """The halves of a log, counted for the largest vocabulary; in further runs for the largest that is repeated."""
+    asked = sorted(int(n) for n in given.axes["n"])
+    repeated = [n for n in asked if n <= max(largest, asked[0])]
+    made = []
+    for run in range(given.repeats):
+        hashed = halves(given.the_log, run)
+        wanted = asked if run == 0 else repeated
+        sizes(given, hashed, largest=wanted[-1])
+        hashed.at(wanted[-1])
+        made.append(hashed)
+    return made
+
+
+def in_splits(made: Splits, given: Given, n: int, largest: int) -> Iterator[tuple[int, Hashed]]:
+    """The splits in which a vocabulary of this size is looked for: one if it is too large to be repeated."""
+    first = min(int(one) for one in given.axes["n"])
+    yield from enumerate(made if n <= max(largest, first) else made[:1])
+
+
+def few_splits(given: Given, _: Sequence[Cell]) -> None:
+    """Refuse more runs than there are ways to split a log."""
+    if given.repeats > MOST_SPLITS:
+        raise UsageError(
+            f"each run splits the log in another way, and there are {MOST_SPLITS} ways",
+            f"pass --repeats {MOST_SPLITS} or fewer",
+        )
+
+
+def told_splits(found: Findings) -> str:
+    """How often a log was split, for below a figure."""
+    runs, sizes = len(found.values("repeat")), found.values("n")
+    most = max((n for n in sizes if len(found.where(n=n).values("repeat")) > 1), default=0)
+    if runs == 1 or not most:
+        return "one split"
+    return f"means of {runs} splits" + (f" up to n = {most:,}, one beyond" if most < max(sizes) else "")
 
 
 def with_ceiling(found: Findings, way: str) -> Findings:
@@ -125,14 +163,14 @@ def with_ceiling(found: Findings, way: str) -> Findings:
     )
 
 
-def halves(log: SearchLog) -> Hashed:
+def halves(log: SearchLog, run: int = 0) -> Hashed:
     """Two disjoint halves of a log by user, the second one hashed."""
-    return Hashed.of(*split(log))
+    return Hashed.of(*split(log, run))
 
 
-def sizes(given: Given, hashed: Hashed, name: str = "n") -> None:
+def sizes(given: Given, hashed: Hashed, name: str = "n", largest: int | None = None) -> None:
     """Refuse vocabularies that a log does not have, before any work."""
-    largest = max(int(n) for n in given.axes[name])
+    largest = max(int(n) for n in given.axes[name]) if largest is None else largest
     if largest > hashed.least:
         raise UsageError(
             f"'{name}' goes up to {largest:,}, and half of the log has {hashed.least:,} different words",
@@ -142,6 +180,11 @@ def sizes(given: Given, hashed: Hashed, name: str = "n") -> None:
 
 def measured(metric: str, value: float, label: str | None = None) -> Row:
     return {"how": MEASURED, "metric": metric, "value": float(value), "at": label}
+
+
+def in_run(run: int, rows: Iterable[Row]) -> Iterator[Row]:
+    """The same rows with the number of their run."""
+    return ({**row, "repeat": run} for row in rows)
 
 
 def judged(inverted: Inverted, truth: I32, given: int = 0) -> Iterator[Row]:

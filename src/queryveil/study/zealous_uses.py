@@ -19,7 +19,7 @@ from queryveil.measure.query_substitution import QuerySubstitution
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.study import grid, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
-from queryveil.study.drawing import MEANS, Curves, Printed
+from queryveil.study.drawing import MEANS, Curves, Printed, written
 from queryveil.study.expectations import Along, Beside, at_least, expected, spread
 from queryveil.study.grid import row
 from queryveil.study.histogram_releases import (
@@ -95,14 +95,15 @@ def _both_methods(found: Findings) -> Findings:
 
 
 def _ranges(found: Findings) -> str:
-    """What each method reaches, at the memory that is drawn."""
+    """What each method reaches, at the memory that is drawn, in the first panel."""
     chosen = _both_methods(found).where(metric=HIT)
-    chosen = chosen.where(documents=chosen.values("documents")[0])
+    documents = chosen.values("documents")[0]
+    chosen = chosen.where(documents=documents)
     told = (
         f"{who} {min(line.heights):.3f} to {max(line.heights):.3f}"
         for who, line in ((one["who"], line) for one, line in chosen.lines("place", "who"))
     )
-    return f"Hit probability: {'; '.join(told)}"
+    return f"Hit probability, {written(documents, _DOCUMENTS)}: {'; '.join(told)}"
 
 
 def _of_log(found: Findings) -> str:
@@ -290,8 +291,8 @@ INDEX_CACHING = grid.study(
         ),
         Curves(
             name="m",
-            title="Hit probability ({epsilon}): {line.first:.3f} at m = {line.start:g}, {line.last:.3f} at "
-            "{line.end:g}",
+            title="Hit probability, {documents} ({epsilon}): {line.first:.3f} at m = {line.start:g}, "
+            "{line.last:.3f} at {line.end:g}",
             under=f"ZEALOUS; {MEANS}",
             metric=HIT,
             where={"method": ZEALOUS, "memory": _MIDDLE},
