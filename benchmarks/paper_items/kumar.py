@@ -158,6 +158,17 @@ def _gaps_without_week(evidence: Evidence) -> dict[int, float]:
     return {gap: value for gap, value in line.items() if gap != _WEEK}
 
 
+def _beyond_chance(evidence: Evidence) -> str:
+    """Gaps at which the paper's share is outside of the 95 % interval of ours."""
+    told = []
+    for gap, ours in _gaps_without_week(evidence).items():
+        point = evidence.points("gap", None, interval=6, update="heap", gap=gap)[0]
+        within = point.get("accuracy-with-given-within")
+        if within is not None and abs(printed.GAPS[gap] - ours) > within:
+            told.append(f"{printed.GAPS[gap]:.2f} after {gap} days (here {ours:.2f} ± {within:.2f})")
+    return f"; more than chance apart: {', '.join(told)}" if told else ""
+
+
 def _intervals(evidence: Evidence, update: str, metric: str) -> dict[int, float]:
     return evidence.line("gap", None, metric, "interval", gap=60, update=update)
 
@@ -280,7 +291,10 @@ PAPER = Paper(
             agrees=lambda evidence: all(
                 _within(value, printed.GAPS[gap], 0.1) for gap, value in _gaps_without_week(evidence).items()
             ),
-            note="agreement means within 0.1; the paper does not say whether given pairs count",
+            note=lambda evidence: (
+                "agreement means within 0.1; the paper does not say whether given pairs count"
+                f"{_beyond_chance(evidence)}"
+            ),
         ),
         Row(
             item="Table 4",

@@ -107,11 +107,12 @@ def _later_and_more(found: Findings) -> Iterator[Check]:
             yield Check(name, shapes.grows(told.heights), detail)
         middle = min(computed.values("d"), key=lambda d: abs(d - 20))
         numbers = own.where(metric=QUERIES, d=middle).along("days")
-        yield Check(
-            f"longer logs release more queries at d = {middle} ({analysis})",
-            shapes.grows(numbers.heights),
-            ", ".join(f"{days(span)}: {number:.3g}" for span, number in numbers.items()),
-        )
+        name = f"longer logs release more queries at d = {middle} ({analysis})"
+        detail = ", ".join(f"{days(span)}: {number:.3g}" for span, number in numbers.items())
+        if max(numbers.heights, default=0.0) < LEAST_QUERIES:
+            yield too_small(name, detail)
+        else:
+            yield Check(name, shapes.grows(numbers.heights), detail)
 
 
 def _growth(found: Findings) -> Iterator[Check]:
