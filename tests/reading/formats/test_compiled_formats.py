@@ -350,7 +350,8 @@ def test_sessions_of_yandex_are_followed(tmp_path: Path, monkeypatch: pytest.Mon
         return stage_joined(*given)
 
     monkeypatch.setattr(yandex, "_stage_joined", watched)
-    one = ["\tM\t5\t17", "\t0\tQ\t0\t101\t7,8\t501,51\t502,52", "\t9\tC\t0\t502", "\t9\tC\t1\t502", "\tx"]
+    page = "\t".join(f"{500 + place},{50 + place}" for place in range(20))
+    one = ["\tM\t5\t17", f"\t0\tQ\t0\t101\t7,8\t{page}", "\t9\tC\t0\t502", "\t9\tC\t1\t502", "\tx"]
     (tmp_path / "log.txt").write_text("\n".join(f"{number}{line}" for number in range(50) for line in one))
     quick, careful = both(tmp_path / "log.txt", tmp_path, monkeypatch, format="yandex")
     assert quick == careful

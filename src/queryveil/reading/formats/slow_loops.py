@@ -48,12 +48,13 @@ def _is_at(data: Bytes, at: int, end: int, word: Bytes) -> bool:
 
 
 @inner
-def _among(data: Bytes, at: int, length: int, words: Bytes, ends: Whole) -> bool:
-    begin = 0
-    for number in range(len(ends)):
-        if ends[number] - begin == length and _is_at(data, at, at + length, words[begin : ends[number]]):
+def _is_clause(data: Bytes, at: int, length: int, clauses: Bytes, ends: Whole) -> bool:
+    """Whether this key is the name of a clause that holds words."""
+    first = 0
+    for last in ends:
+        if last - first == length and _is_at(data, at, at + length, clauses[first:last]):
             return True
-        begin = ends[number]
+        first = last
     return False
 
 
@@ -256,7 +257,7 @@ def _clause(  # noqa: PLR0911, PLR0912 (one machine of few states)
             if last < 0 or escaped[0]:
                 return _BROKEN
             start, length = at + 1, last - at - 1
-            named = _among(data, start, length, clauses, ends)
+            named = _is_clause(data, start, length, clauses, ends)
             at = _behind_blanks(data, last + 1, end)
             if at >= end or data[at] != _COLON:
                 return _BROKEN

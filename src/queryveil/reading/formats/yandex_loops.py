@@ -21,6 +21,7 @@ FIELDS = 7
 """Fields of a query up to the first result."""
 _M, _Q, _T, _C, _TAB, _COMMA, _ZERO = 77, 81, 84, 67, 9, 44, 48
 _STEPS = 50
+"""Steps for each byte of the lines: a page of results is looked through for each of its clicks."""
 
 
 @inner
@@ -82,7 +83,7 @@ def follow_sessions(
     """
     session, many_pages = -1, 0
     asked = np.empty(len(sure), np.int64)
-    most = _STEPS * len(sure) + 1000
+    most = _STEPS * int(offsets[len(sure)] - offsets[0]) + 1000
     for row in range(len(sure)):
         kind = _kind(data, row, many[row], starts, lengths) if sure[row] else NEITHER
         kinds[row] = kind
