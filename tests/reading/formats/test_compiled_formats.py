@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from queryveil.reading import plain_rows, staging
@@ -269,6 +269,7 @@ slow_heads = st.sampled_from(
         max_size=20,
     )
 )
+@example(["[2024-03-01x10:11:12,123][WARN ][slowlog.query] source[{}], id[ann], "])
 def test_slow_logs(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:

@@ -97,7 +97,9 @@ def _logger(data: Bytes, at: int, end: int) -> int:  # noqa: PLR0911 (one exit f
     if last >= end or data[last] != _CLOSE_LIST or last - name < len(_OF_QUERY):
         return UNSURE
     for place in range(at + 1, at + 1 + _CLOCK):
-        if data[place] == _CLOSE_LIST or data[place] == _OPEN_LIST:
+        # What may stand in a time: digits, T, Z, and : , . + - and spaces.
+        byte = data[place]
+        if not (_ZERO <= byte <= _COLON or byte in (84, 90, _COMMA, _POINT, 43, _MINUS, _SPACE)):
             return UNSURE
     if _is_at(data, last - len(_OF_FETCH), last, _OF_FETCH):
         return FETCH
