@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import os
 import secrets
 import tempfile
@@ -28,6 +29,16 @@ settings.load_profile("unhurried")
 
 # Spark's tests are short: Java's second compiler would cost them more than it saves.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# Nothing of what is collected is garbage, and half a million objects would be looked at again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave out what is there by now from every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

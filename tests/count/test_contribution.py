@@ -102,13 +102,12 @@ def _kinds_and_rules() -> list[tuple[str, str]]:
     return [(kind.name, keep) for kind in qv.KINDS.values() for keep in (KEEP[:1] if kind.is_set else KEEP)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "keep"),
-    sizes.chosen(
-        _kinds_and_rules(),
-        [one for one in _kinds_and_rules() if one[1] == KEEP[0] or one[0] in ("queries", "query-pairs")],
-    ),
-)
+OFTEN = [(kind, "random") for kind in ("keywords", "queries", "query-pairs", "clicks", "itemsets")]
+OFTEN += [("queries", "first"), ("query-pairs", "frequent")]
+"""Every kind of item, and every rule; tests/count/test_sets_of_items.py has all kinds of sets on both engines."""
+
+
+@pytest.mark.parametrize(("kind", "keep"), sizes.chosen(_kinds_and_rules(), OFTEN))
 def test_spark_and_duckdb_count_the_same(
     spark: Any, generated: Path, generated_few: Path, kind: str, keep: str
 ) -> None:
