@@ -97,11 +97,10 @@ def _both_methods(found: Findings) -> Findings:
 def _ranges(found: Findings) -> str:
     """What each method reaches, at the memory that is drawn, in the first panel."""
     chosen = _both_methods(found).where(metric=HIT)
-    documents = chosen.values("documents")[0]
-    chosen = chosen.where(documents=documents)
+    chosen = chosen.where(documents=(documents := chosen.values("documents")[0]))
     told = (
-        f"{who} {min(line.heights):.3f} to {max(line.heights):.3f}"
-        for who, line in ((one["who"], line) for one, line in chosen.lines("place", "who"))
+        f"{one['who']} {min(line.heights):.3f} to {max(line.heights):.3f}"
+        for one, line in chosen.lines("place", "who")
     )
     return f"Hit probability, {written(documents, _DOCUMENTS)}: {'; '.join(told)}"
 
