@@ -53,6 +53,21 @@ def test_damaged_files_are_refused(kind: str, tmp_path: Path) -> None:
         read(tmp_path / "whole", tmp_path / "into2", encoding="latin-1")
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Which of them holds the times cannot be known; others may be there twice."""
+    texts = pa.array(["a", "b"])
+    for names, wrong in ((["user", "query", "time", "time"], True), (["user", "query", "x", "x"], False)):
+        with pa.ipc.new_file(
+            str(tmp_path / "log.arrow"), pa.schema([(name, pa.string()) for name in names])
+        ) as into:
+            into.write_table(pa.Table.from_arrays([texts] * 4, names=names))
+        if wrong:
+            with pytest.raises(qv.InputError, match="cannot tell apart: 'time', 'time'; rename all but one"):
+                qv.read(tmp_path / "log.arrow")
+        else:
+            assert qv.read(tmp_path / "log.arrow").users == 2
+
+
 def test_a_text_that_begins_like_orc_is_a_text(tmp_path: Path) -> None:
     log = write(tmp_path / "log", "ORCHIDS\t1\nORCHARDS\t2\n")
     assert rows_of(read(log, tmp_path / "into", columns={"user": 2, "query": 1}), "query") == [

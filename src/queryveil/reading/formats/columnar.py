@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
+from queryveil.reading.formats.footers import require_one_each
 from queryveil.reading.formats.parquet import Parquet, columns_of
 from queryveil.reading.model import Progress, ReadOptions, Source, SourceFile, Staged
 from queryveil.reading.staging import not_writable
@@ -46,6 +47,7 @@ def stage_as_parquet(
         if not names:
             names = columns_of(there, options, repr(file.label))
             ignored = tuple(name for name in there if name not in names.values())
+        require_one_each(names, there, file.label)
         copy = into / f"copied-{number}.parquet"
         wanted = [name for name in there if name in names.values()]
         rows = _guarded(batches(wanted), file, kind, errors)
