@@ -51,6 +51,7 @@ def test_trends_that_are_lost_are_told(correlation: float | None, followed: floa
         ((0.5, 0.4, 0.3), 90, {"pass", "FAIL"}),
         ((0.5, 0.6, 0.6), 90, {"pass", "FAIL"}),
         ((0.5, 0.4, 0.3), 19, {"too small to tell"}),
+        ((0.003, 0.0004, 0.0), 90, {"pass", "too small to tell"}),
     ],
 )
 def test_a_synthetic_log_that_teaches_less_is_told(

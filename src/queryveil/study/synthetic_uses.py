@@ -49,6 +49,8 @@ TEACHERS = (RAW, RELEASE, SYNTHETIC)
 PUBLISHED = "published-queries"
 _LEAST = 20
 """With fewer published queries nothing is said of what was learnt."""
+_LEAST_TAUGHT = 0.01
+"""A release that is right less often than this teaches nothing that a log drawn from it could lose."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -120,11 +122,11 @@ def _nearly_the_release(found: Findings) -> Iterator[Check]:
             yield too_small(name, told)
             continue
         value = {teacher: one.value for teacher, one in of.items()}
-        yield Check(
-            name,
-            value[SYNTHETIC] >= 0.8 * value[RELEASE],
-            ", ".join(f"{value[teacher]:.3f} from the {teacher}" for teacher in TEACHERS),
-        )
+        told = ", ".join(f"{value[teacher]:.3f} from the {teacher}" for teacher in TEACHERS)
+        if value[RELEASE] < _LEAST_TAUGHT:
+            yield too_small(name, told)
+        else:
+            yield Check(name, value[SYNTHETIC] >= 0.8 * value[RELEASE], told)
         yield Check(
             f"{use}: nothing beats the raw half",
             value[RAW] >= max(value[RELEASE], value[SYNTHETIC]),
