@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import queryveil as qv
 from tests.browser.workbenches import PATIENT, Running, button, faults, served
@@ -118,6 +118,19 @@ def test_design_says_what_is_wrong_with_a_number_and_with_previews(page: Page, r
     ):
         page.locator("#f-epsilon").fill("1.5")
         expect(page.locator("[data-why]")).to_contain_text("no preview; ask again", timeout=PATIENT)
+
+
+def test_what_is_typed_before_the_script_is_there_is_followed(page: Page, running: Running) -> None:
+    log = running.confirmed(page)
+    held: list[Route] = []
+    page.route("**/workbench.js*", lambda route: held.append(route))  # noqa: PLW0108 (it must be a function)
+    page.goto(f"{running.base}/design/{log}", wait_until="commit")
+    page.locator("#f-epsilon").fill("-1")
+    expect(page.locator("[data-plain]")).not_to_contain_text("must be")
+    assert held, "the script has not come yet"
+    for one in held:
+        one.continue_()
+    expect(page.locator("[data-plain]")).to_contain_text("must be", timeout=20_000)
 
 
 def test_publish_refuses_what_it_must_before_anything_is_charged(page: Page, running: Running) -> None:

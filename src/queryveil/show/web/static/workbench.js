@@ -130,6 +130,9 @@ const preview = (form) => {
     field.addEventListener("input", follow);
     slider.addEventListener("input", () => { field.value = Number((10 ** Number(slider.value)).toPrecision(2)); });
   });
+  // What was typed before this file was there, or what the browser filled in again, is followed too.
+  const changed = (one) => (["checkbox", "radio"].includes(one.type) ? one.checked !== one.defaultChecked : one.value !== one.defaultValue);
+  if ([...form.querySelectorAll("input:not([data-slides])")].some(changed)) { form.dispatchEvent(new Event("input")); }
 };
 
 document.querySelectorAll("[data-preview]").forEach(preview);
