@@ -1,11 +1,13 @@
 """One table of ratios: each kind of release against the bare aggregation of the same file, and against other libraries.
 
-    python benchmarks/bench.py [--rows 2000000] [--small 200000] [--runs 3] [--only CASE ...] [--no-peers] [--write]
+    python benchmarks/bench.py [--rows 2000000 20000000 100000000] [--small 200000] [--spark-rows 20000000]
+                               [--reading-rows 500000] [--runs 3] [--only CASE ...] [--no-peers] [--write]
 
 Every run is a process of its own, between two runs of what it is compared with; its ratio is to their mean. The table
-has medians, by the clock and by processor seconds. Other libraries do the same job on the first of `--rows`; Spark on
-this machine is held against DuckDB on `--spark-rows`. Full sizes are `--rows 2000000 20000000 100000000 --small 2000000
---spark-rows 20000000`. Other libraries get an environment each, made below benchmarks/data; they need the network once.
+has medians, by the clock and by processor seconds. From 100 million rows on, `publish` gets 4 GB of address space and
+no more, and there is one run. Other libraries do the same job on the first of `--rows`; Spark on this machine is held
+against DuckDB on `--spark-rows`, once. Readers of all formats are those of `reading.py`. Other libraries get an
+environment each, made below benchmarks/data; they need the network once. All of it takes about half an hour.
 `--write` puts figures, machine and versions into docs/evidence/bench.json, and the table into docs/evidence/bench.md;
 with `--only`, other cases stay as they are there.
 """
@@ -116,6 +118,9 @@ CASES = {
 
 
 SPARK = "zealous queries on Spark (local)"
+READING = "reading"
+LIMITED_FROM, LIMIT = 100_000_000, 4_000_000_000
+"""From so many rows on, what publishes has no more address space than this."""
 
 
 def bare(sql: str, log: Path) -> dict[str, float]:
@@ -135,8 +140,10 @@ def bare(sql: str, log: Path) -> dict[str, float]:
 def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]:
     """One publication. Spark is started before the clock, as modules are loaded; its own processor time counts."""
     import queryveil as qv
+    from queryveil.files import memory
     from queryveil.mechanisms import mechanism
 
+    memory.modest()  # as the command line does
     load_modules()
     method = mechanism(case.method)(**case.given)
     out = Path(tempfile.mkdtemp())
@@ -170,7 +177,12 @@ def own_process(command: list[str]) -> dict[str, float]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr[-2000:]}")
-    print(*command[2:], done.stdout.strip().splitlines()[-1], file=sys.stderr, flush=True)
+    print(
+        *command[command.index("--once") if "--once" in command else -1 :],
+        done.stdout.strip().splitlines()[-1],
+        file=sys.stderr,
+        flush=True,
+    )
     found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
@@ -199,10 +211,13 @@ def between(
 def compared(name: str, rows: int, runs: int) -> dict[str, Any]:
     log = generated(rows)
 
-    def run(what: str) -> dict[str, float]:
-        return own_process([sys.executable, __file__, "--once", what, "--case", name, "--log", str(log)])
+    def run(what: str, *limit: str) -> dict[str, float]:
+        return own_process(
+            [*limit, sys.executable, __file__, "--once", what, "--case", name, "--log", str(log)]
+        )
 
-    made = between(lambda: run("method"), lambda: run("bare"), runs)
+    limit = ("prlimit", f"--as={LIMIT}") if rows >= LIMITED_FROM else ()
+    made = between(lambda: run("method", *limit), lambda: run("bare"), runs)
     return {"case": name, "against": "floor" if CASES[name].is_floor else "bare", "rows": rows, **made}
 
 
@@ -240,6 +255,27 @@ def spark_against_duckdb(rows: int, runs: int) -> dict[str, Any]:
     return {"case": SPARK, "against": "zealous queries", "rows": rows, **made}
 
 
+def reading_each_format(rows: int) -> list[dict[str, Any]]:
+    """How long our readers take, over DuckDB doing the same job; all by turns in one process."""
+    command = [sys.executable, str(Path(__file__).with_name("reading.py")), "--rows", str(rows)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    made = []
+    for name, one in json.loads(done.stdout)["formats"].items():
+        beside = one["judged_by"]
+        made.append(
+            {
+                "case": f"{READING} {name}",
+                "against": beside,
+                "rows": rows,
+                "seconds_ratio": round(1 / one["clock_ratios"][beside], 2),
+                "cpu_seconds_ratio": round(1 / one["ratios"][beside], 2),
+                "cpu_seconds": one["processor_seconds"]["ours"],
+                "other_cpu_seconds": one["processor_seconds"][beside],
+            }
+        )
+    return made
+
+
 def versions() -> dict[str, str]:
     names = ("queryveil", "duckdb", "ibis-framework", "numba", "numpy", "pyarrow")
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
@@ -256,32 +292,37 @@ def machine() -> dict[str, Any]:
     }
 
 
+def peak(case: dict[str, Any]) -> str:
+    return f"{case['peak_gb']} GB" if "peak_gb" in case else ""
+
+
 def page(found: dict[str, Any]) -> str:
     rows = [
         f"| {one['case']} | {one['against']} | {one['rows']:,} | {one['seconds_ratio']:.2f} | "
-        f"{one['cpu_seconds_ratio']:.2f} | {one['cpu_seconds']} | {one['other_cpu_seconds']} | {one['peak_gb']} GB |"
+        f"{one['cpu_seconds_ratio']:.2f} | {one['cpu_seconds']} | {one['other_cpu_seconds']} | {peak(one)} | "
+        f"{one['runs']} |"
         for one in found["cases"]
     ]
     low, high = (pick(one["load"] for one in found["cases"]) for pick in (min, max))
-    fewest, most = (pick(one["runs"] for one in found["cases"]) for pick in (min, max))
-    runs = f"{most} each" if fewest == most else f"{fewest} to {most} each"
     told = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     return "\n".join(
         [
             "# Benchmarks",
             "",
-            f"`make bench` made this table: medians of interleaved runs ({runs}), each a process",
-            "of its own between two runs of what it is compared with. All stages of publishing are inside. A ratio of",
-            "1 is as fast as the other side; for other libraries it is how many times longer they take than `zealous`",
-            "on queries. A *floor* does less than the method has to.",
+            "`make bench` made this table: medians of interleaved runs, each a process of its own between two runs of",
+            "what it is compared with (readers: by turns in one process). All stages of publishing are inside. A ratio",
+            "of 1 is as fast as the other side, and less is faster. For other libraries it is how many times longer",
+            "they take than `zealous` on queries. A *floor* does less than the method has to. At 100 million rows,",
+            "`publish` had 4 GB of address space. What readers are held against is told in",
+            "[reading each format](index.md#reading-each-format).",
             "",
             f"Machine: {found['machine']['cores']} cores, {found['machine']['memory_gb']} GB. Versions: {told}.",
             f"Between {low} and {high} processes wanted a core meanwhile; if these are more than there are cores,",
             "ratios by the clock say little.",
             "",
             "| case | against | rows | ratio by the clock | ratio of processor time | processor seconds "
-            "| of the other | peak |",
-            "|---|---|---|---|---|---|---|---|",
+            "| of the other | peak | runs |",
+            "|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",
         ]
@@ -301,15 +342,25 @@ def once(given: argparse.Namespace) -> None:
 def sizes(name: str, given: argparse.Namespace) -> list[int]:
     if name == SPARK:
         return [given.spark_rows]
+    if name == READING:
+        return [given.reading_rows]
     if name in PEERS:
         return list(given.rows[:1])
     return list(given.rows) if CASES[name].large else [given.small]
 
 
-def one_case(name: str, rows: int, runs: int) -> dict[str, Any]:
-    if name == SPARK:
-        return spark_against_duckdb(rows, runs)
-    return (compared if name in CASES else against_peer)(name, rows, runs)
+def cases_of(name: str, rows: int, runs: int) -> list[dict[str, Any]]:
+    """What a case measures. What takes long is run once."""
+    if name == READING:
+        from reading import REPEATS
+
+        found, runs = reading_each_format(rows), REPEATS
+    elif name == SPARK:
+        found, runs = [spark_against_duckdb(rows, 1)], 1
+    else:
+        runs = 1 if rows >= LIMITED_FROM else runs
+        found = [(compared if name in CASES else against_peer)(name, rows, runs)]
+    return [one | {"runs": runs, "load": round(os.getloadavg()[0], 1)} for one in found]
 
 
 def merged(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -318,16 +369,22 @@ def merged(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     before = json.loads(file.read_text())["cases"] if file.exists() else []
     made = {(one["case"], one["rows"]): one for one in (*before, *cases)}
     order = [*CASES, *PEERS, SPARK]
-    return sorted(made.values(), key=lambda one: (order.index(one["case"]), one["rows"]))
+    readers = [one["case"] for one in cases if one["case"] not in order]
+    order += readers or [name for name, _ in made if name not in order]
+    return sorted(
+        (one for one in made.values() if one["case"] in order),
+        key=lambda one: (order.index(one["case"]), one["rows"]),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000, 20_000_000, 100_000_000])
     parser.add_argument("--small", type=int, default=200_000, help="rows of all other cases")
-    parser.add_argument("--spark-rows", type=int, default=2_000_000)
+    parser.add_argument("--spark-rows", type=int, default=20_000_000)
+    parser.add_argument("--reading-rows", type=int, default=500_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS, SPARK))
+    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS, SPARK, READING))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--once", choices=("bare", "method", "spark"), help=argparse.SUPPRESS)
@@ -337,12 +394,11 @@ def main() -> None:
     if given.once:
         once(given)
         return
-    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS), SPARK]
+    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS), SPARK, READING]
     cases = []
     for name in wanted:
         for rows in sizes(name, given):
-            made = one_case(name, rows, given.runs)
-            cases.append(made | {"runs": given.runs, "load": round(os.getloadavg()[0], 1)})
+            cases += cases_of(name, rows, given.runs)
     if given.only and given.write:
         cases = merged(cases)
     found = {

@@ -155,14 +155,18 @@ def compared(ours: Callable[[], int], others: dict[str, Callable[[], int]]) -> d
     turns = [[timed(one) for one in (ours, *others.values())] for _ in range(REPEATS)]
     taken = [statistics.median(turn[who][0] for turn in turns) for who in range(len(others) + 1)]
     documents = turns[-1][0][2]
-    ratios = {
-        name: round(statistics.median(turn[who][0] / turn[0][0] for turn in turns), 3)
-        for who, name in enumerate(others, start=1)
-    }
+    ratios, clock_ratios = (
+        {
+            name: round(statistics.median(turn[who][unit] / turn[0][unit] for turn in turns), 3)
+            for who, name in enumerate(others, start=1)
+        }
+        for unit in (0, 1)
+    )
     return {
         "documents": documents,
         "per_second": round(documents / taken[0]),
         "ratios": ratios,
+        "clock_ratios": clock_ratios,
         "judged_by": next(name for name in ratios if name not in LESS),
         "processor_seconds": dict(zip(["ours", *others], (round(one, 3) for one in taken), strict=True)),
     }

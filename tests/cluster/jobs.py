@@ -15,11 +15,9 @@ import queryveil as qv
 from queryveil.count.contribution import Bound, bounded, counts
 from queryveil.privacy.noise import Noise
 from queryveil.reading.engine import Spark
-from tests import sizes
 from tests.seeded import SeededBits
 
-KINDS = ("keywords", "queries", "query-pairs", "clicks") if sizes.FULL else ("keywords", "query-pairs")
-"""Spark on one machine counts all others, in tests/count."""
+KINDS = tuple(qv.KINDS)
 
 
 class NoNoise(Noise):
@@ -84,6 +82,7 @@ def release(engine: str, path: Path, method: Any, out: Path | None, key: str = "
         return {
             "tables": {name: table.to_pylist() for name, table in made.tables.items()},
             "seen": sorted(seen),
+            "private": made.guarantee.private,
         }
     finally:
         Spark.arrow, Spark.batches = arrow, batches  # type: ignore[method-assign]
