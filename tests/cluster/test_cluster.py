@@ -58,9 +58,7 @@ METHODS = (
     qv.Zealous(epsilon=4, delta=1e-3, max_items=3, items=("queries",)),
     qv.KQuery(k=20),
     qv.TruncatedGeometric(epsilon=4, delta=1e-3, items=("queries",)),
-    qv.ClickGraph(
-        epsilon=4, delta=1e-3, max_queries=3, urls="private", epsilon_clicks=4, delta_clicks=1e-3
-    ),
+    qv.ClickGraph(epsilon=4, delta=1e-3, max_queries=3, urls="private", epsilon_clicks=4, delta_clicks=1e-3),
     qv.KKeyword(k=20),
 )
 

@@ -22,7 +22,7 @@ from queryveil.compiled import side_by_side, threads
 from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.texts import PLAIN, Forms, Texts
+from queryveil.count.texts import Forms, Texts
 from queryveil.reading.text_hashes import Hasher, parts_of
 
 if TYPE_CHECKING:
@@ -224,7 +224,6 @@ class _Share:
             owners,
             self._share,
             self._shares,
-            PLAIN,
             tested,
             self._most,
             self._sizes,

@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.compiled import inner, unlocked
-from queryveil.reading.text_hashes import four_bytes, hash_of, mixed_word
+from queryveil.reading.text_hashes import (
+    FIRST_KEY,
+    eight_bytes,
+    hash_of,
+    hash_with,
+    last_bytes,
+    mixed_word,
+)
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -24,13 +31,9 @@ _ONES = np.uint64(0x0101010101010101)
 _LOW_BITS, _HIGH_BITS, _FIRST_HIGH = (
     np.uint64(one) for one in (0x7F7F7F7F7F7F7F7F, 0x8080808080808080, 0x80)
 )
-_STEP, _FOUR, _EIGHT = np.uintp(1), np.uintp(4), np.uintp(8)
-
-
-@inner
-def _eight_bytes(data: Bytes, at: np.uintp) -> np.uint64:
-    """Eight bytes as one number, the first of them lowest."""
-    return np.uint64(four_bytes(data, at)) | np.uint64(four_bytes(data, at + _FOUR)) << _WORD
+_STEP, _TWO, _EIGHT = np.uintp(1), np.uintp(2), np.uintp(8)
+_LOW_WORD, _BITS_OF_BYTES = np.uint64(0xFFFFFFFF), np.uint64(3)
+_LETTERS = _ONES * np.uint64(ord("a"))
 
 
 @inner
@@ -51,26 +54,37 @@ def _not_plain(eight: np.uint64) -> np.uint64:
 
 
 @inner
-def _is_plain(data: Bytes, at: np.uintp, end: np.uintp, plain: Flags) -> bool:
-    """Whether a text is in normal form for sure: what `text_loops.in_other_form` asks."""
-    if at == end:
-        return False
+def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> tuple[bool, np.uint64]:
+    """Whether a text is in normal form for sure, which is what `text_loops.in_other_form` asks; and `hash_of` it.
+
+    Both in one go over its bytes. Behind the last one stand letters, which are plain.
+    """
+    if at == end or data[end - _STEP] == _BLANK:
+        return False, np.uint64(0)
+    first, found, key = at, keys[0] * np.uint64(end - at) + keys[1], np.uintp(FIRST_KEY)
     before = _FIRST_HIGH  # as if a blank stood before the text: another may not follow it
     while at + _EIGHT <= end:
-        eight = _eight_bytes(data, at)
-        blanks = ~((eight ^ _ONES * np.uint64(_BLANK)) + _LOW_BITS) & _HIGH_BITS
-        if _not_plain(eight) or blanks & (blanks << _BITS | before):
-            return False
+        eight = eight_bytes(data, at)
+        blanks = _blanks(eight)
+        if _not_plain(eight) | (blanks & (blanks << _BITS | before)):
+            return False, np.uint64(0)
         before = blanks >> _SEVEN_BYTES
+        found += keys[key] * (eight & _LOW_WORD) + keys[key + _STEP] * (eight >> _WORD)
+        key += _TWO
         at += _EIGHT
-    blank = before != 0
-    while at < end:
-        byte = data[at]
-        if not plain[byte] or (blank and byte == _BLANK):
-            return False
-        blank = byte == _BLANK
-        at += _STEP
-    return not blank
+    rest = last_bytes(data, first, at, end)
+    if at < end:
+        padded = rest | _LETTERS << (np.uint64(end - at) << _BITS_OF_BYTES)
+        blanks = _blanks(padded)
+        if _not_plain(padded) | (blanks & (blanks << _BITS | before)):
+            return False, np.uint64(0)
+    return True, hash_with(found, key, rest, end - at, keys)
+
+
+@inner
+def _blanks(eight: np.uint64) -> np.uint64:
+    """The highest bit of each byte that is a blank; no byte goes beyond ASCII, or `_not_plain` finds it."""
+    return ~((eight ^ _ONES * np.uint64(_BLANK)) + _LOW_BITS) & _HIGH_BITS
 
 
 @inner
@@ -127,7 +141,6 @@ def offered(
     owners: Words,
     share: int,
     shares: int,
-    plain: Flags,
     tested: bool,
     most: int,
     sizes: Numbers,
@@ -153,12 +166,14 @@ def offered(
         if tested:
             if at == end:
                 continue
-        elif not _is_plain(data, at, end, plain):
-            other[row] = True
-            continue
+            own = hash_of(data, at, end, keys)
+        else:
+            is_plain, own = _plain_hash(data, at, end, keys)
+            if not is_plain:
+                other[row] = True
+                continue
         owner, user = owners[user], user // shares
         first, size = user * most, int(sizes[user])
-        own = hash_of(data, at, end, keys)
         key = mixed_word(owner ^ own)
         if size == most and key > mixed_word(owner ^ slots[first + size - 1]):
             continue

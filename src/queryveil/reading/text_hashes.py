@@ -22,7 +22,8 @@ FIRST_KEY = 2
 _FIRST_KEYS = 1 << 10
 _NOTHING = bytes(1)
 
-_HALF, _WORD = np.uint64(33), np.uint64(32)
+_HALF, _WORD, _WHOLE, _BITS_OF_BYTES = np.uint64(33), np.uint64(32), np.uint64(64), np.uint64(3)
+_LOW_WORD = np.uint64(0xFFFFFFFF)
 _EIGHT = np.uintp(8)
 _STEP, _TWO, _THREE, _FOUR = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(BYTES_PER_KEY)
 _MIX, _MORE = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
@@ -81,24 +82,58 @@ def four_bytes(data: Bytes, at: np.uintp) -> np.uint32:
 
 
 @inner
+def eight_bytes(data: Bytes, at: np.uintp) -> np.uint64:
+    """Eight bytes as one number, the first of them lowest."""
+    return np.uint64(four_bytes(data, at)) | np.uint64(four_bytes(data, at + _FOUR)) << _WORD
+
+
+@inner
 def hash_of(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> np.uint64:
     """A hash of 64 bits: a text's length and its bytes, four at a time, each times a key of its own.
 
     Two texts have the same hash for at most one in 2^33 choices of the keys, whoever wrote them: in one of the places
     where they differ, the key times the difference must be one certain number.
     """
-    found = keys[0] * np.uint64(end - at) + keys[1]
+    first, found = at, keys[0] * np.uint64(end - at) + keys[1]
     key = np.uintp(FIRST_KEY)
-    while at + _FOUR <= end:
+    while at + _EIGHT <= end:
         found += keys[key] * np.uint64(four_bytes(data, at))
+        found += keys[key + _STEP] * np.uint64(four_bytes(data, at + _FOUR))
+        key += _TWO
+        at += _EIGHT
+    return hash_with(found, key, last_bytes(data, first, at, end), end - at, keys)
+
+
+@inner
+def hash_with(found: np.uint64, key: np.uintp, rest: np.uint64, size: np.uintp, keys: Words) -> np.uint64:
+    """The hash of a text of which all but the last `size` bytes are in `found`, up to `key`."""
+    if size >= _FOUR:
+        found += keys[key] * (rest & _LOW_WORD)
         key += _STEP
-        at += _FOUR
-    rest, shift = np.uint64(0), np.uint64(0)
+        rest >>= _WORD
+    return mixed_word(found + keys[key] * rest)
+
+
+@inner
+def last_bytes(data: Bytes, first: np.uintp, at: np.uintp, end: np.uintp) -> np.uint64:
+    """The bytes from `at` to `end`, fewer than eight, as one number; nothing outside the text is read.
+
+    In few steps: a text of eight bytes or more has eight that end where it ends.
+    """
+    size = np.uint64(end - at)
+    if size == 0:
+        return np.uint64(0)
+    if end - first >= _EIGHT:
+        return eight_bytes(data, end - _EIGHT) >> (_WHOLE - (size << _BITS_OF_BYTES))
+    if end - at >= _FOUR:
+        last = np.uint64(four_bytes(data, end - _FOUR)) << ((size - np.uint64(4)) << _BITS_OF_BYTES)
+        return np.uint64(four_bytes(data, at)) | last
+    found, shift = np.uint64(0), np.uint64(0)
     while at < end:
-        rest |= np.uint64(data[at]) << shift
+        found |= np.uint64(data[at]) << shift
         shift += np.uint64(8)
         at += _STEP
-    return mixed_word(found + keys[key] * rest)
+    return found
 
 
 @unlocked
@@ -111,17 +146,11 @@ def hashed(data: Bytes, offsets: Numbers, keys: Words, hashes: Words) -> None:
 @inner
 def _digest_of(data: Bytes, at: np.uintp, end: np.uintp) -> np.uint64:
     """A number of 64 bits that tells texts apart which nobody made to be alike: it has no key, and is quick."""
-    found = np.uint64(end - at)
+    first, found = at, np.uint64(end - at)
     while at + _EIGHT <= end:
-        low, high = np.uint64(four_bytes(data, at)), np.uint64(four_bytes(data, at + _FOUR))
-        found = mixed_word(found ^ (low | high << _WORD))
+        found = mixed_word(found ^ eight_bytes(data, at))
         at += _EIGHT
-    rest, shift = np.uint64(0), np.uint64(0)
-    while at < end:
-        rest |= np.uint64(data[at]) << shift
-        shift += np.uint64(8)
-        at += _STEP
-    return mixed_word(found ^ rest)
+    return mixed_word(found ^ last_bytes(data, first, at, end))
 
 
 @unlocked
