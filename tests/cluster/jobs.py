@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,16 @@ def reading(engine: str, path: Path, options: dict[str, Any]) -> dict[str, Any]:
         "examples": [(one.file, one.line, one.reason) for one in log.staged.examples],
         "here": [one.name for one in log.workspace.rglob("*.parquet")],
     }
+
+
+def reading_in(engine: str, folder: Path, name: str) -> dict[str, Any]:
+    """The same for a log that is named from the folder that this process is in."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return reading(engine, Path(name), {})
+    finally:
+        os.chdir(before)
 
 
 def release(engine: str, path: Path, method: Any, out: Path | None, key: str = "portable") -> dict[str, Any]:

@@ -106,6 +106,20 @@ def test_texts_are_read_by_the_workers_as_they_are_here(driver: Ask, kind: str, 
     assert there["here"] == ["rejected.parquet"] and "rows.parquet" in here["here"]
 
 
+@pytest.mark.parametrize("kind", ["tsv", "parquet"])
+def test_workers_find_a_log_that_is_named_from_the_drivers_folder(
+    driver: Ask, kind: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "logs"
+    log.mkdir()
+    if kind == "tsv":
+        (log / "log.tsv").write_text("user\tquery\nu\tcats\nv\tcats\n")
+    else:
+        pq.write_table(pa.table({"user": ["u", "v"], "query": ["cats", "cats"]}), log / "log.parquet")
+    there = driver(jobs.reading_in, tmp_path, "logs").result()
+    assert there["counts"][:2] == (2, 2)
+
+
 def test_a_log_that_cannot_be_read_is_the_same_sentence(driver: Ask, tmp_path: Path) -> None:
     (tmp_path / "log.tsv").write_text("user\ttime\tquery\n" + "\t\t\n" * 30)
     there, here = driver(jobs.reading, tmp_path, {}).result(), jobs.reading("duckdb", tmp_path, {})

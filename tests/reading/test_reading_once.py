@@ -150,3 +150,17 @@ def test_fingerprints_know_users_from_queries_and_not_the_order(tmp_path: Path) 
     assert one != of(["a", "b", "b"], ["x", "y", "a query of more than eight bites"])
     assert one != of(["b", "a", "b"], ["x", "y", "a query of more than eight bytes"])
     assert of(["a"], ["b"]) != of(["b"], ["a"])
+
+
+def test_a_log_is_found_after_the_program_went_to_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parquet is read where it lies, and more than once."""
+    (tmp_path / "elsewhere").mkdir()
+    pq.write_table(pa.table({"user": ["a", "b"], "query": ["tea", "tea"]}), tmp_path / "log.parquet")
+    monkeypatch.chdir(tmp_path)
+    log = qv.read("log.parquet")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert log.engine.arrow(log.table).num_rows == 2
+    method = qv.Zealous(epsilon=4, delta=1e-7)
+    assert qv.publish(log, method, items="queries", allow_empty=True).guarantee.epsilon == 4

@@ -68,6 +68,15 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
             assert qv.read(tmp_path / "log.arrow").users == 2
 
 
+def test_a_column_that_lacks_values_although_it_says_that_it_does_not(tmp_path: Path) -> None:
+    """As a fuzzer found it. Rows are judged one by one, whatever the file says of all of them."""
+    fields = [pa.field(name, pa.string(), nullable=False) for name in ("user", "query")]
+    with pa.ipc.new_file(str(tmp_path / "log.arrow"), pa.schema(fields)) as into:
+        into.write_table(pa.table([["a", None, "c"], ["tea", "mug", None]], schema=pa.schema(fields)))
+    log = qv.read(tmp_path / "log.arrow", max_rejected=1)
+    assert (log.rows, log.users, log.staged.reasons) == (2, 2, {"no user": 1})
+
+
 def test_a_text_that_begins_like_orc_is_a_text(tmp_path: Path) -> None:
     log = write(tmp_path / "log", "ORCHIDS\t1\nORCHARDS\t2\n")
     assert rows_of(read(log, tmp_path / "into", columns={"user": 2, "query": 1}), "query") == [

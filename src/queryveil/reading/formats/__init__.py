@@ -196,7 +196,9 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
     files: list[SourceFile] = []
     pins: list[Pin] = []
     first: tuple[Head, Reader] | None = None
-    for path, member, label in opened_archives(paths):
+    for given, member, label in opened_archives(paths):
+        # Files are read later, too, by workers elsewhere or after a program went to another folder.
+        path = given.absolute()
         pinned = pinned_now(path, label)
         head = read_head(path, member, options.encoding)
         if head.whole and not head.data.strip():

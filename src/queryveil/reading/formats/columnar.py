@@ -86,12 +86,14 @@ def _write(
 ) -> None:
     """All batches, in the types that they have; of a file without rows, those that it declares."""
     first = next(batches, None)
-    schema = pa.schema(fields) if first is None else first.schema
+    declared = fields if first is None else first.schema
+    # A file may say that nothing is missing, and lack something: rows are judged one by one.
+    schema = pa.schema([one.with_nullable(True) for one in declared])
     try:
         # A dictionary of all queries takes longer to write than they do, and is given up in the middle.
         few, times = [names["user"]], [names["time"]] if "time" in names else False
         with pq.ParquetWriter(copy, schema, use_dictionary=few, write_statistics=times) as writer:
             for batch in [] if first is None else chain([first], batches):
-                writer.write_batch(batch)
+                writer.write_batch(pa.record_batch(batch.columns, schema=schema))
     except OSError as error:
         raise not_writable(copy.parent, error) from None
