@@ -118,6 +118,9 @@ def page(state: many.State) -> str:
         "own, which must answer the same. `benchmarks/fuzz.py inputs --count 1000000 --processes 2` goes on from here",
         "(the state is in fuzzing.json); the tests try about two thousand.",
         "",
+        "A fault that was found on the way is repaired, with a test of its own, and its input is asked again: what",
+        "counts here is what is still one. The inputs before it were asked of the readers as they were then.",
+        "",
         "| what is read | tried | answers |",
         "|---|---|---|",
     ]
