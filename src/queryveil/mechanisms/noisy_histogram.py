@@ -52,6 +52,11 @@ def spread(draw: Draw) -> float:
     return free if draw.limit is None else min(free, math.sqrt(draw.limit * (draw.limit + 1) / 3))
 
 
+def about(draw: Draw) -> str:
+    """How large the noise is, for people."""
+    return f"about +-{spread(draw):.0f}" if spread(draw) >= 1 else "less than +-1"
+
+
 def scale_of(draw: Draw) -> float:
     known = draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE)
     if not known or draw.scale is None or (draw.limit is None) != (draw.distribution == DISCRETE_LAPLACE):
@@ -87,7 +92,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
         say(f"{kind.counted(found.counted)} {least}")
     with run.stage("protect") as say:
         say(
-            f"noise of about +-{spread(draw):.0f}, published above {draw.above:,}: "
+            f"noise of {about(draw)}, published above {draw.above:,}: "
             f"{kind.counted(found.table.num_rows)}{of_list(draw, found)}"
         )
         if listed is not None:

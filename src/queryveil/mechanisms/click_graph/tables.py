@@ -71,7 +71,7 @@ class Tables:
         with self.run.stage("protect") as say:
             table = found.table
             say(
-                f"noise of about +-{noisy_histogram.spread(draw):.0f}, published above {draw.above:,}: "
+                f"noise of {noisy_histogram.about(draw)}, published above {draw.above:,}: "
                 f"{kind.counted(table.num_rows)}{noisy_histogram.of_list(draw, found)}"
             )
             if listed is not None:
@@ -141,8 +141,8 @@ class Tables:
     ) -> pa.Table:
         found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw)
         say(
-            f"of {kind.counted(found.counted)}, {found.table.num_rows:,} are published: noise of about "
-            f"+-{noisy_histogram.spread(draw):.0f}, threshold {draw.above:,}"
+            f"of {kind.counted(found.counted)}, {found.table.num_rows:,} are published: noise of "
+            f"{noisy_histogram.about(draw)}, threshold {draw.above:,}"
         )
         return self._finished(draw.table, found.table, found.true, order)
 
@@ -156,8 +156,7 @@ class Tables:
         true = public_lists.aligned(found, public)
         noisy = noisy_histogram.with_noise(true, self.run, draw)
         say(
-            f"noise of about +-{noisy_histogram.spread(draw):.0f} on {len(true):,} pairs of the lists of published "
-            "queries"
+            f"noise of {noisy_histogram.about(draw)} on {len(true):,} pairs of the lists of published queries"
         )
         table = public.append_column("count", pa.array(noisy, pa.int64()))
         return self._finished(draw.table, table, true, order)

@@ -22,8 +22,6 @@ def of_results(log: SearchLog, queries: pa.Table, results: Path, draw: Draw, run
         surfaced = public_lists.of_queries(public_lists.read(results), queries["query"])
         counts = public_lists.click_counts(log, surfaced, noisy_histogram.bound_of(draw, run))
         noisy = noisy_histogram.with_noise(counts, run, draw)
-        say(
-            f"noise of about +-{noisy_histogram.spread(draw):.0f} on {len(counts):,} results of published queries"
-        )
+        say(f"noise of {noisy_histogram.about(draw)} on {len(counts):,} results of published queries")
     table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
     return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])
