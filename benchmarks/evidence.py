@@ -301,8 +301,8 @@ def publish_section(found: dict[str, Any]) -> list[str]:
     low, high = (edge(one["load"][at] for one in found["sizes"]) for at, edge in ((0, min), (1, max)))
     return [
         *lines,
-        f"Meanwhile {low} to {high} processes wanted one of the 2 cores. With so many, seconds say little,",
-        "and ratios are rough. In the smaller log, what every run has to do once weighs more.",
+        f"Meanwhile {low} to {high} processes wanted one of the 2 cores; above 2, seconds say little. In the smaller",
+        "log, what every run has to do once weighs more.",
         "",
     ]
 
