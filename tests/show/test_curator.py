@@ -60,6 +60,16 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     assert qv.verify(release).passed
 
 
+def test_without_lists_of_names_it_says_how_to_get_them(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `pip install queryveil` alone, with which the demo writes this page."""
+    monkeypatch.setattr("queryveil.language.spotting.lists.PACKAGES", ("not_installed",))
+    page = text(qv.write_curator_report(release, qv.read(LOG), metrics="coverage"))
+    assert page.count("pip install &#x27;queryveil[language]&#x27;") == 2, "in the check and in the section"
+    assert "4 of 5 checks are done" not in page and "No published text was found to name" not in page
+
+
 def test_counts_of_sessions_add_up_to_pairs(tmp_path: Path) -> None:
     log = qv.read(pages.hostile_log())
     qv.publish(log, qv.KSession(k=3), out=tmp_path / "out")

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from queryveil.language.sensitive import matters
-from queryveil.language.spotting import Spotter
+from queryveil.language.spotting import Spotter, installed
 from queryveil.reading.text import normalise
 from queryveil.release.publish import Release, load
 from queryveil.release.withholding import texts_of
@@ -57,6 +57,11 @@ def review(release: Release | str | Path) -> list[ToRead]:
     marked = [(text, _kinds(text)) for text in largest]
     found = [ToRead(text, kinds, largest[text]) for text, kinds in marked if kinds]
     return sorted(found, key=lambda one: (-(one.count or 0), one.text))
+
+
+def can_review() -> bool:
+    """Whether the lists of names and places are installed."""
+    return installed()
 
 
 def _kinds(text: str) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class Curated:
     without_log: bool = False
     ready: Sequence[ready.Check] = ()
     """The five checks before a release is published."""
-    to_read: Sequence[ToRead] = ()
+    to_read: Sequence[ToRead] | None = ()
     uniqueness: Mapping[str, float] = field(default_factory=dict)
     """Share of users whom so many known queries single out, in the log."""
 

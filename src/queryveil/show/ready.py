@@ -42,7 +42,7 @@ def checks(
     failed: Sequence[str] | None,
     attacks: int,
     read: Mapping[str, Any] | None,
-    listed: int,
+    listed: int | None,
 ) -> list[Check]:
     """The five checks: from what publishing noted, what `verify` says, and what was kept since."""
     return [
@@ -97,7 +97,15 @@ def _verified(failed: Sequence[str] | None) -> Check:
     return Check("Verified", DONE, "The release passes all its checks.")
 
 
-def _read_through(read: Mapping[str, Any] | None, listed: int) -> Check:
+NO_LIST = (
+    "Which published texts should be read is found with lists of names and places, which are not installed. "
+    "Run pip install 'queryveil[language]', and then queryveil report DIR --curator."
+)
+
+
+def _read_through(read: Mapping[str, Any] | None, listed: int | None) -> Check:
+    if listed is None:
+        return Check("Read-through done", OPEN, NO_LIST)
     texts = "1 text is" if listed == 1 else f"{listed:,} texts are"
     if read:
         return Check("Read-through done", DONE, f"On {read['day']}; {texts} on the list below.")
@@ -118,8 +126,10 @@ def shown(found: Sequence[Check]) -> str:
     )
 
 
-def to_read(found: Sequence[ToRead]) -> list[str]:
-    """The review list, and how to withhold what should not be published."""
+def to_read(found: Sequence[ToRead] | None) -> list[str]:
+    """The review list, and how to withhold what should not be published; None if it could not be made."""
+    if found is None:
+        return [page.paragraphs([NO_LIST])]
     if not found:
         return [
             page.paragraphs(["No published text was found to name a person, a place or a sensitive thing."])

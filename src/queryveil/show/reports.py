@@ -101,18 +101,18 @@ def write_curator_report(
 
 
 def _readied(curated: Curated, release: Release, source: Path, private: Path) -> Curated:
-    """With the five checks and the list to read."""
-    from queryveil.release.review import review
+    """With the five checks and the list to read; without its lists of names the page says how to get one."""
+    from queryveil.release.review import can_review, review
     from queryveil.verification import verify
 
-    listed = review(release)
+    listed = review(release) if can_review() else None
     done = _json(private / READ_THROUGH)
     found = ready.checks(
         curated.facts,
         failed=[one.name for one in verify(source).failed],
         attacks=len(curated.attacks),
         read=done if isinstance(done, dict) and "day" in done else None,
-        listed=len(listed),
+        listed=None if listed is None else len(listed),
     )
     return dataclasses.replace(curated, ready=found, to_read=listed)
 
