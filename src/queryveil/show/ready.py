@@ -98,8 +98,8 @@ def _verified(failed: Sequence[str] | None) -> Check:
 
 
 NO_LIST = (
-    "Which published texts should be read is found with lists of names and places, which are not installed. "
-    "Run pip install 'queryveil[language]', and then queryveil report DIR --curator."
+    "The texts to read are found with lists of names and places, which are not installed. To get them, run "
+    "pip install 'queryveil[language]', and then queryveil report DIR --curator."
 )
 
 
