@@ -70,6 +70,17 @@ def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
     return made
 
 
+def loaded() -> Iterator[None]:
+    """Load the loops of this file one after the other, by counting two texts that nobody wrote."""
+    nobody = pa.array(["nobody"]).dictionary_encode()
+    made = KeptItems("query", 1, b"", raw=True)
+    for text in ("a", "A", "\u00c4"):
+        made.add(nobody, pa.array([text]))
+        yield
+    made.counts(1)
+    yield
+
+
 class KeptItems:
     """The items that each user keeps, at most so many. If the number of `users` is known, all have room at once."""
 

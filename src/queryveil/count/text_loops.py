@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.compiled import inner, unlocked
-from queryveil.reading.text_hashes import BYTES_PER_KEY, four_bytes, mixed_word
+from queryveil.reading.text_hashes import BYTES_PER_KEY, four_bytes, hash_of, mixed_word
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -67,6 +67,7 @@ def _fetched(
 def placed(
     data: Bytes,
     offsets: Numbers,
+    keys: Words,
     hashes: Words,
     first: int,
     slots: Words,
@@ -78,9 +79,10 @@ def placed(
 ) -> tuple[int, int, int]:
     """The code of each text from `first` on; new texts get the next one, and their bytes go to the arena.
 
-    A slot holds half of a hash, and a code and 1. Equal hashes decide nothing: two texts have one code only if all
-    their bytes are the same. So texts made to collide cost time, and change no code. It returns how far it came,
-    because there may be no room for more, how many texts are known then, and a number that means nothing.
+    Their hashes go to `hashes`. A slot holds half of a hash, and a code and 1. Equal hashes decide nothing: two texts
+    have one code only if all their bytes are the same. So texts made to collide cost time, and change no code. It
+    returns how far it came, because there may be no room for more, how many texts are known then, and a number that
+    means nothing.
     """
     mask = np.uint64(len(slots) - 1)
     touched = 0
@@ -89,6 +91,8 @@ def placed(
         room = len(arena) - starts[count] >= offsets[first + size] - offsets[first]
         if not room or count + size > len(known) or 2 * (count + size) > len(slots):
             break
+        for text in range(first, first + size):
+            hashes[text] = hash_of(data, np.uintp(offsets[text]), np.uintp(offsets[text + 1]), keys)
         touched ^= _fetched(hashes, first, first + size, slots, starts, arena, codes)
         for text in range(first, first + size):
             own, at = hashes[text], np.uintp(offsets[text])
@@ -159,7 +163,13 @@ def in_other_form(starts: Whole, arena: Bytes, plain: Flags, begin: int, end: in
 
 @unlocked
 def ascii_normal(
-    starts: Whole, arena: Bytes, codes: Numbers, roles: Bytes, offsets: Whole, made: Bytes, beyond: Flags
+    starts: Whole | Numbers,
+    arena: Bytes,
+    codes: Numbers,
+    roles: Bytes,
+    offsets: Whole,
+    made: Bytes,
+    beyond: Flags,
 ) -> None:
     """Texts in normal form one after the other, as `reading.text` defines it for ASCII; none is longer than before.
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from queryveil.compiled import shares, side_by_side
 from queryveil.count import text_loops
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, InputError
 from queryveil.reading import text
 from queryveil.reading.text_hashes import Hasher, parts_of
 
@@ -23,6 +23,7 @@ _FIRST_BYTES = 1 << 16
 _MOST_TEXTS = 1 << 31
 _ASCII = 128
 _MOST_IN_32_BITS = 2**31 - 1
+_FEW_TEXTS = 1 << 14
 _SAMPLED = 1 << 10
 """Texts of which bounds are found that divide all texts about equally."""
 PLAIN = np.array([text.is_plain_byte(byte) for byte in range(256)])
@@ -77,19 +78,21 @@ class Texts:
         if pa.types.is_dictionary(column.type):
             return self._add_coded(column)
         data, offsets = parts_of(column)
-        hashes = self._hasher.of(data, offsets)
+        keys, hashes = self._hasher.keys(offsets), np.empty(len(column), np.uint64)
         codes = np.empty(len(column), np.int32)
         done = 0
         while True:
             tables = (self._slots, self._starts, self._arena, self._known)
-            done, self._count, _ = text_loops.placed(data, offsets, hashes, done, *tables, self._count, codes)
+            done, self._count, _ = text_loops.placed(
+                data, offsets, keys, hashes, done, *tables, self._count, codes
+            )
             if done == len(column):
                 return codes
             self._make_room(int(offsets[-1] - offsets[done]))
 
     def _add_coded(self, column: pa.DictionaryArray) -> Numbers:
         """The codes of texts that come with a dictionary of their own; what no row has of it gets no code."""
-        places = column.indices.to_numpy(zero_copy_only=False)
+        places = column.indices.to_numpy(zero_copy_only=False).astype(np.intp)
         used = np.zeros(len(column.dictionary), np.bool_)
         used[places] = True
         codes = np.empty(len(used), np.int32)
@@ -108,6 +111,12 @@ class Texts:
 
     def in_order(self, codes: Numbers) -> Numbers:
         """These codes, each once, in the order of their texts' bytes."""
+        if len(codes) <= _FEW_TEXTS:  # it takes longer to load the loops
+            import pyarrow.compute as pc
+
+            few = self.take(codes).cast(pa.large_binary())
+            sorted_few: Numbers = codes[pc.array_sort_indices(few).to_numpy()]
+            return sorted_few
         parts = np.empty(len(codes), np.uint64)
         given = [(self._starts, self._arena, codes, *share, parts) for share in shares(len(codes))]
         side_by_side(text_loops.beginnings, given)
@@ -173,7 +182,7 @@ class Forms:
         import pyarrow.compute as pc
 
         data, offsets = parts_of(column)
-        plain, beyond = _ascii_normal(offsets.astype(np.int64), data, places)
+        plain, beyond = _ascii_normal(offsets, data, places)
         if not beyond.any():
             return plain
         others = column.take(pa.array(places[beyond])).cast(pa.string())
@@ -189,7 +198,7 @@ class Forms:
 
 
 def _ascii_normal(
-    starts: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], codes: Numbers
+    starts: npt.NDArray[np.int64] | Numbers, data: npt.NDArray[np.uint8], codes: Numbers
 ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
     """Normal forms of texts within ASCII, and which texts go beyond it; these are empty here."""
     offsets, beyond = np.zeros(len(codes) + 1, np.int64), np.zeros(len(codes), np.bool_)
@@ -204,7 +213,13 @@ def _ascii_normal(
 
 
 def _normalised(column: pa.Array) -> pa.Array:
-    return pa.array(map(text.normalise, column.to_pylist()), pa.string())
+    try:
+        texts = column.to_pylist()
+    except UnicodeDecodeError:
+        raise InputError(
+            "the log has a text that is not UTF-8, or is damaged", "copy it again from where it came"
+        ) from None
+    return pa.array(map(text.normalise, texts), pa.string())
 
 
 def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

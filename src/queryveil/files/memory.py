@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import sys
 
 from queryveil.errors import CannotBeMet
 
@@ -58,6 +59,9 @@ def modest() -> None:
     if allowed() is not None:
         # Arrow's usual allocator reserves a gigabyte at once, and leaves nothing for the others.
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    elif sys.platform == "linux":
+        # It also spreads little over many pages, which the system must clear: this one touches a third of them.
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
 
 def within(wanted: int) -> int:

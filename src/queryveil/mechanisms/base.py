@@ -113,9 +113,17 @@ class Run:
     warnings: list[str] = field(default_factory=list)
     """What was seen in the log and its curator must know. No guarantee covers it: nothing public may hold it."""
     salt: bytes = b""
+    draws: tuple[Draw, ...] | None = None
+    """What the plan of this publication declares; None if nobody has planned it."""
+    gone_over: dict[str, Any] = field(default_factory=dict)
+    """By table, what `go_over` found in the rows for it."""
 
     def __post_init__(self) -> None:
         self.salt = self.salt or self.noise.key()
+
+    def declared(self, mechanism: Mechanism) -> tuple[Draw, ...]:
+        """Every draw, as the plan declares it."""
+        return mechanism.plan(users=self.users).draws if self.draws is None else self.draws
 
     def warn(self, sentence: str) -> None:
         """Tell the curator, on the terminal and in the private folder."""
@@ -139,6 +147,10 @@ class Mechanism(Protocol):
     """The guarantee depends on a public number of users under some parameters."""
     example: ClassVar[Mapping[str, Any]]
     """Parameters that publish something on a log of a few hundred users: for tests, reference pages and attacks."""
+    # A mechanism whose loops take a while to load may load them step by step in `loaded`, an iterator: `release.ahead`
+    # calls it while the log is read. One that needs a single pass over the rows may make it in `go_over(log, run)`,
+    # before it is charged and without any noise; it says whether that was all that it reads. For all others, texts
+    # that nobody has read yet are read before the charge.
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""

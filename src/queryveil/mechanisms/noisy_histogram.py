@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from queryveil.count import contribution, item_kinds, kept_items, public_items
 from queryveil.count.contribution import Bound
+from queryveil.count.kept_items import KeptItems
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_counts
 from queryveil.mechanisms.base import Run
@@ -43,6 +44,14 @@ class Survivors:
     """Items of the log; of those off a public list, the ones that reach the first threshold."""
     listed: int = 0
     """How many of the survivors are on a public list."""
+
+
+def loaded() -> Iterator[None]:
+    """Load the loops that count here, step by step, before there are any rows."""
+    from queryveil.reading import raw_rows  # with readers, of which a plan needs none
+
+    yield from raw_rows.loaded()
+    yield from kept_items.loaded()
 
 
 def spread(draw: Draw) -> float:
@@ -75,12 +84,8 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
 
     With a public list, which the draw declares, its items are there too, each by noise and a threshold of its own.
     """
-    kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
-    with run.stage("bound") as say:
-        # Both keep at most so many items of a user, chosen by that user's own rows and the salt.
-        here = kept_items.kept(log, kind, bound) if kept_items.fits(log, kind, bound) else None
-        kept = contribution.bounded(log, kind, bound) if here is None else None
-        say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
+    kind = item_kinds.kind(draw.bounded)
+    here, kept = run.gone_over.pop(draw.table, None) or _bounded(log, run, draw)
     with run.stage("count") as say:
         if kept is not None:
             found = above(log, run, kept, kind.columns, draw, listed)
@@ -99,6 +104,32 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
             listed_counts.warn_of_overlap(log, run, draw.bounded, listed)
         order = ("count", *kind.columns)
         return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
+
+
+def go_over(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
+    """Let users keep the queries of a draw before it is paid for, so that rows that cannot be read cost nothing.
+
+    No noise is drawn for it. It returns whether all texts were read that these draws need; if not, none was.
+    """
+    queries = [draw for draw in draws if draw.rows == LOG and item_kinds.kind(draw.bounded).is_query]
+    if len(draws) != 1 or not queries:
+        return False
+    (draw,) = queries
+    if not kept_items.fits(log, item_kinds.kind(draw.bounded), bound_of(draw, run)):
+        return False
+    run.gone_over[draw.table] = _bounded(log, run, draw)
+    return True
+
+
+def _bounded(log: SearchLog, run: Run, draw: Draw) -> tuple[KeptItems, None] | tuple[None, ir.Table]:
+    """What each user keeps, found here or by the engine."""
+    kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
+    with run.stage("bound") as say:
+        # Both keep at most so many items of a user, chosen by that user's own rows and the salt.
+        here = kept_items.kept(log, kind, bound) if kept_items.fits(log, kind, bound) else None
+        kept = contribution.bounded(log, kind, bound) if here is None else None
+        say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
+    return (here, None) if here is not None else (None, kept)
 
 
 def of_list(draw: Draw, found: Survivors) -> str:

@@ -26,17 +26,19 @@ from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
 from queryveil.reading.engine import Engine
 from queryveil.reading.formats import (
-    NO_VALUE,
     Progress,
     ReadOptions,
     Staged,
     opened,
+    parquet,
     require_unchanged,
     stage,
 )
+from queryveil.reading.formats.footers import disagrees
 from queryveil.reading.formats.parquet import columns_of
-from queryveil.reading.lazy_tables import ODD_RANK, judged, safe_rank, stays
+from queryveil.reading.lazy_tables import judged, stays
 from queryveil.reading.shown import ShownLog
+from queryveil.reading.standard import standard
 from queryveil.reading.tables import check_options, is_rows, stage_opened, stage_table
 
 if TYPE_CHECKING:
@@ -44,9 +46,8 @@ if TYPE_CHECKING:
 
 SESSION_GAP_MINUTES = 30
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
-TEXTS = ("user", "query", "url", "session")
-_TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
-_RAW, _ON_THE_WAY = ("user", "query"), "_fingerprint_on_the_way"
+_RAW = ("user", "query")
+_ON_THE_WAY, _READ_THROUGH, _BEGUN = "_fingerprint_on_the_way", "_was_read_through", "_raw_rows_begun"
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +108,13 @@ class SearchLog(ShownLog):
             raise
         require_unchanged(pins)
 
+    def read_through(self) -> None:
+        """Read all texts, if nobody has: what cannot be read shows here, and not in the middle of something else."""
+        if self.staged is not None and self.staged.unread and _READ_THROUGH not in vars(self):
+            with self.unchanged():
+                parquet.read_through(self.staged, self.workspace or self.staged.files[0].parent)
+            vars(self)[_READ_THROUGH] = True
+
     def between(self, start: datetime.datetime, end: datetime.datetime) -> SearchLog:
         """The rows from one moment (UTC) to before another, as a log of their own: sessions are cut at both."""
         self.need("time", "a part of a log")
@@ -156,11 +164,15 @@ class SearchLog(ShownLog):
         """
         found = raw_rows.Fingerprint()
         yield from found.on_the_way(self._raw_batches())
+        if self.staged is not None and self.is_as_read and found.rows != self.staged.rows:
+            raise disagrees(self.staged.files[0].name if self.staged.files else "the log")
         # Not a field: a part of this log, made with `replace`, must not take it for its own.
         vars(self)[_ON_THE_WAY] = found.told()
 
     def _raw_batches(self) -> Iterator[pa.RecordBatch]:
         # Arrow reads two columns of a file with half the work. Rows have no say: it is by how the log was given.
+        if self.is_as_read and (begun := vars(self).pop(_BEGUN, None)) is not None:
+            return iter(begun)
         files = raw_rows.opened(self.staged, _RAW) if self.is_as_read and self.staged is not None else None
         if files is not None:
             return raw_rows.batches(files)
@@ -221,13 +233,12 @@ def read(
         workspaces.make(workspace)
         staged: Staged | None
         runs_on: Engine
+        begun: raw_rows.Begun | None = None
         if (spread := _cluster(log, engine, workspace)) is not None:
             runs_on = spread
             table, staged = _by_workers(log, chosen, spread, workspace)
-        elif (staged := _staged(log, chosen, workspace, progress)) is not None:
-            runs_on = _engine(engine, workspace, staged.files)
-            source = runs_on.read_parquet(staged.files, list(staged.names.values()))
-            table = _standard(source, staged.names, runs_on)
+        elif (found := _in_files(log, chosen, engine, workspace, progress)) is not None:
+            table, staged, runs_on, begun = found
         else:
             table, staged, runs_on = _lazy(log, chosen, engine, workspace)
         if share := chosen.sample_users:
@@ -244,15 +255,16 @@ def read(
             segmented=chosen.segment,
         )
         weakref.finalize(made, workspaces.remove, workspace)
+        vars(made)[_BEGUN] = begun
     except BaseException:
         workspaces.remove(workspace)
         raise
     return made
 
 
-def as_log(log: SearchLog | Any) -> SearchLog:
+def as_log(log: SearchLog | Any, **options: Any) -> SearchLog:
     """The log itself, or what `read` makes of a path, a list of paths or a table."""
-    return log if isinstance(log, SearchLog) else read(log)
+    return log if isinstance(log, SearchLog) else read(log, **options)
 
 
 def _sampled(table: ir.Table, engine: Engine, share: float) -> ir.Table:
@@ -309,18 +321,34 @@ def _by_workers(
         names = columns_of([str(name) for name in whole.columns], options, repr(source.files[0].label))
         if stays(whole, names):
             ignored = [name for name in whole.columns if name not in names.values()]
-            rows = _standard(whole, names, engine, judging=True)
+            rows = standard(whole, names, engine, judging=True)
             table, staged = judged(rows, engine, names, ignored, options, workspace)
             return table, replace(staged, format=reader.name, pins=source.pins)
     table, staged = by_workers.read(log, options, engine, workspace)
-    return _standard(table, staged.names, engine), replace(staged, format=reader.name)
+    return standard(table, staged.names, engine), replace(staged, format=reader.name)
+
+
+def _in_files(
+    log: Any, options: ReadOptions, engine: str | Engine, workspace: Path, progress: Progress | None
+) -> tuple[ir.Table, Staged, Engine, raw_rows.Begun | None] | None:
+    """The rows of files, and of tables of this process, on an engine; None for what stays in its own."""
+    if _engine_table(log):
+        return None
+    with engines.beginning(engine, workspace) as begun:
+        staged = _staged(log, options, workspace, progress)
+        if staged is None:
+            return None
+        begun_rows = raw_rows.Begun.of(staged, _RAW)
+        runs_on = begun(staged.files)
+        source = runs_on.read_parquet(staged.files, list(staged.names.values()))
+        return standard(source, staged.names, runs_on), staged, runs_on, begun_rows
 
 
 def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
-    """Files, and tables of this process, as Parquet; None for what stays in its engine."""
+    """Files, and tables of this process, as Parquet; None for what is neither."""
     if _is_files(log):
         return stage(log, options, workspace, progress)
-    return None if _engine_table(log) else stage_table(log, options, workspace)
+    return stage_table(log, options, workspace)
 
 
 def _engine_table(given: Any) -> bool:
@@ -344,10 +372,10 @@ def _lazy(
     names = columns_of([str(name) for name in source.columns], options, "the table")
     if (copied := _copied(source, runs_on, names, options, workspace)) is not None:
         rows = runs_on.read_parquet(copied.files, list(copied.names.values()))
-        return _standard(rows, copied.names, runs_on), copied, runs_on
+        return standard(rows, copied.names, runs_on), copied, runs_on
     ignored = [name for name in source.columns if name not in names.values()]
     table, staged = judged(
-        _standard(source, names, runs_on, judging=True), runs_on, names, ignored, options, workspace
+        standard(source, names, runs_on, judging=True), runs_on, names, ignored, options, workspace
     )
     return table, staged, runs_on
 
@@ -380,26 +408,3 @@ def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table,
     if not given._find_backends()[0]:
         return given, _engine(engine, workspace)  # a memtable is a table of no engine yet
     return given, engines.of_backend(given.get_backend())
-
-
-def _standard(
-    source: ir.Table, names: Mapping[str, str], engine: Engine, *, judging: bool = False
-) -> ir.Table:
-    """Our columns with our types, compared byte by byte; for `judging`, with a column about ranks that are none."""
-    chosen = {name: source[column] for name, column in names.items()}
-    if judging and "rank" in chosen:
-        chosen["rank"], chosen[ODD_RANK] = safe_rank(chosen["rank"])
-    for name, kind in _TYPES.items():
-        if name in chosen and str(chosen[name].type()).lstrip("!") != kind:
-            chosen[name] = chosen[name].cast(kind)
-    if "time" in chosen and not (
-        chosen["time"].type().is_timestamp() and chosen["time"].type().timezone is None
-    ):
-        chosen["time"] = chosen["time"].cast("timestamp")
-    # The one gate: behind it two texts are the same only if their bytes are, whatever the source declared.
-    table = engine.exact_texts(source.select(**chosen), [name for name in TEXTS if name in chosen])
-    texts = {name: table[name] for name in ("url", "session") if name in chosen}
-    # Case by case: DuckDB makes a join of a long list of words, which costs more.
-    words = [(word, ibis.null("string")) for word in NO_VALUE]
-    known = {name: one.cases(*words, else_=one) for name, one in texts.items()}
-    return table.mutate(**known) if known else table

@@ -117,8 +117,16 @@ class ReadOptions:
         group=READING,
     )
 
+    unread: bool = False
+    """Leave texts of Parquet for whoever counts them, if its pages say that they are short; `publish` does that."""
+
     conditions: tuple[Condition, ...] = field(init=False, repr=False, default=())
     """What `where` says."""
+
+    @property
+    def may_be_unread(self) -> bool:
+        """Whether texts may be left; users are chosen for a sample by an engine, which reads them."""
+        return self.unread and self.sample_users is None
 
     def __post_init__(self) -> None:
         validate(self)
@@ -234,6 +242,8 @@ class Staged:
     """What a reader of figures must know of how they were read: a sentence each."""
     users: int | None = None
     """How many users the accepted rows have, where reading them found out."""
+    unread: bool = False
+    """Texts of `files` were not read: a page that is damaged shows when somebody reads it."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ For a pass over all rows: an engine decodes the name of a user for each row, Arr
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,20 +20,30 @@ import pyarrow.parquet as pq
 from queryveil.files import memory
 from queryveil.reading.formats.footers import damaged
 from queryveil.reading.model import Staged
-from queryveil.reading.text_hashes import digests, parts_of, summed
+from queryveil.reading.text_hashes import parts_of, summed
 
 _BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 20
 _AHEAD = 4
 """Batches of rows that may wait."""
+_AT_ONCE = 3
+"""Batches that are read before anybody asks for them."""
 _RULE = "queryveil 1"
 """By which rule a fingerprint was made; another rule needs another name."""
 
-Files = tuple[tuple[Any, dict[str, str]], ...]
-"""Files of Parquet that are open, with the names of their columns."""
+
+@dataclass(frozen=True)
+class File:
+    """A file of Parquet that is open, and what its columns are called."""
+
+    opened: Any
+    names: dict[str, str]
+    label: str
+    read: bool
+    """Whether somebody has read all its texts, so that they are known to be texts."""
 
 
-def opened(staged: Staged, columns: Sequence[str]) -> Files | None:
+def opened(staged: Staged, columns: Sequence[str]) -> tuple[File, ...] | None:
     """The files of a log, if these columns are texts in all of them; None if an engine must read them."""
     made = []
     for path in staged.files:
@@ -46,29 +58,60 @@ def opened(staged: Staged, columns: Sequence[str]) -> Files | None:
             return None
         if not all(map(_is_text, kinds)):
             return None
-        made.append((file, names))
+        made.append(File(file, names, path.name, read=not staged.unread))
     return tuple(made) or None
 
 
-def batches(files: Files) -> Iterator[pa.RecordBatch]:
+def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
     """All rows with the standard names of columns; a text that is null is an empty one."""
-    for file, names in files:
+    for file in files:
         try:
-            for batch in file.iter_batches(_BATCH_ROWS, columns=list(names.values())):
-                read = {column: _filled(batch.column(name)) for column, name in names.items()}
+            for batch in file.opened.iter_batches(_BATCH_ROWS, columns=list(file.names.values())):
+                if not file.read:
+                    # Arrow itself takes any bytes for a text, and any numbers. Queries are left to who counts them:
+                    # a text within ASCII is one, and others are decoded for their normal form.
+                    batch.column(file.names["user"]).validate(full=True)
+                read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
                 yield pa.record_batch(read)
         except (OSError, pa.ArrowException) as error:
             if memory.short(error):
                 raise
-            # It was read to the end before: whoever asks looks whether it is another file now.
-            raise damaged("the log") from None
+            # If it was read to the end before, whoever asks looks whether it is another file now.
+            raise damaged(file.label) from None
+
+
+def loaded() -> Iterator[None]:
+    """Load the loops of a fingerprint, by making one of a row that nobody wrote."""
+    nobody = pa.array(["nobody"]).dictionary_encode()
+    deque(Fingerprint().on_the_way(iter([pa.record_batch({"user": nobody, "query": pa.array(["a"])})])), 0)
+    yield
+
+
+class Begun:
+    """Rows of which a few are read at once, by a thread, and the others when somebody asks for them."""
+
+    @classmethod
+    def of(cls, staged: Staged, columns: Sequence[str]) -> Begun | None:
+        """The rows of a log that nobody has read, and that somebody will read soon."""
+        files = opened(staged, columns) if staged.unread else None
+        return None if files is None else cls(batches(files))
+
+    def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
+        self._rows = rows
+        self._thread = ThreadPoolExecutor(1)
+        self._first = self._thread.submit(lambda: list(itertools.islice(rows, _AT_ONCE)))
+        self._thread.shutdown(wait=False)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield from self._first.result()
+        yield from self._rows
 
 
 class Fingerprint:
     """Tells logs apart by who searched for what, whatever the order of rows."""
 
     def __init__(self) -> None:
-        self._rows = self._sum = 0
+        self.rows = self._sum = 0
 
     def on_the_way(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same rows; a thread adds them while somebody works on them."""
@@ -88,14 +131,12 @@ class Fingerprint:
             which = np.arange(len(users), dtype=np.int32)
         else:
             users, which = users.dictionary, users.indices.to_numpy(zero_copy_only=False)
-        data, offsets = parts_of(users)
         owners = np.empty(len(users), np.uint64)
-        digests(data, offsets, owners)
-        self._rows += batch.num_rows
-        self._sum += summed(*parts_of(queries), owners, which)
+        self.rows += batch.num_rows
+        self._sum += summed(*parts_of(queries), *parts_of(users), owners, which)
 
     def told(self) -> dict[str, Any]:
-        return {"rows": self._rows, "sum": self._sum, "engine": _RULE}
+        return {"rows": self.rows, "sum": self._sum, "engine": _RULE}
 
 
 def _is_text(kind: pa.DataType) -> bool:

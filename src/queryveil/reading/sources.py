@@ -227,8 +227,9 @@ def read_head(path: Path, member: str | None = None, encoding: str | None = None
     return Head(path, data, compression, whole=ended, member=member, encoding=encoding)
 
 
-def as_source_file(head: Head, label: str) -> SourceFile:
-    first = head.first_line
+def as_source_file(head: Head, label: str, *, text: bool = True) -> SourceFile:
+    """A file that is to be read; only a text has a first line."""
+    first = head.first_line if text else ""
     return SourceFile(
         head.path,
         label,

@@ -154,15 +154,15 @@ def _digest_of(data: Bytes, at: np.uintp, end: np.uintp) -> np.uint64:
 
 
 @unlocked
-def digests(data: Bytes, offsets: Numbers, made: Words) -> None:
-    """The digest of each text."""
-    for text in range(len(made)):
-        made[text] = _digest_of(data, np.uintp(offsets[text]), np.uintp(offsets[text + 1]))
+def summed(
+    data: Bytes, offsets: Numbers, names: Bytes, name_offsets: Numbers, owners: Words, which: Numbers
+) -> int:
+    """The sum of 31 bits for each row, which depend on its text and on the digest of its owner's name.
 
-
-@unlocked
-def summed(data: Bytes, offsets: Numbers, owners: Words, which: Numbers) -> int:
-    """The sum of 31 bits for each row, which depend on its text and on the digest of its owner."""
+    `which` says whose row it is; `owners` takes the digests of all names.
+    """
+    for name in range(len(owners)):
+        owners[name] = _digest_of(names, np.uintp(name_offsets[name]), np.uintp(name_offsets[name + 1]))
     total = 0
     for row in range(len(which)):
         own = _digest_of(data, np.uintp(offsets[row]), np.uintp(offsets[row + 1]))

@@ -22,8 +22,8 @@ from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
 from queryveil.reading.log import SearchLog, as_log
+from queryveil.release import ahead, wording
 from queryveil.release import load as loading
-from queryveil.release import wording
 from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
@@ -130,7 +130,8 @@ def publish(
 ) -> Release:
     """Protect a log and, with `out`, write the release folder.
 
-    `log` is a `SearchLog`, or what `read` takes. `mechanism` is one, or its name with its `parameters`. `items` are
+    `log` is a `SearchLog`, what `read` takes, or a function that reads one: what counting needs is loaded meanwhile.
+    `mechanism` is one, or its name with its `parameters`. `items` are
     what is counted. `users` is a public upper bound on the number of users; left out, the log's own number is public.
     The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
@@ -142,7 +143,7 @@ def publish(
     `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
     refuse_claims(about or About())
-    log, mechanism = as_log(log), chosen(mechanism, parameters, items)
+    mechanism = chosen(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))
     if ledger is not None and not source:
@@ -150,12 +151,13 @@ def publish(
     if private is not None and out is None:
         raise UsageError("a private folder needs a release", "pass --out too")
     apart = Path(private) if private is not None else None
-    whole = log
-    if period is not None:
-        # Cut here, so that what a ledger counts for one period is never of another.
-        _, cut = calendar.named(period)
-        log = log.between(cut.start, cut.end)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(ahead.loading(mechanism))
+        whole = log = as_log(log() if callable(log) else log, unread=True)
+        if period is not None:
+            # Cut here, so that what a ledger counts for one period is never of another.
+            _, cut = calendar.named(period)
+            log = log.between(cut.start, cut.end)
         charge = stack.enter_context(_charging(ledger, source, recipe=recipe, period=period))
         # The output is claimed first: a release that cannot be written must not be charged.
         target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
@@ -163,12 +165,12 @@ def publish(
         with run.stage("read") as say:
             run.users = _public_users(log, mechanism, users, part=period is not None)
             say(_read_sentence(log))
-        plan = segmented.said(mechanism.plan(users=run.users), log.segmented)
-        plan = judged(plan, run.users, run.noise)
+        made = mechanism.plan(users=run.users)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
-        plan = dataclasses.replace(
-            plan, warnings=mechanism.plan(users=run.users or log.users or None).warnings
-        )
+        known = made if run.users else mechanism.plan(users=log.users or None)
+        plan = judged(segmented.said(made, log.segmented), run.users, run.noise)
+        plan = dataclasses.replace(plan, warnings=known.warnings)
+        run.draws = plan.draws
         if out is not None:
             uploaded = output.uploaded(apart or folder.private_folder(Path(out)))
             plan = dataclasses.replace(plan, warnings=(*plan.warnings, *uploaded))
@@ -177,9 +179,11 @@ def publish(
             refuse_rows_of_users(plan)
         mechanism.check(whole)  # of a series the whole log is asked: a quiet period is not to be refused
         _can_be_drawn(plan)
-        stack.enter_context(
-            whole.unchanged()
-        )  # asked before the charge, and again before the release appears
+        # Asked before the charge, and again before the release appears.
+        stack.enter_context(whole.unchanged())
+        if ledger is not None and source:
+            ledger.after(source, plan.method, plan.guarantee, draws=plan.draws, period=period)
+        _go_over(mechanism, log, run, whole)
         charge(plan)
         noted = dict(noted or {}) | _budget(ledger, source)
         tables = _as_declared(plan, mechanism.protect(log, run))
@@ -245,6 +249,13 @@ def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
         "events": events,
     }
     return {"budget": stands}
+
+
+def _go_over(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -> None:
+    """Read all texts that will be needed: a log that cannot be read must not cost anything."""
+    go_over = getattr(mechanism, "go_over", None)
+    if go_over is None or not go_over(log, run):
+        whole.read_through()
 
 
 def _can_be_drawn(plan: Plan) -> None:

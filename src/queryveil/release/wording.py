@@ -32,10 +32,10 @@ def digest() -> str:
 def _modules(place: Traversable) -> list[str]:
     found = []
     for entry in place.iterdir():
-        if entry.is_dir():
-            found += [f"{entry.name}/{one}" for one in _modules(entry)]
-        elif entry.name.endswith(".py"):
+        if entry.name.endswith(".py"):
             found.append(entry.name)
+        elif entry.name != "__pycache__" and entry.is_dir():
+            found += [f"{entry.name}/{one}" for one in _modules(entry)]
     return found
 
 

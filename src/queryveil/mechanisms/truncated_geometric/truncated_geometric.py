@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -181,8 +181,16 @@ class TruncatedGeometric(TakesPublicItems):
         except UsageError:
             return MAX_LIMIT
 
+    def loaded(self) -> Iterator[None]:
+        """Load what counts, step by step."""
+        return noisy_histogram.loaded()
+
+    def go_over(self, log: SearchLog, run: Run) -> bool:
+        """Go over the rows before anything is charged; whether that was all that is read of them."""
+        return noisy_histogram.go_over(log, run, run.declared(self))
+
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         return {
             draw.table: noisy_histogram.frequent(log, run, draw, self.public_items)
-            for draw in self.plan().draws
+            for draw in run.declared(self)
         }

@@ -8,7 +8,7 @@ study of publishing search logs, with the thresholds of docs/proofs/zealous.md.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -387,13 +387,26 @@ class Zealous(TakesPublicItems):
 
             public_lists.read(Path(self.results))
 
+    def loaded(self) -> Iterator[None]:
+        """Load what counts, step by step: it takes as long as reading many rows, and needs none of them."""
+        from queryveil.mechanisms import noisy_histogram
+
+        yield
+        yield from noisy_histogram.loaded()
+
+    def go_over(self, log: SearchLog, run: Run) -> bool:
+        """Go over the rows before anything is charged; whether that was all that is read of them."""
+        from queryveil.mechanisms import noisy_histogram
+
+        return noisy_histogram.go_over(log, run, run.declared(self))
+
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         # What counts is loaded here, so that a plan needs no arrays and starts at once.
         from queryveil.mechanisms import noisy_histogram
         from queryveil.mechanisms.zealous import clicks
 
         tables: dict[str, pa.Table] = {}
-        for draw in self.plan(users=run.users).draws:
+        for draw in run.declared(self):
             if draw.rows == LOG:
                 tables[draw.table] = noisy_histogram.frequent(log, run, draw, self.public_items)
             elif self.results is None:

@@ -6,7 +6,9 @@ One Ibis expression serves every engine. The few things that engines name or do 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from queryveil.reading.engine.base import Engine, loose_default
 from queryveil.reading.engine.duckdb import DuckDB
 from queryveil.reading.engine.spark import Spark
 
-__all__ = ["DuckDB", "Engine", "Spark", "connect", "of_backend"]
+__all__ = ["DuckDB", "Engine", "Spark", "beginning", "connect", "of_backend"]
 
 
 def connect(
@@ -47,6 +49,20 @@ def connect(
             "use duckdb, spark, spark://host:port, or a URL that Ibis knows",
         ) from None
     return of_backend(con)
+
+
+@contextlib.contextmanager
+def beginning(given: str | Engine, spill: Path) -> Iterator[Callable[[Sequence[Path]], Engine]]:
+    """An engine that starts while its caller does something else; call with the files that it may open to have it."""
+    if isinstance(given, Engine):
+        yield lambda _: given
+        return
+    if given != "duckdb":
+        yield lambda reads: connect(given, spill=spill, reads=reads)
+        return
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(duckdb.opened, spill)
+        yield lambda reads: duckdb.closed(made.result(), spill, reads)
 
 
 def of_backend(con: Any) -> Engine:

@@ -281,6 +281,11 @@ def start(
 
     `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
     """
+    return closed(opened(spill, share, threads), spill, reads)
+
+
+def opened(spill: Path | None, share: int = 1, threads: int | None = None) -> DuckDB:
+    """DuckDB with our settings, not `closed` yet: that is for whoever knows which files it may open."""
     memory = os.environ["QUERYVEIL_MEMORY"] if "QUERYVEIL_MEMORY" in os.environ else _default_memory()
     size = _bytes(memory)
     if share > 1:
@@ -300,9 +305,15 @@ def start(
     with made.errors():
         for name, value in settings.items():
             con.raw_sql(f"SET {name} = {_quoted(value)}")
+    return made
+
+
+def closed(made: DuckDB, spill: Path | None, reads: Sequence[Path] | None) -> DuckDB:
+    """The engine, whose settings nobody can change from here on; it opens these files alone, if any are named."""
+    with made.errors():
         if reads is not None:
-            _open_only(con, [*reads, *([] if spill is None else [spill])])
-        con.raw_sql("SET lock_configuration = true")
+            _open_only(made.con, [*reads, *([] if spill is None else [spill])])
+        made.con.raw_sql("SET lock_configuration = true")
     return made
 
 

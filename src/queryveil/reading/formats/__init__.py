@@ -212,7 +212,7 @@ def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:
                 "read them one at a time, or say --format if they are of one kind",
             )
         try:
-            files.append(as_source_file(head, label))
+            files.append(as_source_file(head, label, text=not getattr(reader, "binary", False)))
         except OSError:
             require_unchanged([pinned])  # it was there a moment ago
             raise

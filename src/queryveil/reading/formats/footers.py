@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
 from queryveil.files import memory
+from queryveil.reading.formats.pages import Chunk
 from queryveil.reading.model import SourceFile
 
 _ROW_PLACE = {"file_index", "file_row_number"}  # columns that DuckDB adds to say where a row is
@@ -74,23 +75,33 @@ def require_one_each(chosen: Mapping[str, str], names: Sequence[str], label: str
             )
 
 
-def rows_stated(connection: Any, file: SourceFile, path: str, columns: Collection[str]) -> int:
-    """How many rows the file says that it has, if all its parts say the same; `path` is as DuckDB wants it.
+def stated(
+    connection: Any, file: SourceFile, path: str, columns: Collection[str]
+) -> tuple[int, dict[str, list[Chunk]]]:
+    """How many rows the file says that it has, if all its parts say the same, and where its columns are.
 
-    Asked of DuckDB: Arrow ends the whole process on some damaged parts of a footer that it reads only when asked.
+    `path` is as DuckDB wants it. It is asked, and not Arrow, which ends the whole process on some damaged parts of a
+    footer that it reads only when asked.
     """
     try:
-        (stated,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
-        groups = connection.execute(
-            "SELECT any_value(row_group_num_rows), min(row_group_num_rows), min(num_values), max(num_values), count(*) "
-            "FROM parquet_metadata(?) WHERE list_contains(?, path_in_schema) GROUP BY row_group_id",
+        (rows,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
+        found = connection.execute(
+            "SELECT row_group_id, row_group_num_rows, num_values, path_in_schema, "
+            "coalesce(nullif(dictionary_page_offset, 0), data_page_offset), data_page_offset, total_compressed_size, "
+            "compression, stats_null_count FROM parquet_metadata(?) WHERE list_contains(?, path_in_schema)",
             [path, list(columns)],
         ).fetchall()
     except duckdb.Error:
         raise damaged(file.label) from None
-    for rows, least, fewest, most, chunks in groups:
-        if not (0 <= rows == least == fewest == most and chunks == len(columns)):
+    groups: dict[int, list[tuple[int, int]]] = {}
+    chunks: dict[str, list[Chunk]] = {name: [] for name in columns}
+    for group, in_group, values, name, start, pages, size, codec, nulls in found:
+        groups.setdefault(group, []).append((in_group, values))
+        chunks[name].append(Chunk(file.path, min(start, pages), size, codec, nulls))
+    for parts in groups.values():
+        (in_group, _), *_ = parts
+        if in_group < 0 or len(parts) != len(columns) or {*parts} != {(in_group, in_group)}:
             raise disagrees(file.label)
-    if sum(rows for rows, *_ in groups) != stated:
+    if sum(parts[0][0] for parts in groups.values()) != rows:
         raise disagrees(file.label)
-    return int(stated)
+    return int(rows), chunks

@@ -12,8 +12,17 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import as_number, by_alias, find, listed, look_like_names, usual
-from queryveil.reading.formats.footers import damaged, disagrees, read_schema, require_one_each, rows_stated
-from queryveil.reading.model import LONGEST_TEXT, Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.formats import pages
+from queryveil.reading.formats.footers import damaged, disagrees, read_schema, require_one_each, stated
+from queryveil.reading.model import (
+    LONGEST_TEXT,
+    Head,
+    Progress,
+    ReadOptions,
+    Source,
+    SourceFile,
+    Staged,
+)
 from queryveil.reading.staging import (
     CHUNK_ROWS,
     KEPT_OF_LONG_TEXT,
@@ -67,12 +76,17 @@ class Parquet:
         with connect(into, options) as connection, Stager(into, list(names), source) as stager:
             try:
                 chosen = set(names.values())
-                rows = sum(rows_stated(connection, one, _escaped(one.path), chosen) for one in source.files)
-                long = _measure(connection, _relation(source, names), texts, rows, source)
-                relation = _relation(source, names, texts if long else ())
+                found = [stated(connection, one, _escaped(one.path), chosen) for one in source.files]
+                rows = sum(number for number, _ in found)
                 # By the schema alone: rows have no say in how they are read.
-                if all(kinds[name] in _DIRECT[name] for name in names):
+                direct = all(kinds[name] in _DIRECT[name] for name in names)
+                chunks = [one for _, each in found for text in texts for one in each[names[text]]]
+                unread = direct and options.may_be_unread and pages.all_short(chunks)
+                long = not unread and _measure(connection, _relation(source, names), texts, rows, source)
+                relation = _relation(source, names, texts if long else ())
+                if direct:
                     staged = _direct(connection, relation, names, source, stager, long)
+                    staged = replace(staged, unread=unread and staged.files != (stager.rows_file,))
                 else:
                     staged = _convert(connection, relation, kinds, options.time_format, stager)
             except duckdb.OutOfMemoryException:
@@ -226,6 +240,21 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
             "check where it comes from, or leave out the long texts",
         )
     return bool(longest > LONGEST_TEXT)
+
+
+def read_through(staged: Staged, into: Path) -> None:
+    """Read every text of a log that is `unread`, so that a page that is damaged shows."""
+    files = [SourceFile(path, path.name, None, "") for path in staged.files]
+    source = Source(tuple(files), Head(files[0].path, MAGIC, None, whole=False), ())
+    schema = read_schema(files[0])
+    texts = [name for name, own in staged.names.items() if kind_of(schema.field(own).type)[0] == "text"]
+    with connect(into, ReadOptions()) as connection:
+        try:
+            _measure(connection, _relation(source, staged.names), texts, staged.rows, source)
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            raise damaged(_culprit(connection, source, staged.names)) from None
 
 
 def _text(names: Mapping[str, str]) -> str:

@@ -1,0 +1,207 @@
+"""Parquet whose texts nobody reads before they are counted: what its pages say of them, and what is refused then."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+import struct
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import queryveil as qv
+from queryveil.errors import InputError, QueryveilError
+from queryveil.privacy.noise import Noise
+from queryveil.reading.formats import pages
+from queryveil.reading.log import SearchLog
+from queryveil.release import publish as publishing
+from tests.reading.formats.test_parquet_limits import MIB, repeated
+from tests.seeded import SeededBits
+
+METHOD = qv.Zealous(epsilon=8, delta=1e-2, max_items=3)
+ROWS = range(400)
+TABLE = pa.table(
+    {
+        "user": [f"u{n % 37}" for n in ROWS],
+        "time": [dt.datetime(2026, 1, 1) + dt.timedelta(minutes=n) for n in ROWS],
+        "query": [f"Caf\u00e9 {n % 13}" if n % 5 == 0 else f"query {n % 13}" for n in ROWS],
+        "url": [None if n % 3 else f"http://x/{n % 11}" for n in ROWS],
+    }
+)
+SHAPES: dict[str, dict[str, Any]] = {
+    "as usual": {},
+    "small parts": {"row_group_size": 150},
+    "no dictionaries": {"use_dictionary": False, "compression": "none"},
+    "no compression": {"compression": "none"},
+    "newer pages": {"compression": "zstd", "data_page_version": "2.0"},
+    "dictionaries given up": {
+        "compression": "gzip",
+        "data_page_size": 256,
+        "dictionary_pagesize_limit": 64,
+        "write_batch_size": 16,
+    },
+    "a dictionary of users": {"compression": "brotli", "use_dictionary": ["user"]},
+}
+
+
+def written(folder: Path, **shape: Any) -> Path:
+    pq.write_table(TABLE, folder / "x.parquet", **shape)
+    return folder / "x.parquet"
+
+
+def is_unread(file: Path) -> bool:
+    staged = qv.read(file, unread=True, max_rejected=0.5).staged
+    assert staged is not None
+    return staged.unread
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_texts_of_usual_files_are_left_for_who_counts_them(shape: str, tmp_path: Path) -> None:
+    """And are counted as they are in a log that was read: the same salt keeps the same."""
+    file = written(tmp_path, **SHAPES[shape])
+    assert is_unread(file)
+    given: dict[str, Any] = {"i_understand": True, "allow_empty": True}
+    found = [
+        qv.publish(log, METHOD, noise=Noise(SeededBits(7)), **given).private["queries-true-counts"]
+        for log in (file, qv.read(file))
+    ]
+    assert found[0] == found[1] and found[0].num_rows > 0
+
+
+def test_a_file_that_duckdb_wrote(tmp_path: Path) -> None:
+    known = TABLE
+    file = tmp_path / "x.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM known) TO '{file}' (FORMAT parquet)")  # noqa: S608
+    assert known.num_rows == qv.read(file).rows and is_unread(file)
+
+
+@pytest.mark.parametrize(
+    ("size", "left"), [(pages.LONGEST_REPEATED, True), (pages.LONGEST_REPEATED + 1, False)]
+)
+def test_a_long_text_in_a_dictionary_is_read_before(size: int, left: bool, tmp_path: Path) -> None:
+    assert is_unread(repeated(tmp_path / "x.parquet", size, 2)) == left
+
+
+@pytest.mark.parametrize("nulls", [True, False])
+@pytest.mark.parametrize("column", ["query", "url"])
+@pytest.mark.parametrize(("size", "rejected"), [(MIB - 4096, 0), (MIB, 0), (MIB + 1, 1)])
+def test_no_text_that_is_too_long_is_left(
+    size: int, rejected: int, column: str, nulls: bool, tmp_path: Path
+) -> None:
+    """It may be that one of the longest that are allowed is read once more than it needs, but not the other way."""
+    texts = ["roses"] * 60 + ["x" * size] + [None if nulls else "tulips"] * 60
+    table = pa.table({"user": ["u"] * 121, "query": ["q"] * 121, "url": ["r"] * 121} | {column: texts})
+    pq.write_table(table, tmp_path / "x.parquet", use_dictionary=False, compression="zstd")
+    staged = qv.read(tmp_path / "x.parquet", unread=True).staged
+    assert staged is not None and staged.rejected == rejected and not (rejected and staged.unread)
+
+
+def test_a_text_that_a_dictionary_repeats_without_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="that is not a search log"):
+        qv.publish(repeated(tmp_path / "x.parquet", 50 * 10**6, 400), METHOD)
+
+
+def charged(file: Path, method: Any, tmp_path: Path) -> tuple[str, int]:
+    """What is said when it is published, and how often that is charged."""
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    if not (tmp_path / "ledger.db").exists():
+        ledger.open("log", epsilon=1e6, delta=0.9)
+    before = len(ledger.budget("log").events)
+    try:
+        qv.publish(file, method, ledger=ledger, source="log", allow_empty=True, i_understand=True)
+        said = "published"
+    except QueryveilError as error:
+        assert error.hint and error.exit_code == 3, error
+        said = error.message
+    return said, len(ledger.budget("log").events) - before
+
+
+def broken(folder: Path, text: bytes, by: bytes) -> Path:
+    """A file in which one of the texts has other bytes."""
+    file = written(folder, use_dictionary=False, compression="none", write_statistics=False)
+    data = file.read_bytes()
+    assert text in data and len(text) == len(by)
+    file.write_bytes(data.replace(text, by, 1))
+    return file
+
+
+BROKEN = {
+    "not UTF-8": (b"query 7", b"query \xff", "the log has a text that is not UTF-8"),
+    "a user that is not UTF-8": (b"u36", b"u\xff\xff", "'x.parquet' is damaged"),
+    "a length beyond the page": (
+        struct.pack("<I", 7) + b"query 7",
+        struct.pack("<I", 70_000) + b"query 7",
+        "'x.parquet' is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize("method", [METHOD, qv.Steered(epsilon=4, delta=1e-4)], ids=["zealous", "steered"])
+def test_what_cannot_be_read_is_not_charged(method: Any, what: str, tmp_path: Path) -> None:
+    text, by, said = BROKEN[what]
+    message, charges = charged(broken(tmp_path, text, by), method, tmp_path)
+    assert charges == 0
+    assert message.startswith(said if method is METHOD else "'x.parquet' is damaged")
+
+
+def test_it_would_be_charged_if_rows_were_not_gone_over_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "_go_over", lambda *_: None)
+    text, by, _ = BROKEN["a length beyond the page"]
+    message, charges = charged(broken(tmp_path, text, by), METHOD, tmp_path)
+    assert "damaged" in message and charges == 1
+
+
+def test_a_column_that_nobody_needs_may_be_damaged(tmp_path: Path) -> None:
+    """Who counts queries reads no url. Who counts clicks does, and is refused before the charge."""
+    file = broken(tmp_path, b"http://x/7", b"http://x/\xff")
+    assert charged(file, METHOD, tmp_path) == ("published", 1)
+    message, charges = charged(file, qv.ClickGraph(epsilon=4, delta=1e-4, max_queries=2), tmp_path)
+    assert "'x.parquet' is damaged" in message and charges == 0
+
+
+def test_rows_are_not_gone_over_for_a_budget_that_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = qv.Ledger(str(tmp_path / "ledger.db"))
+    ledger.open("log", epsilon=1, delta=1e-6)
+    asked: list[Any] = []
+    monkeypatch.setattr(SearchLog, "raw_rows", lambda *given: asked.append(given))
+    with pytest.raises(qv.BudgetError):
+        qv.publish(written(tmp_path), METHOD, ledger=ledger, source="log", i_understand=True)
+    assert not asked and ledger.budget("log").events == ()
+
+
+def test_a_file_that_gives_other_rows_than_it_states_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = qv.read(written(tmp_path), unread=True)
+    rows = list(log.raw_rows())
+    monkeypatch.setattr(SearchLog, "_raw_batches", lambda _: iter([rows[0].slice(1)]))
+    with pytest.raises(InputError, match="on how many rows there are"):
+        list(log.raw_rows())
+
+
+def test_damaged_pages_are_refused_without_a_charge_or_published_with_one(tmp_path: Path) -> None:
+    """Seeded, so that the same damage is done each time."""
+    rng = random.Random(3)
+    found: Counter[tuple[str, int]] = Counter()
+    for shape in SHAPES.values():
+        file = written(tmp_path, **shape)
+        data = file.read_bytes()
+        (footer,) = struct.unpack("<I", data[-8:-4])
+        for _ in range(25):
+            changed = bytearray(data)
+            for _ in range(rng.choice([1, 2, 4])):
+                changed[rng.randrange(4, len(data) - 8 - footer)] = rng.randrange(256)
+            file.write_bytes(bytes(changed))
+            said, charges = charged(file, METHOD, tmp_path)
+            found["published" if said == "published" else "refused", charges] += 1
+    assert set(found) == {("published", 1), ("refused", 0)}
