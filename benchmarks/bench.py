@@ -159,7 +159,11 @@ def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]
     where = qv.connect(engine)
     begun, others = now(), of_children()[0]
     release = qv.publish(
-        qv.read(log, engine=where), method, out=out / "release", allow_empty=True, i_understand=True
+        lambda: qv.read(log, engine=where, unread=True),  # as the command line does
+        method,
+        out=out / "release",
+        allow_empty=True,
+        i_understand=True,
     )
     figures = since(begun)
     seconds, memory = of_children()

@@ -62,7 +62,7 @@ def numbered(
     log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, listed: PublicItems | None
 ) -> Numbered:
     """The numbers of a log; `rows` are those of its occurrences that count, if not all do."""
-    keyed_here = bound.keep == "random" and bound.order_key == "engine"
+    keyed_here = _keyed_here(bound)
     # A query is put into its normal form once for each different text, and not once for each row.
     raw = rows is None and kind.is_query and log.is_as_read
     if raw and keyed_here:
@@ -83,6 +83,15 @@ def numbered(
     finally:
         if twice:
             log.engine.drop(found)
+
+
+def in_one_pass(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
+    """Whether a single pass over users and queries is all that is read of a log."""
+    return log.engine.inside and kind.is_query and log.is_as_read and _keyed_here(bound)
+
+
+def _keyed_here(bound: Bound) -> bool:
+    return bound.keep == "random" and bound.order_key == "engine"
 
 
 def refuse_too_many_items(different: int) -> None:

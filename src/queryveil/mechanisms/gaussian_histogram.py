@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.count import histories, item_kinds
+from queryveil.count import histories, item_kinds, numbering
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.public_items import PublicItems
@@ -192,12 +192,30 @@ def bounded(
     method: Selecting, log: SearchLog, run: Run, name: str, listed: PublicItems | None = None
 ) -> Histories:
     """The histories of a log, each of at most so many items; a public list's items are numbered with theirs."""
-    kind = item_kinds.kind(name)
-    bound = Bound(most=method.max_items, keep=method.keep, salt=run.salt, order_key=run.order_key)
+    if name in run.gone_over:
+        gone_over: Histories = run.gone_over.pop(name)
+        return gone_over
+    kind, bound = item_kinds.kind(name), _bound(method, run)
     with run.stage("bound") as say:
         found = histories.histories(log, kind, bound, listed=listed)
         say(f"at most {kind.counted(bound.most)} per user, {noisy_histogram.CHOSEN[bound.keep]}")
     return found
+
+
+def _bound(method: Selecting, run: Run) -> Bound:
+    return Bound(most=method.max_items, keep=method.keep, salt=run.salt, order_key=run.order_key)
+
+
+def go_over(method: Selecting, log: SearchLog, run: Run, listed: PublicItems | None) -> bool:
+    """Number users and queries before they are paid for, so that rows that cannot be read cost nothing.
+
+    No noise is drawn for it. It returns whether all texts were read that the method needs; if not, none was.
+    """
+    name, *others = method.items
+    if others or not numbering.in_one_pass(log, item_kinds.kind(name), _bound(method, run)):
+        return False
+    run.gone_over[name] = bounded(method, log, run, name, listed)
+    return True
 
 
 def told_of_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems | None) -> str:

@@ -23,10 +23,12 @@ from queryveil.reading.model import LONGEST_TEXT
 LONGEST_REPEATED = 4096
 """Bytes of a text in a dictionary: rows may repeat it, so that many long ones would not fit into memory."""
 _HEADER = 1024
-_MOST_DICTIONARY = 2**26
+_MOST_DICTIONARY, _MOST_PAGES = 2**26, 10_000
 _PAGE, _DICTIONARY, _PAGE_2 = 0, 2, 3
 _PLAIN, _BY_NUMBER, _OF_DICTIONARY = 0, {2, 8}, {0, 2}
-_CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd", "BROTLI": "brotli"}
+_CODECS = {name.upper(): name for name in ("snappy", "gzip", "zstd", "brotli", "lz4_raw")} | {
+    "UNCOMPRESSED": None
+}
 _MOST_DEPTH = 4
 _LENGTH = 4
 """Bytes that say how long a text is."""
@@ -90,7 +92,9 @@ def _short_page(file: int, page: _Page, chunk: Chunk) -> bool:
 
 def _pages(file: int, chunk: Chunk) -> Iterator[_Page]:
     at, end = chunk.start, chunk.start + chunk.size
-    while at < end:
+    for _ in range(_MOST_PAGES):
+        if at >= end:
+            break
         fields, length = _struct(os.pread(file, _HEADER, at), 0)
         kind, size, packed = fields[1], fields[2], fields[3]
         own = fields[{_PAGE: 5, _DICTIONARY: 7, _PAGE_2: 8}[kind]]
