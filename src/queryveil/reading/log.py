@@ -110,6 +110,7 @@ class SearchLog(ShownLog):
 
     def read_through(self) -> None:
         """Read all texts, if nobody has: what cannot be read shows here, and not in the middle of something else."""
+        vars(self).pop(_BEGUN, None)
         if self.staged is not None and self.staged.unread and _READ_THROUGH not in vars(self):
             with self.unchanged():
                 parquet.read_through(self.staged, self.workspace or self.staged.files[0].parent)
@@ -118,6 +119,7 @@ class SearchLog(ShownLog):
     def between(self, start: datetime.datetime, end: datetime.datetime) -> SearchLog:
         """The rows from one moment (UTC) to before another, as a log of their own: sessions are cut at both."""
         self.need("time", "a part of a log")
+        vars(self).pop(_BEGUN, None)
 
         def inside(table: ir.Table) -> ir.Table:
             return table.filter(table["time"] >= start, table["time"] < end)
@@ -164,8 +166,8 @@ class SearchLog(ShownLog):
         """
         found = raw_rows.Fingerprint()
         yield from found.on_the_way(self._raw_batches())
-        if self.staged is not None and self.is_as_read and found.rows != self.staged.rows:
-            raise disagrees(self.staged.files[0].name if self.staged.files else "the log")
+        if self.staged is not None and self.staged.unread and found.rows != self.staged.rows:
+            raise disagrees(self.staged.labels[0])
         # Not a field: a part of this log, made with `replace`, must not take it for its own.
         vars(self)[_ON_THE_WAY] = found.told()
 

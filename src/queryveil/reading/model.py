@@ -244,6 +244,8 @@ class Staged:
     """How many users the accepted rows have, where reading them found out."""
     unread: bool = False
     """Texts of `files` were not read: a page that is damaged shows when somebody reads it."""
+    labels: tuple[str, ...] = ()
+    """How messages call `files`, where they are the source itself."""
 
 
 @dataclass(frozen=True)

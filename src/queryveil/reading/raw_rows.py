@@ -5,11 +5,11 @@ For a pass over all rows: an engine decodes the name of a user for each row, Arr
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,25 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.files import memory
-from queryveil.reading.formats.footers import damaged
-from queryveil.reading.model import Staged
-from queryveil.reading.text_hashes import parts_of, summed
+from queryveil.reading.formats.footers import damaged, lies
+from queryveil.reading.model import LONGEST_TEXT, Staged
+from queryveil.reading.text_hashes import longest_of, parts_of, summed
 
 _BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 20
 _AHEAD = 4
 """Batches of rows that may wait."""
-_AT_ONCE = 3
-"""Batches that are read before anybody asks for them."""
+_AT_ONCE, _MOST_AT_ONCE = 3, 2**25
+"""Batches that are read before anybody asks for them, and the bytes after which no other one is."""
 _RULE = "queryveil 1"
 """By which rule a fingerprint was made; another rule needs another name."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of Parquet that is open, and what its columns are called."""
+    """A file of Parquet, and what its columns are called."""
 
-    opened: Any
+    path: Path
     names: dict[str, str]
     label: str
     read: bool
@@ -46,19 +46,17 @@ class File:
 def opened(staged: Staged, columns: Sequence[str]) -> tuple[File, ...] | None:
     """The files of a log, if these columns are texts in all of them; None if an engine must read them."""
     made = []
-    for path in staged.files:
+    labels = staged.labels or ["the log"] * len(staged.files)
+    for path, label in zip(staged.files, labels, strict=True):
         names = {column: staged.names[column] for column in columns}
         try:
-            # A file's rows may be one part: it is read piece by piece.
-            file = pq.ParquetFile(
-                path, read_dictionary=[names["user"]], pre_buffer=False, buffer_size=_BUFFER
-            )
-            kinds = [file.schema_arrow.field(name).type for name in names.values()]
+            schema = pq.read_schema(path)
+            kinds = [schema.field(name).type for name in names.values()]
         except (OSError, pa.ArrowException, KeyError):
             return None
         if not all(map(_is_text, kinds)):
             return None
-        made.append(File(file, names, path.name, read=not staged.unread))
+        made.append(File(path, names, label, read=not staged.unread))
     return tuple(made) or None
 
 
@@ -66,18 +64,36 @@ def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
     """All rows with the standard names of columns; a text that is null is an empty one."""
     for file in files:
         try:
-            for batch in file.opened.iter_batches(_BATCH_ROWS, columns=list(file.names.values())):
-                if not file.read:
-                    # Arrow itself takes any bytes for a text, and any numbers. Queries are left to who counts them:
-                    # a text within ASCII is one, and others are decoded for their normal form.
-                    batch.column(file.names["user"]).validate(full=True)
-                read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
-                yield pa.record_batch(read)
+            # A file's rows may be one part: it is read piece by piece.
+            with pq.ParquetFile(
+                file.path, read_dictionary=[file.names["user"]], pre_buffer=False, buffer_size=_BUFFER
+            ) as source:
+                for batch in source.iter_batches(_BATCH_ROWS, columns=list(file.names.values())):
+                    if not file.read:
+                        _check(batch, file)
+                    read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
+                    yield pa.record_batch(read)
         except (OSError, pa.ArrowException) as error:
             if memory.short(error):
                 raise
             # If it was read to the end before, whoever asks looks whether it is another file now.
             raise damaged(file.label) from None
+
+
+def _check(batch: pa.RecordBatch, file: File) -> None:
+    """Refuse what nobody may count: Arrow itself takes any bytes for a text, and any number for a place.
+
+    Queries that are no UTF-8 are left to who counts them: a text within ASCII is, and others are decoded for their
+    normal form.
+    """
+    for column, name in file.names.items():
+        texts = batch.column(name)
+        if column == "user" or pa.types.is_dictionary(texts.type):
+            texts.validate(full=True)
+        if pa.types.is_dictionary(texts.type):
+            texts = texts.dictionary
+        if longest_of(parts_of(texts)[1]) > LONGEST_TEXT:
+            raise lies(file.label)
 
 
 def loaded() -> Iterator[None]:
@@ -98,12 +114,22 @@ class Begun:
 
     def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
         self._rows = rows
-        self._thread = ThreadPoolExecutor(1)
-        self._first = self._thread.submit(lambda: list(itertools.islice(rows, _AT_ONCE)))
-        self._thread.shutdown(wait=False)
+        thread = ThreadPoolExecutor(1)
+        self._first = thread.submit(self._read)
+        thread.shutdown(wait=False)
+
+    def _read(self) -> deque[pa.RecordBatch]:
+        found: deque[pa.RecordBatch] = deque()
+        for batch in self._rows:
+            found.append(batch)
+            if len(found) == _AT_ONCE or sum(one.nbytes for one in found) > _MOST_AT_ONCE:
+                break
+        return found
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        yield from self._first.result()
+        first = self._first.result()
+        while first:
+            yield first.popleft()  # nobody else keeps it
         yield from self._rows
 
 

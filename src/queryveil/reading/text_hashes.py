@@ -43,8 +43,7 @@ class Hasher:
 
     def keys(self, offsets: Numbers) -> Words:
         """The keys for texts of such lengths; hashes that are known stay as they are when there are more."""
-        longest = int(np.diff(offsets).max(initial=0))
-        needed = longest // BYTES_PER_KEY + FIRST_KEY + 1
+        needed = longest_of(offsets) // BYTES_PER_KEY + FIRST_KEY + 1
         if needed > len(self._keys):
             self._keys = _keys(self._salt, max(_FIRST_KEYS, 2 * needed))
         return self._keys
@@ -53,6 +52,11 @@ class Hasher:
 def _keys(salt: bytes, number: int) -> Words:
     # The beginning of a longer digest is the shorter one.
     return np.frombuffer(hashlib.shake_256(salt).digest(8 * number), "<u8").astype(np.uint64)
+
+
+def longest_of(offsets: Numbers) -> int:
+    """Bytes of the longest text."""
+    return int(np.diff(offsets).max(initial=0))
 
 
 def parts_of(column: pa.Array) -> tuple[Bytes, Numbers]:

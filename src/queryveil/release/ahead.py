@@ -32,9 +32,9 @@ def loading(mechanism: Mechanism) -> Iterator[None]:
 
 
 def _load(mechanism: Mechanism, enough: threading.Event) -> None:
-    steps: Iterator[None] = getattr(mechanism, "loaded", lambda: iter(()))()
     # Whoever calls what could not be loaded meets the same error, and tells of it.
     with contextlib.suppress(Exception):
+        steps: Iterator[None] = getattr(mechanism, "loaded", lambda: iter(()))()
         while not enough.is_set() and next(steps, True) is None:
             pass
         wording.digest()

@@ -254,8 +254,13 @@ def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
 def _go_over(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -> None:
     """Read all texts that will be needed: a log that cannot be read must not cost anything."""
     go_over = getattr(mechanism, "go_over", None)
-    if go_over is None or not go_over(log, run):
-        whole.read_through()
+    try:
+        if go_over is not None and go_over(log, run):
+            return
+    except InputError:
+        whole.read_through()  # it says which file cannot be read
+        raise
+    whole.read_through()
 
 
 def _can_be_drawn(plan: Plan) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -133,12 +134,11 @@ def broken(folder: Path, text: bytes, by: bytes) -> Path:
 
 
 BROKEN = {
-    "not UTF-8": (b"query 7", b"query \xff", "the log has a text that is not UTF-8"),
-    "a user that is not UTF-8": (b"u36", b"u\xff\xff", "'x.parquet' is damaged"),
+    "not UTF-8": (b"query 7", b"query \xff"),
+    "a user that is not UTF-8": (b"u36", b"u\xff\xff"),
     "a length beyond the page": (
         struct.pack("<I", 7) + b"query 7",
         struct.pack("<I", 70_000) + b"query 7",
-        "'x.parquet' is damaged",
     ),
 }
 
@@ -151,18 +151,15 @@ METHODS = [METHOD, qv.Steered(epsilon=4, delta=1e-4), qv.WeightedGaussian(epsilo
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one.name)
 def test_what_cannot_be_read_is_not_charged(method: Any, what: str, tmp_path: Path) -> None:
     """Some go over the rows themselves before they are charged; for a click graph all texts are read."""
-    text, by, said = BROKEN[what]
-    message, charges = charged(broken(tmp_path, text, by), method, tmp_path)
-    assert charges == 0
-    assert message.startswith("'x.parquet' is damaged" if method is CLICKS else said)
+    message, charges = charged(broken(tmp_path, *BROKEN[what]), method, tmp_path)
+    assert charges == 0 and message.startswith("'x.parquet' is damaged")
 
 
 def test_it_would_be_charged_if_rows_were_not_gone_over_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publishing, "_go_over", lambda *_: None)
-    text, by, _ = BROKEN["a length beyond the page"]
-    message, charges = charged(broken(tmp_path, text, by), METHOD, tmp_path)
+    message, charges = charged(broken(tmp_path, *BROKEN["a length beyond the page"]), METHOD, tmp_path)
     assert "damaged" in message and charges == 1
 
 
@@ -172,6 +169,137 @@ def test_a_column_that_nobody_needs_may_be_damaged(tmp_path: Path) -> None:
     assert charged(file, METHOD, tmp_path) == ("published", 1)
     message, charges = charged(file, CLICKS, tmp_path)
     assert "'x.parquet' is damaged" in message and charges == 0
+
+
+def test_the_file_that_is_damaged_is_named(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for name in ("a", "b"):
+        (logs / name).mkdir(parents=True)
+    written(logs / "a")
+    broken(logs / "b", *BROKEN["not UTF-8"])
+    message, charges = charged(logs, METHOD, tmp_path)
+    assert "b/x.parquet' is damaged" in message and charges == 0
+
+
+@pytest.mark.parametrize("value", [b"\x02", b"\xff"])
+def test_a_number_beyond_a_dictionary_of_queries(value: bytes, tmp_path: Path) -> None:
+    """Arrow takes the numbers of a categorical column as they are."""
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20, pa.int8()), ["tea", "tulips"])
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"user": ["u"] * 40, "query": coded}), file, compression="none")
+    data = file.read_bytes()
+    # 40 numbers of one bit each, behind how many there are, in the page that ends where the footer begins.
+    (footer,) = struct.unpack("<I", data[-8:-4])
+    at = len(data) - 8 - footer - 6
+    assert data[at : at + 6] == bytes([11]) + b"\xaa" * 5
+    changed = bytearray(data)
+    changed[at - 1] = 2  # two bits each
+    changed[at + 1 : at + 2] = value
+    file.write_bytes(bytes(changed))
+    said, charges = charged(file, METHOD, tmp_path)
+    assert (said == "published") == (charges == 1) and "failed" not in said
+
+
+def varint(number: int) -> bytes:
+    made = bytearray()
+    while number > 127:
+        made.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*made, number])
+
+
+def field(step: int, kind: int, number: int) -> bytes:
+    """A whole number of the compact protocol; kind 5 has 32 bits, kind 6 has 64."""
+    return bytes([step << 4 | kind]) + varint(2 * number if number >= 0 else -2 * number - 1)
+
+
+SIZE = 5 * MIB
+HEADERS = {
+    "as it is": lambda size, packed: _first_page(field(1, 5, size), field(1, 5, packed), field(1, 5, 10)),
+    "values of more than 32 bits": lambda size, packed: _first_page(
+        field(1, 5, size), field(1, 5, packed), field(1, 5, 2**32 + 10)
+    ),
+    "values twice": lambda size, packed: _first_page(
+        field(1, 5, size), field(1, 5, packed), field(1, 5, 10) + b"\x06\x02" + varint(2 * 10**8)
+    ),
+    "size twice": lambda size, packed: _first_page(
+        field(1, 5, size) + b"\x06\x04" + varint(200), field(1, 5, packed), field(1, 5, 10)
+    ),
+    "values below 0": lambda size, packed: _first_page(
+        field(1, 5, size), field(1, 5, packed), field(1, 5, -(2**21))
+    ),
+}
+"""What stands before a page of ten queries, the first of them too long: all but one are lies."""
+
+
+def _first_page(size: bytes, packed: bytes, values: bytes) -> bytes:
+    kinds = field(1, 5, 0) + field(1, 5, 3) + field(1, 5, 3)
+    return field(1, 5, 0) + size + packed + b"\x2c" + values + kinds + b"\0" + b"\0"
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_headers_that_lie_do_not_let_a_text_pass(header: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.parquet"
+    table = pa.table(
+        {"user": [f"u{n}" for n in range(10)], "query": pa.array(["x" * SIZE] + ["roses"] * 9)},
+        schema=pa.schema([pa.field("user", pa.string()), pa.field("query", pa.string())]),
+    )
+    pq.write_table(table, file, use_dictionary=False, compression="zstd", data_page_size=2**30)
+    found = pq.ParquetFile(file).metadata.row_group(0).column(1)
+    data = file.read_bytes()
+    size = found.total_uncompressed_size
+    start, end = found.data_page_offset, found.data_page_offset + found.total_compressed_size
+    body = data.index(b"\x28\xb5\x2f\xfd", start)  # where a frame of zstd begins
+    size -= body - start
+    made = HEADERS[header](size, end - body)
+    changed = data[:start] + made + data[body:end]
+    grown = len(changed) - end
+    footer = bytearray(data[end:-8])
+    was, now = (field(1, 6, found.total_compressed_size + more) for more in (0, grown))
+    assert len(was) == len(now) and footer.count(was) >= 1
+    place = footer.rfind(was)
+    footer[place : place + len(was)] = now
+    file.write_bytes(changed + bytes(footer) + struct.pack("<I", len(footer)) + b"PAR1")
+    assert not is_unread(file)
+    staged = qv.read(file, unread=True, max_rejected=0.5).staged
+    assert staged is not None and dict(staged.reasons) == {"text too long": 1}
+
+
+def test_a_column_that_says_it_is_another_one(tmp_path: Path) -> None:
+    """Names in parts of a file mean nothing to readers, who go by places."""
+    file = tmp_path / "x.parquet"
+    texts = {"extra": ["e"] * 10, "query": ["x" * SIZE] + ["roses"] * 9}
+    pq.write_table(pa.table({"user": ["u"] * 10} | texts), file, use_dictionary=False, store_schema=False)
+    data = bytearray(file.read_bytes())
+    places = data.rfind(b"\x05query"), data.rfind(b"\x05extra")
+    for place, name in zip(places, (b"\x05extra", b"\x05query"), strict=True):
+        data[place : place + 6] = name
+    file.write_bytes(bytes(data))
+    assert not is_unread(file)
+
+
+def test_many_pages_of_long_texts_are_too_much(tmp_path: Path) -> None:
+    """Each is just short enough. Together they are more than a log has."""
+    file, rows = tmp_path / "x.parquet", 1100
+    schema = pa.schema([("user", pa.string()), ("query", pa.string())])
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", use_dictionary=["user"], data_page_size=1, write_batch_size=1
+    ) as writer:
+        text = "x" * (MIB - 100)
+        for _ in range(rows // 100):
+            writer.write_table(pa.table({"user": ["u"] * 100, "query": [text] * 100}, schema=schema))
+    with pytest.raises(InputError, match="that is not a search log"):
+        qv.read(file, unread=True)
+
+
+def test_a_table_that_grows_is_published_as_it_is_when_it_is_counted(tmp_path: Path) -> None:
+    con = ibis.duckdb.connect()
+    con.raw_sql('CREATE TABLE log ("user" VARCHAR, query VARCHAR)')
+    con.raw_sql("INSERT INTO log SELECT 'u' || (range % 37), 'tea' FROM range(400)")
+    log = qv.read(con.table("log"))
+    con.raw_sql("INSERT INTO log VALUES ('more', 'tea')")
+    release = qv.publish(log, METHOD, out=tmp_path / "out", i_understand=True)
+    assert release.private["queries-true-counts"]["users"].to_pylist() == [38]
 
 
 def test_rows_are_not_gone_over_for_a_budget_that_is_spent(

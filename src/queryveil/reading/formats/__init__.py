@@ -155,7 +155,8 @@ def stage(
     require_unchanged(source.pins)
     require_rows(staged, options.max_rejected, source)
     in_place = staged.files == tuple(file.path for file in source.files)
-    return replace(staged, format=reader.name, pins=source.pins if in_place else ())
+    labels = tuple(file.label for file in source.files) if in_place else ()
+    return replace(staged, format=reader.name, pins=source.pins if in_place else (), labels=labels)
 
 
 def opened(log: str | Path | Sequence[str | Path], options: ReadOptions, into: Path) -> tuple[Source, Reader]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
@@ -57,6 +58,13 @@ def disagrees(label: str) -> InputError:
     )
 
 
+def lies(label: str) -> InputError:
+    return InputError(
+        f"{label!r} has a text that is longer than its pages say",
+        "copy it again from where it came, or convert it",
+    )
+
+
 def require_one_each(chosen: Mapping[str, str], names: Sequence[str], label: str) -> None:
     """Refuse columns of which an engine could read another: engines take no notice of case.
 
@@ -81,12 +89,14 @@ def stated(
     """How many rows the file says that it has, if all its parts say the same, and where its columns are.
 
     `path` is as DuckDB wants it. It is asked, and not Arrow, which ends the whole process on some damaged parts of a
-    footer that it reads only when asked.
+    footer that it reads only when asked. A column whose parts are not where its schema has them is left out: readers
+    go by places, whatever names stand there.
     """
+    places = _places(read_schema(file))
     try:
         (rows,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
         found = connection.execute(
-            "SELECT row_group_id, row_group_num_rows, num_values, path_in_schema, "
+            "SELECT row_group_id, row_group_num_rows, num_values, path_in_schema, column_id, "
             "coalesce(nullif(dictionary_page_offset, 0), data_page_offset), data_page_offset, total_compressed_size, "
             "compression, stats_null_count FROM parquet_metadata(?) WHERE list_contains(?, path_in_schema)",
             [path, list(columns)],
@@ -95,9 +105,12 @@ def stated(
         raise damaged(file.label) from None
     groups: dict[int, list[tuple[int, int]]] = {}
     chunks: dict[str, list[Chunk]] = {name: [] for name in columns}
-    for group, in_group, values, name, start, pages, size, codec, nulls in found:
+    for group, in_group, values, name, place, start, pages, size, codec, nulls in found:
         groups.setdefault(group, []).append((in_group, values))
-        chunks[name].append(Chunk(file.path, min(start, pages), size, codec, nulls))
+        if place == places.get(name) and name in chunks:
+            chunks[name].append(Chunk(file.path, min(start, pages), size, codec, values, nulls))
+        else:
+            chunks.pop(name, None)
     for parts in groups.values():
         (in_group, _), *_ = parts
         if in_group < 0 or len(parts) != len(columns) or {*parts} != {(in_group, in_group)}:
@@ -105,3 +118,18 @@ def stated(
     if sum(parts[0][0] for parts in groups.values()) != rows:
         raise disagrees(file.label)
     return int(rows), chunks
+
+
+def _places(schema: Any) -> dict[str, int]:
+    """Which of a file's columns each field is; a field with fields of its own has several."""
+    made, place = {}, 0
+    for field in schema:
+        made[field.name] = place
+        place += _leaves(field.type)
+    return made
+
+
+def _leaves(kind: Any) -> int:
+    if not pa.types.is_nested(kind):
+        return 1
+    return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields))

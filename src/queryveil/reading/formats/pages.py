@@ -3,6 +3,9 @@
 Nobody has to read the texts for it. A text stands in one page, or in the dictionary of its column, which is a page of
 its own at the beginning. A page of texts has four bytes for the length of each: so none is longer than what is left of
 the page without these. What is not known here is not judged: then somebody reads all texts.
+
+Headers may lie, as anything in a file may. So this decides who reads a text first, and nothing else: whoever does looks
+whether it is too long.
 """
 
 from __future__ import annotations
@@ -22,14 +25,18 @@ from queryveil.reading.model import LONGEST_TEXT
 
 LONGEST_REPEATED = 4096
 """Bytes of a text in a dictionary: rows may repeat it, so that many long ones would not fit into memory."""
+MUCH_TEXT = 2**30
+MOST_PER_ROW = 16 * 1024
+"""Beyond much text, this is the most that a row may have on average."""
 _HEADER = 1024
 _MOST_DICTIONARY, _MOST_PAGES = 2**26, 10_000
 _PAGE, _DICTIONARY, _PAGE_2 = 0, 2, 3
 _PLAIN, _BY_NUMBER, _OF_DICTIONARY = 0, {2, 8}, {0, 2}
-_CODECS = {name.upper(): name for name in ("snappy", "gzip", "zstd", "brotli", "lz4_raw")} | {
-    "UNCOMPRESSED": None
-}
-_MOST_DEPTH = 4
+_CODECS = {name.upper(): name for name in ("snappy", "gzip", "zstd", "brotli", "lz4_raw")}
+_UNCOMPRESSED = "UNCOMPRESSED"
+_MOST_DEPTH, _MOST_FIELDS = 4, 32
+_TRUE, _FALSE, _INT_32, _BYTES, _STRUCT = 1, 2, 5, 8, 12
+_MOST = 2**31
 _LENGTH = 4
 """Bytes that say how long a text is."""
 
@@ -42,28 +49,9 @@ class Chunk:
     start: int
     size: int
     codec: str
+    values: int
     nulls: int | None
-    """How many there are, if the file says so."""
-
-
-class _NotKnownError(Exception):
-    """Something that is not judged here."""
-
-
-def all_short(chunks: Sequence[Chunk]) -> bool:
-    """Whether it is certain that no text is longer than a row may have, and that none is long and repeated."""
-    try:
-        return all(side_by_side(_short, [(chunks[share :: threads()],) for share in range(threads())]))
-    except (_NotKnownError, OSError, ValueError, LookupError, TypeError, pa.ArrowException):
-        return False
-
-
-def _short(chunks: Sequence[Chunk]) -> bool:
-    for chunk in chunks:
-        with chunk.file.open("rb") as file:
-            if not all(_short_page(file.fileno(), page, chunk) for page in _pages(file.fileno(), chunk)):
-                return False
-    return True
+    """How many of the values are null, if the file says so."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +64,55 @@ class _Page:
     """Bytes that it has in the file, and that it has without compression."""
     values: int
     texts: int
-    """Values that are not null, as many as there are for certain."""
+    """Values that are not null, as many as there are by what the file says."""
     encoding: int
 
 
-def _short_page(file: int, page: _Page, chunk: Chunk) -> bool:
-    if page.kind == _DICTIONARY:
-        return _longest_in(file, page, chunk.codec) <= LONGEST_REPEATED
-    if page.encoding in _BY_NUMBER:
-        return True  # its texts stand in the dictionary
-    if page.encoding != _PLAIN:
+class _NotKnownError(Exception):
+    """Something that is not judged here."""
+
+
+def too_much(total: int, rows: int) -> bool:
+    """Whether so much text is more than a search log has."""
+    return total > MUCH_TEXT and total > MOST_PER_ROW * rows
+
+
+def all_short(chunks: Sequence[Chunk], rows: int) -> bool:
+    """Whether texts of these columns seem to be short enough for rows, not long and repeated, and not too much."""
+    try:
+        parts = [(chunks[share :: threads()],) for share in range(threads())]
+        return not too_much(sum(side_by_side(_most_text, parts)), rows)
+    except (_NotKnownError, OSError, ValueError, LookupError, TypeError, pa.ArrowException):
+        return False
+
+
+def _most_text(chunks: Sequence[Chunk]) -> int:
+    """The most bytes that all texts can have, in all rows."""
+    total = 0
+    for chunk in chunks:
+        with chunk.file.open("rb") as file:
+            total += _most_in(file.fileno(), chunk)
+    return total
+
+
+def _most_in(file: int, chunk: Chunk) -> int:
+    total = longest = values = 0
+    for page in _pages(file, chunk):
+        if page.kind == _DICTIONARY:
+            longest = _longest_in(file, page, chunk.codec)
+            if longest > LONGEST_REPEATED:
+                raise _NotKnownError
+            continue
+        values += page.values
+        if page.encoding in _BY_NUMBER:
+            total += longest * page.values
+        elif page.encoding == _PLAIN and page.size - _LENGTH * page.texts <= LONGEST_TEXT:
+            total += page.size
+        else:
+            raise _NotKnownError
+    if values != chunk.values:
         raise _NotKnownError
-    return page.size - _LENGTH * page.texts <= LONGEST_TEXT
+    return total
 
 
 def _pages(file: int, chunk: Chunk) -> Iterator[_Page]:
@@ -98,11 +123,12 @@ def _pages(file: int, chunk: Chunk) -> Iterator[_Page]:
         fields, length = _struct(os.pread(file, _HEADER, at), 0)
         kind, size, packed = fields[1], fields[2], fields[3]
         own = fields[{_PAGE: 5, _DICTIONARY: 7, _PAGE_2: 8}[kind]]
-        if min(size, packed, own[1]) < 0 or (kind == _DICTIONARY and at != chunk.start):
-            raise _NotKnownError
         newer = kind == _PAGE_2  # it says itself how many are null
-        texts = own[1] - own[2] if newer else (own[1] if chunk.nulls == 0 else 0)
-        yield _Page(kind, at + length, packed, size, own[1], texts, own[4 if newer else 2])
+        nulls = own[2] if newer else (0 if chunk.nulls == 0 else own[1])
+        plain = chunk.codec == _UNCOMPRESSED or (newer and own.get(7) is False)
+        if nulls > own[1] or (kind == _DICTIONARY and at != chunk.start) or (plain and size != packed):
+            raise _NotKnownError
+        yield _Page(kind, at + length, packed, size, own[1], own[1] - nulls, own[4 if newer else 2])
         at += length + packed
     if at != end:
         raise _NotKnownError
@@ -113,8 +139,8 @@ def _longest_in(file: int, page: _Page, codec: str) -> int:
     if max(page.size, page.packed) > _MOST_DICTIONARY or page.encoding not in _OF_DICTIONARY:
         raise _NotKnownError
     data: Any = os.pread(file, page.packed, page.body)
-    if (name := _CODECS[codec]) is not None:
-        data = pa.Codec(name).decompress(data, decompressed_size=page.size)
+    if codec != _UNCOMPRESSED:
+        data = pa.Codec(_CODECS[codec]).decompress(data, decompressed_size=page.size)
     found = longest(np.frombuffer(data, np.uint8), page.values)
     if len(data) != page.size or found < 0:
         raise _NotKnownError
@@ -137,32 +163,42 @@ def longest(data: npt.NDArray[np.uint8], number: int) -> int:
 
 
 def _struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The numbers and structs of a struct in Thrift's compact protocol, by field, and where it ends."""
+    """The numbers, flags and structs of a struct in Thrift's compact protocol, by field, and where it ends.
+
+    As strict as can be: readers differ in what they make of a field that comes twice, or with another type.
+    """
     if depth > _MOST_DEPTH:
         raise _NotKnownError
     found: dict[int, Any] = {}
     field = 0
-    while kind := data[at]:
+    while head := data[at]:
         at += 1
-        if step := kind >> 4:
-            field += step
-        else:
-            field, at = _number(data, at)
-        kind &= 15
-        value: Any = None
-        if kind in {1, 2}:  # true and false
-            value = kind == 1
-        elif kind in {4, 5, 6}:  # whole numbers of 16, 32 and 64 bits
-            value, at = _number(data, at)
-        elif kind == 8:  # bytes, behind their length
+        step, kind = head >> 4, head & 15
+        field += step
+        if not step or field >= _MOST_FIELDS:  # a field by number, which no writer needs here
+            raise _NotKnownError
+        if kind in {_TRUE, _FALSE}:
+            found[field] = kind == _TRUE
+        elif kind == _INT_32:
+            number, at = _varint(data, at)
+            if number & 1 or number >= 2 * _MOST:  # below 0, or more than 32 bits
+                raise _NotKnownError
+            found[field] = number >> 1
+        elif kind == _BYTES:
             size, at = _varint(data, at)
             at += size
-        elif kind == 12:
-            value, at = _struct(data, at, depth + 1)
+        elif kind == _STRUCT:
+            found[field], at = _struct(data, at, depth + 1)
         else:
-            raise _NotKnownError
-        found[field] = value
+            at = _skipped(data, at, kind)
     return found, at + 1
+
+
+def _skipped(data: bytes, at: int, kind: int) -> int:
+    """Where a number of 16 or 64 bits ends: statistics have some, and none is needed here."""
+    if kind not in {4, 6}:
+        raise _NotKnownError
+    return _varint(data, at)[1]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -172,11 +208,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         made |= (data[at] & 127) << shift
         shift += 7
         at += 1
-        if data[at - 1] < 128 or shift > 63:
+        if data[at - 1] < 128:
             return made, at
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    """The same of a number that may be below 0: signs stand in the lowest bit."""
-    made, at = _varint(data, at)
-    return (made >> 1) ^ -(made & 1), at
+        if shift > 63:
+            raise _NotKnownError

@@ -13,7 +13,14 @@ import pyarrow as pa
 from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import as_number, by_alias, find, listed, look_like_names, usual
 from queryveil.reading.formats import pages
-from queryveil.reading.formats.footers import damaged, disagrees, read_schema, require_one_each, stated
+from queryveil.reading.formats.footers import (
+    damaged,
+    disagrees,
+    lies,
+    read_schema,
+    require_one_each,
+    stated,
+)
 from queryveil.reading.model import (
     LONGEST_TEXT,
     Head,
@@ -37,9 +44,6 @@ from queryveil.reading.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
 MOST_RANK = 999_999_999
-_MUCH_TEXT = 2**30
-_MOST_PER_ROW = 16 * 1024
-"""Beyond so much text, this is the most that a row may have on average."""
 
 
 # Kinds that need no conversion, and kinds that can be converted, per standard column.
@@ -80,8 +84,11 @@ class Parquet:
                 rows = sum(number for number, _ in found)
                 # By the schema alone: rows have no say in how they are read.
                 direct = all(kinds[name] in _DIRECT[name] for name in names)
-                chunks = [one for _, each in found for text in texts for one in each[names[text]]]
-                unread = direct and options.may_be_unread and pages.all_short(chunks)
+                unread = (
+                    direct
+                    and options.may_be_unread
+                    and _short([each for _, each in found], names, texts, rows)
+                )
                 long = not unread and _measure(connection, _relation(source, names), texts, rows, source)
                 relation = _relation(source, names, texts if long else ())
                 if direct:
@@ -219,6 +226,18 @@ def _relation(source: Source, names: Mapping[str, str], cut: Sequence[str] = ())
     )
 
 
+def _short(
+    files: Sequence[Mapping[str, Sequence[pages.Chunk]]],
+    names: Mapping[str, str],
+    texts: Sequence[str],
+    rows: int,
+) -> bool:
+    """Whether pages say of all texts that they are short."""
+    if not all(names[text] in each for each in files for text in texts):
+        return False
+    return pages.all_short([one for each in files for text in texts for one in each[names[text]]], rows)
+
+
 def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, source: Source) -> bool:
     """Whether a text is too long, found without making any of them: a dictionary may repeat one without end.
 
@@ -233,7 +252,7 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
     total = sum(one or 0 for one in measured[len(texts) :])
     if found != rows:
         raise disagrees(source.files[0].label)
-    if total > _MUCH_TEXT and total > _MOST_PER_ROW * rows:
+    if pages.too_much(total, rows):
         size = f"{total / 2**30:,.1f} GiB of text, {total / rows / 2**10:,.0f} KiB in a row on average"
         raise InputError(
             f"{source.files[0].label!r} would be {size}: that is not a search log",
@@ -244,17 +263,21 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
 
 def read_through(staged: Staged, into: Path) -> None:
     """Read every text of a log that is `unread`, so that a page that is damaged shows."""
-    files = [SourceFile(path, path.name, None, "") for path in staged.files]
+    files = [
+        SourceFile(path, label, None, "") for path, label in zip(staged.files, staged.labels, strict=True)
+    ]
     source = Source(tuple(files), Head(files[0].path, MAGIC, None, whole=False), ())
     schema = read_schema(files[0])
     texts = [name for name, own in staged.names.items() if kind_of(schema.field(own).type)[0] == "text"]
     with connect(into, ReadOptions()) as connection:
         try:
-            _measure(connection, _relation(source, staged.names), texts, staged.rows, source)
+            long = _measure(connection, _relation(source, staged.names), texts, staged.rows, source)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error:
             raise damaged(_culprit(connection, source, staged.names)) from None
+    if long:
+        raise lies(files[0].label)
 
 
 def _text(names: Mapping[str, str]) -> str:
