@@ -21,6 +21,8 @@ from queryveil.privacy.statements import Statement, say
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from queryveil.count.contribution import Bound
+    from queryveil.count.public_items import PublicItems
     from queryveil.privacy.noise import Noise
     from queryveil.reading.log import SearchLog
 
@@ -98,6 +100,17 @@ class Plan(ShownPlan):
         return next((one.texts for one in self.tables if one.texts != TYPED), TYPED)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GoneOver:
+    """What a pass over the rows of a log found, and for what: nothing else may take it for its own."""
+
+    log: SearchLog
+    items: str
+    bound: Bound
+    listed: PublicItems | None = None
+    found: Any
+
+
 @dataclass(kw_only=True)
 class Run:
     """One publication in progress: its randomness, its public facts, and where stages and private facts go."""
@@ -115,8 +128,8 @@ class Run:
     salt: bytes = b""
     draws: tuple[Draw, ...] | None = None
     """What the plan of this publication declares; None if nobody has planned it."""
-    gone_over: dict[str, Any] = field(default_factory=dict)
-    """By table, what `go_over` found in the rows for it."""
+    gone_over: GoneOver | None = None
+    """What `go_over` found in the rows."""
 
     def __post_init__(self) -> None:
         self.salt = self.salt or self.noise.key()
@@ -124,6 +137,15 @@ class Run:
     def declared(self, mechanism: Mechanism) -> tuple[Draw, ...]:
         """Every draw, as the plan declares it."""
         return mechanism.plan(users=self.users).draws if self.draws is None else self.draws
+
+    def found_for(
+        self, log: SearchLog, items: str, bound: Bound, listed: PublicItems | None = None
+    ) -> Any | None:
+        """What was found when the rows of this log were gone over with this bound, for who asks first."""
+        found, self.gone_over = self.gone_over, None
+        if found is None or found.log is not log or found.listed is not listed:
+            return None
+        return found.found if (found.items, found.bound) == (items, bound) else None
 
     def warn(self, sentence: str) -> None:
         """Tell the curator, on the terminal and in the private folder."""

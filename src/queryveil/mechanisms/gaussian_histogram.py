@@ -23,6 +23,7 @@ from queryveil.mechanisms import gaussian_account, listed_counts, listed_items, 
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     USER_IS_ACCOUNT,
+    GoneOver,
     Mechanism,
     Plan,
     Run,
@@ -192,10 +193,10 @@ def bounded(
     method: Selecting, log: SearchLog, run: Run, name: str, listed: PublicItems | None = None
 ) -> Histories:
     """The histories of a log, each of at most so many items; a public list's items are numbered with theirs."""
-    if name in run.gone_over:
-        gone_over: Histories = run.gone_over.pop(name)
-        return gone_over
     kind, bound = item_kinds.kind(name), _bound(method, run)
+    gone_over: Histories | None = run.found_for(log, name, bound, listed)
+    if gone_over is not None:
+        return gone_over
     with run.stage("bound") as say:
         found = histories.histories(log, kind, bound, listed=listed)
         say(f"at most {kind.counted(bound.most)} per user, {noisy_histogram.CHOSEN[bound.keep]}")
@@ -212,9 +213,11 @@ def go_over(method: Selecting, log: SearchLog, run: Run, listed: PublicItems | N
     No noise is drawn for it. It returns whether all texts were read that the method needs; if not, none was.
     """
     name, *others = method.items
-    if others or not numbering.in_one_pass(log, item_kinds.kind(name), _bound(method, run)):
+    bound = _bound(method, run)
+    if others or not numbering.in_one_pass(log, item_kinds.kind(name), bound):
         return False
-    run.gone_over[name] = bounded(method, log, run, name, listed)
+    found = bounded(method, log, run, name, listed)
+    run.gone_over = GoneOver(log=log, items=name, bound=bound, listed=listed, found=found)
     return True
 
 

@@ -20,7 +20,7 @@ from queryveil.count.contribution import Bound
 from queryveil.count.kept_items import KeptItems
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_counts
-from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.base import GoneOver, Run
 from queryveil.mechanisms.listed_counts import ListedCounts
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
 
@@ -85,7 +85,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
     With a public list, which the draw declares, its items are there too, each by noise and a threshold of its own.
     """
     kind = item_kinds.kind(draw.bounded)
-    here, kept = run.gone_over.pop(draw.table, None) or _bounded(log, run, draw)
+    here, kept = run.found_for(log, draw.bounded, bound_of(draw, run)) or _bounded(log, run, draw)
     with run.stage("count") as say:
         if kept is not None:
             found = above(log, run, kept, kind.columns, draw, listed)
@@ -115,9 +115,11 @@ def go_over(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
     if len(draws) != 1 or not queries:
         return False
     (draw,) = queries
-    if not kept_items.fits(log, item_kinds.kind(draw.bounded), bound_of(draw, run)):
+    bound = bound_of(draw, run)
+    if not kept_items.fits(log, item_kinds.kind(draw.bounded), bound):
         return False
-    run.gone_over[draw.table] = _bounded(log, run, draw)
+    found = _bounded(log, run, draw)
+    run.gone_over = GoneOver(log=log, items=draw.bounded, bound=bound, found=found)
     return True
 
 

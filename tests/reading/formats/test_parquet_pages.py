@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import random
 import struct
@@ -17,6 +18,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.errors import InputError, QueryveilError
+from queryveil.mechanisms import Run
 from queryveil.privacy.noise import Noise
 from queryveil.reading.formats import pages
 from queryveil.reading.log import SearchLog
@@ -300,6 +302,26 @@ def test_a_table_that_grows_is_published_as_it_is_when_it_is_counted(tmp_path: P
     con.raw_sql("INSERT INTO log VALUES ('more', 'tea')")
     release = qv.publish(log, METHOD, out=tmp_path / "out", i_understand=True)
     assert release.private["queries-true-counts"]["users"].to_pylist() == [38]
+
+
+class Half(qv.Zealous):
+    """It publishes another log than the one that was gone over."""
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        some = log.table.filter(log.table["user"] < "u2")
+        return super().protect(
+            dataclasses.replace(log, normal=some, source=some.drop("words"), staged=None), run
+        )
+
+
+def test_what_was_found_for_one_log_is_not_taken_for_another(tmp_path: Path) -> None:
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"user": [f"u{n}" for n in range(37)], "query": ["tea"] * 37}), file)
+    found = [
+        qv.publish(file, method, i_understand=True).private["queries-true-counts"]["users"].to_pylist()
+        for method in (qv.Zealous(epsilon=8, delta=1e-2), Half(epsilon=8, delta=1e-2))
+    ]
+    assert found == [[37], [12]]  # the names of twelve begin with u0 or u1
 
 
 def test_rows_are_not_gone_over_for_a_budget_that_is_spent(
