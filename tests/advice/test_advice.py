@@ -8,7 +8,6 @@ import math
 import shlex
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -47,11 +46,6 @@ def file(log: qv.SearchLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _reached(log: Callable[[], Any], *_: Any, **__: Any) -> None:
-    log()
-    raise qv.UsageError("as far as here", "")
-
-
 def taken(*options: Option) -> None:
     """A shell and the command line take the commands of these options, and make the mechanism of it that was tried.
 
@@ -62,9 +56,10 @@ def taken(*options: Option) -> None:
         name, *words = shlex.split(option.command(path))
         assert (name, *words[:3]) == ("queryveil", "publish", option.method, path)
         assert words[-2:] == ["--out", "DIR"]
+        reached = qv.UsageError("as far as here", "")
         with (
             mock.patch.object(qv, "read") as read,
-            mock.patch.object(qv, "publish", side_effect=_reached) as publish,
+            mock.patch.object(qv, "publish", side_effect=reached) as publish,
         ):
             done = command(*words)
         assert "as far as here" in done.err, done.err

@@ -170,7 +170,7 @@ class Mechanism(Protocol):
     example: ClassVar[Mapping[str, Any]]
     """Parameters that publish something on a log of a few hundred users: for tests, reference pages and attacks."""
     # A mechanism whose loops take a while to load may load them step by step in `loaded`, an iterator: `release.ahead`
-    # calls it while the log is read. One that needs a single pass over the rows may make it in `go_over(log, run)`,
+    # calls it while others work. One that needs a single pass over the rows may make it in `go_over(log, run)`,
     # before it is charged and without any noise; it says whether that was all that it reads. For all others, texts
     # that nobody has read yet are read before the charge.
 

@@ -1,4 +1,4 @@
-"""What counting needs is loaded in a thread of its own, while the log is read: neither waits for the other."""
+"""What counting needs is loaded in a thread of its own, while a release is prepared: neither waits for the other."""
 
 from __future__ import annotations
 

@@ -130,8 +130,7 @@ def publish(
 ) -> Release:
     """Protect a log and, with `out`, write the release folder.
 
-    `log` is a `SearchLog`, what `read` takes, or a function that reads one: what counting needs is loaded meanwhile.
-    `mechanism` is one, or its name with its `parameters`. `items` are
+    `log` is a `SearchLog`, or what `read` takes. `mechanism` is one, or its name with its `parameters`. `items` are
     what is counted. `users` is a public upper bound on the number of users; left out, the log's own number is public.
     The private folder goes to `private`, or beside `out` as DIR.private.
     With a ledger the guarantee is charged to `source` before any noise is drawn, and never refunded; the entry keeps
@@ -152,8 +151,8 @@ def publish(
         raise UsageError("a private folder needs a release", "pass --out too")
     apart = Path(private) if private is not None else None
     with contextlib.ExitStack() as stack:
+        whole = log = as_log(log, unread=True)
         stack.enter_context(ahead.loading(mechanism))
-        whole = log = as_log(log() if callable(log) else log, unread=True)
         if period is not None:
             # Cut here, so that what a ledger counts for one period is never of another.
             _, cut = calendar.named(period)

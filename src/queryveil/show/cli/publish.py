@@ -234,15 +234,10 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
         raise qv.UsageError(f"--{flag.get(first, first)} belongs to a series", "name it with --series NAME")
     _refuse_early(own, method)
     as_json = own.pop("as_json")
-    with contextlib.ExitStack() as shown:
-
-        def read() -> qv.SearchLog:
-            with console.progress("reading") as progress:
-                log = qv.read(given["log"], progress=progress, unread=True, **how)
-            shown.enter_context(console.waiting("counting"))
-            return log
-
-        release = qv.publish(read, method, told=None if as_json else console.labelled, **own)
+    with console.progress("reading") as progress:
+        log = qv.read(given["log"], progress=progress, unread=True, **how)
+    with console.waiting("counting"):
+        release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
     _told(release, as_json)
 
 
