@@ -166,8 +166,9 @@ class SearchLog(ShownLog):
         """
         found = raw_rows.Fingerprint()
         yield from found.on_the_way(self._raw_batches())
-        if self.staged is not None and self.staged.unread and found.rows != self.staged.rows:
-            raise disagrees(self.staged.labels[0])
+        unread = self.staged if self.is_as_read and self.staged is not None and self.staged.unread else None
+        if unread is not None and found.rows != unread.rows:
+            raise disagrees(unread.labels[0])
         # Not a field: a part of this log, made with `replace`, must not take it for its own.
         vars(self)[_ON_THE_WAY] = found.told()
 
