@@ -1,7 +1,8 @@
-"""Changed releases through every command, and damaged Parquet files through `read`: who fails in a way it should not?
+"""Changed releases through every command, damaged Parquet files through `read` and `publish`: who fails as nobody should?
 
     python benchmarks/fuzz.py releases [--count 10000] [--seed 1]
     python benchmarks/fuzz.py parquet [--count 10000] [--seed 1]
+    python benchmarks/fuzz.py published [--count 10000] [--seed 1]
     python benchmarks/fuzz.py inputs [--count 1000000] [--seed 1] [--processes 2] [--seconds 2400]
 
 `inputs` changes the inputs of every reader and loader, and the words of commands (tests/fuzz/targets.py). It keeps what
@@ -10,7 +11,8 @@ and writes docs/evidence/fuzzing.md. `--seconds` ends it after that time. Input 
 `random.Random("SEED NAME N")`.
 
 The others run in one process. A changed release must end with a sentence and exit code 0, 1, 2, 3 or 5. A damaged
-file must be refused with exit code 3, or read to its last row. The tests make some hundreds of the same changes, with
+file must be refused with exit code 3, or read to its last row; published, it is charged once, and refused, not at all.
+The tests make some hundreds of the same changes, with
 fixed seeds.
 """
 
@@ -25,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -35,6 +37,7 @@ from tests.command import command
 from tests.fuzz import many
 from tests.fuzz import targets as fuzz_targets
 from tests.reading.formats import test_parquet_limits as parquet_files
+from tests.reading.formats import test_parquet_pages as parquet_pages
 from tests.verification import test_changed_releases as changed_releases
 
 
@@ -65,18 +68,30 @@ def releases(count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def parquet(count: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Files by what became of them, and what must not be."""
+    """Files by what became of them when they were read, and what must not be."""
+    whole = [parquet_files.sample(Path("x.parquet"), **shape) for shape in parquet_files.SHAPES]
+    return _damaged(count, seed, whole, parquet_files.outcome, parquet_files.OUTCOMES)
+
+
+def published(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Files by what became of them when they were published, and what must not be."""
+    whole = [parquet_pages.written(Path(), **shape).read_bytes() for shape in parquet_pages.SHAPES.values()]
+    return _damaged(count, seed, whole, parquet_pages.outcome, parquet_pages.OUTCOMES)
+
+
+def _damaged(
+    count: int, seed: int, whole: list[bytes], became: Callable[[Path], str], allowed: Collection[str]
+) -> tuple[Counter[str], list[str]]:
     outcomes: Counter[str] = Counter()
     faults = []
     file = Path("x.parquet")
-    whole = [parquet_files.sample(file, **shape) for shape in parquet_files.SHAPES]
     for number in counted(count):
         rng = random.Random(f"{seed} {number}")  # noqa: S311
         data = parquet_files.damaged(rng.choice(whole), rng)
         file.write_bytes(data)
-        outcome = parquet_files.outcome(file)
+        outcome = became(file)
         outcomes[outcome] += 1
-        if outcome not in parquet_files.OUTCOMES:
+        if outcome not in allowed:
             faults.append(f"{seed} {number}: {outcome}")
             print(faults[-1], file=sys.stderr, flush=True)
             Path(f"fault-{seed}-{number}.parquet").write_bytes(data)
@@ -133,6 +148,7 @@ def page(state: many.State) -> str:
 KINDS: dict[str, Callable[[int, int], tuple[Counter[str], list[str]]]] = {
     "releases": releases,
     "parquet": parquet,
+    "published": published,
 }
 
 
