@@ -1,4 +1,4 @@
-"""Changed releases through every command, damaged Parquet files through `read` and `publish`: who fails as nobody should?
+"""Changed releases through every command, damaged Parquet files through `read` and `publish`: who fails in a wrong way?
 
     python benchmarks/fuzz.py releases [--count 10000] [--seed 1]
     python benchmarks/fuzz.py parquet [--count 10000] [--seed 1]
