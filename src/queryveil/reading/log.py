@@ -287,6 +287,7 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     return replace(
         staged,
         files=(),  # they have the rows of all
+        labels=(),
         rows=rows,
         users=None,
         empty_queries=None,
