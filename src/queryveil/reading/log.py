@@ -297,9 +297,9 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     )
 
 
-def _engine(given: str | Engine, workspace: Path, files: Sequence[Path] = ()) -> Engine:
-    """An engine that was given, or one of that name for this log alone."""
-    return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=files)
+def _engine(given: str | Engine, workspace: Path) -> Engine:
+    """An engine that was given, or one of that name for this log alone; it opens no other files."""
+    return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=())
 
 
 def _is_files(log: Any) -> bool:
