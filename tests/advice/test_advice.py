@@ -229,7 +229,8 @@ def test_a_printed_command_can_be_copied(tmp_path: Path, file: Path) -> None:
     script = f"printf '%s\\n' {printed}\n"
     taken = subprocess.run(["/bin/sh"], input=script, capture_output=True, text=True, check=True)
     words = taken.stdout.splitlines()
-    assert words[:4] == ["queryveil", "publish", "steered", str(path)] and words[-2:] == ["--out", "DIR"]
+    method = done.out[done.out.index("  Advice") :].split()[1]
+    assert words[:4] == ["queryveil", "publish", method, str(path)] and words[-2:] == ["--out", "DIR"]
 
 
 READ = {
