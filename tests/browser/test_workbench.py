@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -33,7 +34,19 @@ def page(context: BrowserContext, running: Running) -> Page:
     return running.enter(context)
 
 
-def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def walked(page: Page, running: Running, tmp_path_factory: pytest.TempPathFactory) -> Running:
+    """A workbench in which somebody went all the way from upload to download."""
+    from_upload_to_download(page, running, tmp_path_factory.mktemp("downloads"))
+    return running
+
+
+def test_from_upload_to_download(page: Page, walked: Running) -> None:
+    page.goto(f"{walked.base}/history")
+    expect(page.get_by_role("rowheader").first).to_contain_text("mine-")
+
+
+def from_upload_to_download(page: Page, running: Running, folder: Path) -> None:
     page.get_by_label("A log file").set_input_files(running.upload)
     button(page, "Upload").click()
     button(page, "Yes, these columns are right").click()
@@ -69,14 +82,12 @@ def test_from_upload_to_download(page: Page, running: Running, tmp_path: Path) -
     assert re.fullmatch(r"mine-[\d-]+\.zip", download.value.suggested_filename)
     with page.expect_download() as recipe:
         page.get_by_role("link", name="The recipe").click()
-    recipe.value.save_as(tmp_path / "release.yaml")
-    assert qv.Recipe.read(tmp_path / "release.yaml").about.title == "Searches of January"
+    recipe.value.save_as(folder / "release.yaml")
+    assert qv.Recipe.read(folder / "release.yaml").about.title == "Searches of January"
     page.get_by_role("link", name="Try to break it").click()
     page.get_by_label("Attack").select_option("exposure")
     page.get_by_role("button", name=re.compile("^Attack ")).click()
     page.get_by_text("What came of it").wait_for()
-    page.goto(f"{running.base}/history")
-    expect(page.get_by_role("rowheader").first).to_contain_text("mine-")
 
 
 def look_around(page: Page) -> None:
@@ -116,13 +127,13 @@ def addresses(running: Running) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_and_everybody_can_use_them(browser: Browser, running: Running, scheme: Any) -> None:
+def test_pages_fit_and_everybody_can_use_them(browser: Browser, walked: Running, scheme: Any) -> None:
     """At 360 and 1440 pixels nothing sticks out; axe finds no violation of WCAG A and AA."""
     made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
-    page = running.enter(made)
+    page = walked.enter(made)
     found: dict[str, list[tuple[str, str]]] = {}
-    for address in addresses(running):
-        page.goto(running.base + address)
+    for address in addresses(walked):
+        page.goto(walked.base + address)
         if wrong := faults(page):
             found[address] = wrong
     made.close()
@@ -133,7 +144,11 @@ def test_a_job_is_cancelled_from_the_page(browser: Browser, running: Running) ->
     made = browser.new_context()
     page = running.enter(made)
     running.confirmed(page)
-    button(page, "Inspect the log").click()
+    with mock.patch.object(
+        running.bench.jobs, "_begin"
+    ):  # it waits for a processor until the page has a button
+        button(page, "Inspect the log").click()
+        button(page, "Cancel").wait_for()
     button(page, "Cancel").click()
     page.get_by_text("You cancelled this").or_(page.get_by_role("link", name="Design a release")).wait_for()
     until = time.monotonic() + 60
@@ -143,8 +158,8 @@ def test_a_job_is_cancelled_from_the_page(browser: Browser, running: Running) ->
     made.close()
 
 
-def test_the_page_of_a_release_can_run_nothing(page: Page, running: Running) -> None:
-    address = next(one for one in addresses(running) if one.startswith("/releases/"))
-    answer = page.goto(f"{running.base}{address}/report.html")
+def test_the_page_of_a_release_can_run_nothing(page: Page, walked: Running) -> None:
+    address = next(one for one in addresses(walked) if one.startswith("/releases/"))
+    answer = page.goto(f"{walked.base}{address}/report.html")
     assert "sandbox" in answer.headers["content-security-policy"]
     assert page.locator("h1").count() == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from decimal import Context, Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,20 @@ def test_any_number_of_rounds_has_a_threshold_and_tables(rounds: int) -> None:
         tables = steering.rounds(setting)
         assert len(tables) == rounds - 1
         assert all((np.diff(one.gates) >= 0).all() and (np.diff(one.paces) <= 0).all() for one in tables)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "rounds"), [(0.1, 1e-9, 8), (1, 1e-6, 3), (8, 1e-4, 20)])
+def test_paces_are_the_power_that_is_promised(epsilon: float, delta: float, rounds: int) -> None:
+    """Here by logarithms of 40 digits, there in whole numbers."""
+    setting = theory.setting(Steered(epsilon=epsilon, delta=delta, rounds=rounds).account().noise("queries"))
+    found = steering.rounds(setting)[-1].paces
+    with localcontext(Context(prec=40)):
+        t = Decimal(sum(one * one for one in setting.a[:-1])) / setting.square
+        theta = setting.tau / (Decimal(setting.square).sqrt() * setting.scale)
+        for step, pace in enumerate(found.tolist()):
+            x = (step + Decimal("0.5")) / 80 * t.sqrt()
+            ratio = Decimal("0.4") * (theta + 1 - x) * t / ((1 - t) * x)
+            assert pace == int(steering.FULL * min(ratio, Decimal(1)) ** Decimal("1.8"))
 
 
 # -- what one user can move ----------------------------------------------------------------------------------

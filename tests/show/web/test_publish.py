@@ -101,10 +101,14 @@ def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_pa
     visitor = start()
     log = confirmed(visitor)
     budgeted(visitor, log)
-    answer = published(visitor, log, "stopped")
-    job = re.search(r'data-job="(\w+)"', answer.text)[1]
-    # Two tabs see the same job.
-    assert visitor.get(f"/jobs/{job}").json()["state"] in ("waiting", "running")
+    with mock.patch.object(visitor.bench.jobs, "_begin"):  # it waits for a processor
+        answer = published(visitor, log, "stopped")
+        job = re.search(r'data-job="(\w+)"', answer.text)[1]
+        # Two tabs see the same job.
+        assert visitor.get(f"/jobs/{job}").json()["state"] == "waiting"
+    until = time.monotonic() + 60
+    while visitor.get(f"/jobs/{job}").json()["state"] == "waiting":
+        assert time.monotonic() < until
     visitor.submit(f"/jobs/{job}/cancel", {"back": f"/publish/{log}"})
     until = time.monotonic() + 60
     while visitor.get(f"/jobs/{job}").json()["state"] in ("waiting", "running"):

@@ -32,8 +32,12 @@ _FREE_CHARACTERS, _MOST_CHARACTERS = 10, 60
 
 _SLOPE, _OFFSET, _WIDTH = Decimal("0.8"), Decimal("0.25"), Decimal("0.35")
 """The gate is half open 0.25 above 0.8 of where an item is that will just pass; it opens over 0.35."""
-_MARGIN, _PACE, _POWER = Decimal(1), Decimal("0.4"), Decimal("1.8")
-"""An item that needs less than 0.4 of its pace so far, to end 1 above the threshold, gets less: (ratio)^1.8."""
+_MARGIN, _PACE, _NINTHS, _FIFTHS = Decimal(1), Decimal("0.4"), 9, 5
+"""An item that needs less than 0.4 of its pace so far, to end 1 above the threshold, gets less: (ratio)^(9/5)."""
+_DIGITS = 40
+"""A ratio times 10^40 is whole: it has 30 digits, and one below 10^-10 gives nothing anyway."""
+_ONE = 10**_DIGITS
+_FULL_FIFTH, _ONE_NINTH = FULL**_FIFTHS, _ONE**_NINTHS
 _DROP = FULL >> 7
 """An item whose gate is less open than this is dropped for good."""
 
@@ -76,7 +80,7 @@ def rounds_about(setting: Setting) -> tuple[Round, ...]:
         many = max(0, math.ceil((theta + float(_MARGIN)) / root * _STEPS - 0.5))
         x = (np.arange(many) + 0.5) / _STEPS * root
         ratio = float(_PACE) * (theta + float(_MARGIN) - x) * t / ((1 - t) * x)
-        paces = FULL * np.clip(ratio, 0.0, 1.0) ** float(_POWER)
+        paces = FULL * np.clip(ratio, 0.0, 1.0) ** (_NINTHS / _FIFTHS)
         made.append(Round(width, begins + int(half * _STEPS), gates, paces.astype(np.int64)))
     return tuple(made)
 
@@ -129,10 +133,25 @@ def _gates() -> tuple[int, Whole]:
 def _paces(t: Decimal, theta: Decimal) -> Whole:
     """min(1, 0.4 (what is needed) t / ((1 - t) x))^1.8 at the middle x of each step, in deviations of the end."""
     values: list[int] = []
+    root, half = t.sqrt(), Decimal("0.5")
     while True:
-        x = (Decimal(len(values)) + Decimal("0.5")) / _STEPS * t.sqrt()
+        x = (len(values) + half) / _STEPS * root
         needed = theta + _MARGIN - x
         if needed <= 0:
             return np.array(values, np.int64)
         ratio = _PACE * needed * t / ((1 - t) * x)
-        values.append(FULL if ratio >= 1 else int(FULL * (_POWER * ratio.ln()).exp()))
+        values.append(FULL if ratio >= 1 else _slower(int(ratio.scaleb(_DIGITS))))
+
+
+def _slower(ratio: int) -> int:
+    """FULL (ratio / 10^_DIGITS)^1.8, rounded down: the largest v with v^5 <= FULL^5 (ratio / 10^_DIGITS)^9.
+
+    In whole numbers: logarithms of so many digits take eight times as long. A float only says where to look.
+    """
+    found = int(FULL * (ratio / _ONE) ** (_NINTHS / _FIFTHS))
+    most = _FULL_FIFTH * ratio**_NINTHS
+    while found**_FIFTHS * _ONE_NINTH > most:
+        found -= 1
+    while (found + 1) ** _FIFTHS * _ONE_NINTH <= most:
+        found += 1
+    return found
