@@ -45,9 +45,10 @@ def tried(trap: Trap) -> tuple[str, bool]:
         seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
         printed, _, peak = printed.rpartition("PEAK ")
         wrong = harm(trap, place, code, printed)
-        said = next((line for line in printed.splitlines() if line.startswith("Error: ")), "")
-        fine = "read, bad rows set aside" if code == 0 else "a failed check"
-        answer = said.removeprefix("Error: ").replace("|", "/") or fine
+        # What the command says itself: its error, or how many rows it read and rejected.
+        telling = (line for line in printed.splitlines() if line.startswith(("Error: ", "  read ")))
+        said = next(telling, "done" if code == 0 else "a failed check")
+        answer = said.removeprefix("Error: ").removeprefix("  read ").strip().replace("|", "/")
         shown = words.encode("unicode_escape").decode().replace("|", "/")
         return (
             f"| {trap.name} | `{shown}` | {code} | {answer}{' HARM: ' + wrong if wrong else ''} | {seconds:.1f} "
