@@ -560,7 +560,7 @@ def every(root: Path, points: int, many: int, more: bool) -> dict[str, Callable[
     place = Place(root / "place")
     load_all(place)
     sizes = [0, 2_000, 8_000, 40_000, 200_000] if more else [0, 8_000]
-    handles = [4, 8, 12, 16, 20, 26, 32, 40] if more else [6, 8, 14]
+    handles = [4, 8, 16, 24, 31, 32, 40, 64] if more else [8, 31, 32]
     room = [0.3, 1, 1.4, 1.5, 1.6, 1.8, 2.2, 3] if more else [1, 1.5]
     return {
         "signals": lambda: signals(place, points),

@@ -32,6 +32,12 @@ def test_no_fault_does_harm(outcomes: list[dict[str, Any]]) -> None:
     assert [one for one in outcomes if one["wrong"]] == []
 
 
+def test_too_few_descriptors_are_refused_before_an_engine_meets_them(outcomes: list[dict[str, Any]]) -> None:
+    found = [(one["code"], one["said"]) for one in outcomes if one["fault"] == "few descriptors"]
+    assert [code for code, _ in found] == [5, 5, 0]
+    assert "may open 8, and needs 32 or more; raise the limit of open files" in found[0][1]
+
+
 def test_every_stage_is_struck(outcomes: list[dict[str, Any]]) -> None:
     signals = Counter(one["stage"] for one in outcomes if one["fault"].startswith("SIG"))
     assert set(signals) == set(driver.ROOMS) and sum(signals.values()) >= POINTS

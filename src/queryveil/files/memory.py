@@ -1,6 +1,6 @@
-"""How much address space this process may have (`ulimit -v`), and errors that mean that it ran out.
+"""How much address space and how many files this process may have (`ulimit -v` and `-n`), and errors when it ran out.
 
-Libraries in C take too little memory badly: some end the process, one sends it an interrupt, others raise errors of
+Libraries in C take too little of either badly: some end the process, one sends it an interrupt, others raise errors of
 every kind. So what cannot work is refused before they are loaded, and what they raise is known for what it is.
 """
 
@@ -16,6 +16,8 @@ from queryveil.errors import CannotBeMet
 _LEAST = 1_200_000_000
 _LEAST_PER_CORE = 100_000_000
 """Engine and libraries start threads, one per core or so, and each reserves room for itself."""
+_LEAST_FILES = 32
+"""An engine that can open no file more may end the process."""
 _SIGNS = (
     *("cannot allocate memory", "failed to map segment", "can't start new thread", "bad_alloc"),
     *("bad allocation", "unable to allocate", "cannot mmap", "out of memory"),
@@ -49,6 +51,12 @@ def require() -> None:
             f"there is not enough memory for this: the process may use {limit / 1e9:.2f} GB of address space, and "
             f"needs {least() / 1e9:.2f} GB or more",
             "raise the limit (ulimit -v), or limit what the engine takes with QUERYVEIL_MEMORY instead",
+        )
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY and files < _LEAST_FILES:
+        raise CannotBeMet(
+            f"too few files may be open for this: the process may open {files}, and needs {_LEAST_FILES} or more",
+            "raise the limit of open files (ulimit -n)",
         )
 
 
