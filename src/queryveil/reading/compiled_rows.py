@@ -33,7 +33,6 @@ def _together(words: Sequence[str]) -> Words:
     return np.frombuffer(b"".join(texts), np.uint8), np.cumsum([len(one) for one in texts]).astype(np.int64)
 
 
-_NO_WORDS: Words = np.zeros(1, np.uint8), np.zeros(0, np.int64)
 _NOBODY, _NOTHING = _together(SPELLED_NULL), _together(NO_VALUE)
 
 
@@ -70,23 +69,6 @@ def judged(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Flags, Flags]:
     elif "rank" in columns:
         made["rank"] = columns["rank"]
     return made, empty, plain
-
-
-def someone(users: Placed) -> Flags:
-    """Which texts plainly name somebody."""
-    return _seen(users, _NOBODY)
-
-
-def seen(texts: Placed) -> Flags:
-    """Which texts plainly are not blank."""
-    return _seen(texts, _NO_WORDS)
-
-
-def _seen(texts: Placed, words: Words) -> Flags:
-    found = np.ones(len(texts.lengths), np.bool_)
-    parts = shares(len(found))
-    side_by_side(judge_users, [(*texts.part(a, b), LONGEST_TEXT, *words, found[a:b]) for a, b in parts])
-    return found
 
 
 def _array(given: Any, placed: Placed) -> Any:

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from queryveil.compiled import shares, side_by_side
-from queryveil.reading.json_list_loops import NOT_PLAIN, count_elements, cut_elements
 from queryveil.reading.json_loops import (
     ABSENT,
     NUMBER,
-    OTHER,
     TEXT,
     Bytes,
     Flags,
@@ -51,64 +49,12 @@ class Found:
         found: Kinds = self._kinds[self._columns[column]]
         return found
 
-    def lists(self, column: str) -> Lists:
-        """The lists of a column, cut into their elements."""
-        there = self.sure & (self.kind(column) == OTHER)
-        return Lists(self._data, self._starts[self._columns[column]], there)
-
-    def expanded(
-        self, rows: Whole, more: Mapping[str, tuple[Whole, Numbers, Kinds]], names: Mapping[str, str]
-    ) -> Found:
-        """Other columns for these rows, which may repeat: those that `names` has under their names here, and more.
-
-        A column of `more` has its own places in the same bytes.
-        """
-        shape = len(names) + len(more), len(rows)
-        starts, lengths, kinds = (
-            np.zeros(shape, np.int64),
-            np.zeros(shape, np.int32),
-            np.zeros(shape, np.uint8),
-        )
-        columns = {name: number for number, name in enumerate([*names, *more])}
-        for name, here in names.items():
-            at, place = self._columns[here], columns[name]
-            starts[place], lengths[place] = self._starts[at][rows], self._lengths[at][rows]
-            kinds[place] = self._kinds[at][rows]
-        for name, (begins, sizes, what) in more.items():
-            starts[columns[name]], lengths[columns[name]], kinds[columns[name]] = begins, sizes, what
-        known = self.sure[rows]
-        return Found(known, unescaped(self._data, starts, lengths, known), columns, starts, lengths, kinds)
-
-    def text(self, column: str) -> Any:
-        """The strings and whole numbers of a column as Arrow's texts, null where a line has none."""
-        return self.placed(column).kept()
-
     def placed(self, column: str) -> Placed:
-        """The same by their places."""
+        """Return the strings and whole numbers of a column by their places, absent where a line has none."""
         kinds = self.kind(column)
         there = self.sure & ((kinds == TEXT) | (kinds == NUMBER))
         at = self._columns[column]
         return Placed(self._data, self._starts[at], np.where(there, self._lengths[at], 0), there)
-
-
-class Lists:
-    """Lists of texts and short whole numbers; others are not plain."""
-
-    def __init__(self, data: Bytes, starts: Whole, there: Flags) -> None:
-        self._data, self._starts = data, starts
-        self.many = np.full(len(starts), NOT_PLAIN, np.int64)
-        """How many elements each list has; -1 where there is none that is plain."""
-        parts = shares(len(starts))
-        side_by_side(count_elements, [(data, starts[a:b], there[a:b], self.many[a:b]) for a, b in parts])
-
-    def elements(self, rows: Whole) -> tuple[Whole, Numbers, Kinds]:
-        """Places, lengths and kinds of all elements of the lists of these rows, one after the other."""
-        ends = np.cumsum(self.many[rows])
-        size = int(ends[-1]) if len(ends) else 0
-        starts, lengths, kinds = np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.uint8)
-        if size:
-            cut_elements(self._data, self._starts[rows], self.many[rows], starts, lengths, kinds)
-        return starts, lengths, kinds
 
 
 class Wanted:

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, QueryveilError, UsageError
-from queryveil.reading import small_tables
 from queryveil.reading.columns import by_alias, listed
 from queryveil.reading.formats import READERS, require_meaning, require_rows
 from queryveil.reading.formats.columnar import Opened
@@ -45,8 +44,7 @@ def stage_table(given: Any, options: ReadOptions, into: Path) -> Staged | None:
     opened = _opened(given)
     if opened is None:
         return None
-    whole = given if isinstance(given, pa.Table) else None
-    return _sound(*_stage_columns(opened, options, into, whole), options)
+    return _sound(*_stage_columns(opened, options, into), options)
 
 
 def stage_opened(opened: Opened, options: ReadOptions, into: Path) -> Staged:
@@ -131,9 +129,7 @@ def _depends_on_others(type_: Any) -> bool:
     return any(is_kind(type_) for is_kind in kinds)
 
 
-def _stage_columns(
-    opened: Opened, options: ReadOptions, into: Path, whole: pa.Table | None = None
-) -> tuple[Staged, Source]:
+def _stage_columns(opened: Opened, options: ReadOptions, into: Path) -> tuple[Staged, Source]:
     check_options(options)
     schema, batches = opened
     names = columns_of(list(schema.names), options, "the table")
@@ -142,9 +138,6 @@ def _stage_columns(
     ignored = tuple(name for name in schema.names if name not in wanted)
     file = into / "given.parquet"
     source = Source((SourceFile(file, LABEL, None, ""),), Head(file, b"", None, whole=True), ())
-    if whole is not None and small_tables.plainly_sound(whole, names):
-        pq.write_table(whole.select(wanted), file)
-        return replace(small_tables.staged(whole, names, file), ignored=ignored), source
     _write(file, names, schema, batches(wanted))
     staged = READERS["parquet"].stage(source, replace(options, columns=names), into, None)
     return replace(staged, ignored=ignored), source

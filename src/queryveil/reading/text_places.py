@@ -71,24 +71,6 @@ class Placed:
         """The texts as an array of Arrow; null where there is none."""
         return texts_at(self.data, self.starts, np.where(self.there, self.lengths, 0), self.there)
 
-    def at(self, rows: Whole) -> Placed:
-        """Those of these rows."""
-        return Placed(self.data, self.starts[rows], self.lengths[rows], self.there[rows])
-
-    def where(self, mask: Flags, other: Placed) -> Placed:
-        """These where the mask says so, elsewhere those of another, in the same bytes."""
-        if self.data is not other.data:
-            raise ValueError("texts of different bytes")
-        mixed = [
-            np.where(mask, mine, others)
-            for mine, others in (
-                (self.starts, other.starts),
-                (self.lengths, other.lengths),
-                (self.there, other.there),
-            )
-        ]
-        return Placed(self.data, *mixed)
-
     def part(self, a: int, b: int) -> tuple[Bytes, Whole, Numbers, Flags]:
         """Those from a place to a place, for a loop."""
         return self.data, self.starts[a:b], self.lengths[a:b], self.there[a:b]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -34,15 +34,6 @@ class Bad:
 Row = Mapping[str, str | None]
 """Standard column -> its text."""
 Translate = Callable[[str], Sequence[Row] | Passed | Bad]
-Carefully = Callable[[pa.Table], pa.Table]
-
-
-class Quick(Protocol):
-    """What takes plain documents out of chunks, so that only the others are translated one by one."""
-
-    def rows(self, chunk: pa.Table, carefully: Carefully) -> tuple[pa.Table, Counter[str]]:
-        """Judged rows in the order of their documents, and how many documents are none, by what they are."""
-        ...
 
 
 _SCHEMA = pa.schema(
@@ -68,32 +59,16 @@ def stage_translated(
     format: str,
     mapping: Mapping[str, str],
     notes: Sequence[str] = (),
-    quick: Quick | None = None,
 ) -> Staged:
     """Judge the rows that the documents become; one that becomes none is rejected, or counted and passed over."""
     passed: Counter[str] = Counter()
     sql = conform_sql("chunk", {name: f'"{name}"' for name in columns}, time_format=options.time_format)
     with connect(into, options) as connection, Stager(into, list(columns), source) as stager:
-
-        def judged(rows: pa.Table) -> pa.Table:
-            connection.register("chunk", rows)
-            found = connection.execute(sql).to_arrow_table()
+        # A document may become many rows, so they are put together when they are rows.
+        for chunk in chunks(_rows(batch, translate, passed) for batch in documents):
+            connection.register("chunk", chunk)
+            stager.add(connection.execute(sql).to_arrow_table())
             connection.unregister("chunk")
-            return found
-
-        def carefully(rows: pa.Table) -> pa.Table:
-            parts = [_rows(batch, translate, passed) for batch in rows.to_batches()]
-            return judged(pa.Table.from_batches(parts, _SCHEMA))
-
-        if quick is None:
-            # A document may become many rows, so they are put together when they are rows.
-            for chunk in chunks(_rows(batch, translate, passed) for batch in documents):
-                stager.add(judged(chunk))
-        else:
-            for chunk in chunks(documents):
-                found, others = quick.rows(chunk, carefully)
-                passed.update(others)
-                stager.add(found)
         return replace(
             stager.finish(format),
             mapping=mapping,

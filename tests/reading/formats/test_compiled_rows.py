@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from queryveil.files import memory
 from queryveil.reading import plain_rows, text_places
-from queryveil.reading.formats import ubi
 from queryveil.reading.formats.access_quickly import QuickRequests
-from queryveil.reading.formats.ubi_quickly import QuickUbi
 from tests.reading.formats.test_plain_rows import clocks, outcome, queries, ranks, urls, users
 
 CORPUS = Path(__file__).parents[2] / "data" / "sources"
@@ -170,122 +167,6 @@ def test_paths_of_keys(columns: dict[str, str], tmp_path: Path, monkeypatch: pyt
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     quick, careful = both(tmp_path / "log.jsonl", tmp_path, monkeypatch, columns=columns)
     assert quick == careful
-
-
-ids = st.sampled_from(["q1", "q2", "", None, 7])
-people = st.sampled_from(["ann", "bob", "", " ", None, "NULL", "\u00a0", 5, ["a"]])
-moments = st.sampled_from(
-    ["2006-03-01T10:11:12Z", "2006-03-01 10:11:13", 1141207872, "1141207872000", "", None, "x"]
-)
-positions = st.sampled_from(
-    [{"ordinal": 3}, {"ordinal": {"index": 2}}, {"ordinal": {}}, {"ordinal": "4"}, {}, None, 3]
-)
-things = st.sampled_from(
-    [{"object_id": "A7"}, {"object_id": ""}, {"internal_id": "i"}, {"object_id": 5}, {}, None]
-)
-searches = st.fixed_dictionaries(
-    {
-        "query_id": ids,
-        "user_query": st.sampled_from(["tea", "", None, " ", "ä", 5, ["a"]]),
-        "timestamp": moments,
-    },
-    optional={"client_id": people, "user_id": people, "session_id": people},
-)
-events = st.fixed_dictionaries(
-    {
-        "action_name": st.sampled_from(["click", "click_through", "impression", "add_to_cart", "", None, 5]),
-        "query_id": ids,
-        "timestamp": moments,
-        "event_attributes": st.fixed_dictionaries({"object": things, "position": positions})
-        | st.none()
-        | st.just([]),
-    },
-    optional={"client_id": people, "user_id": people, "user_query": st.sampled_from(["tea", None])},
-)
-
-
-@calmly
-@given(
-    st.lists(searches | events, min_size=1, max_size=20),
-    st.lists(broken, max_size=2),
-    st.booleans(),
-    st.booleans(),
-)
-@example(
-    [{"query_id": "q1", "user_query": "tea", "timestamp": 1141207872, "client_id": "ann"}], [], True, False
-)
-def test_ubi(
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    documents: list[dict[str, Any]],
-    odd: list[str],
-    bulk: bool,
-    wrapped: bool,
-) -> None:
-    folder = tmp_path_factory.mktemp("ubi")
-    head = (
-        ['{"index":{"_index":"ubi_queries"}}', '{"create": {}}', '{"index":{"x":1},"user_query":"a"}']
-        if bulk
-        else []
-    )
-    made = [{"_source": one, "_id": "x"} if wrapped else one for one in documents]
-    file = folder / "ubi.ndjson"
-    file.write_text("\n".join([*head, *(written(one, True, "") for one in made), *odd]))
-    quick, careful = both(file, folder, monkeypatch, format="ubi")
-    assert quick == careful
-
-
-clients = st.sampled_from(["ann", "bob", "b\\u006fb"])
-seconds = st.sampled_from(["2006-03-01T10:11:12Z", "2006-03-01 10:11:13", "1141207874"])
-of_clients = st.tuples(
-    st.sampled_from(
-        [
-            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":"NUMBER tea"}',
-            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user_query":""}',
-            # Not plain: these two are read by SQL, and put between the others.
-            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","user\\u005fquery":"NUMBER tea"}',
-            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","action\\u005fname":"click",'
-            '"event_attributes":{"object":{"object_id":"NUMBER"}}}',
-            '{"query_id":QUERY,"client_id":"CLIENT","timestamp":"TIME","action_name":"click","user_query":"own",'
-            '"event_attributes":{"object":{"object_id":"NUMBER"},"position":{"ordinal":3}}}',
-        ]
-    ),
-    st.sampled_from(['"q"', '"r"', "null", '"\\u0071"']),
-    clients,
-    seconds,
-)
-
-
-@calmly
-@given(st.lists(of_clients, min_size=1, max_size=25), st.booleans())
-def test_clicks_of_clients_are_joined_alike(
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    documents: list[tuple[str, str, str, str]],
-    few: bool,
-) -> None:
-    """In memory, in the engine, and where it is begun in memory and turns out to be too much."""
-    folder = tmp_path_factory.mktemp("clients")
-    texts = [
-        shape.replace("QUERY", query).replace("CLIENT", who).replace("TIME", when).replace("NUMBER", str(at))
-        for at, (shape, query, who, when) in enumerate(documents)
-    ]
-    file = folder / "ubi.ndjson"
-    file.write_text("\n".join(texts))
-    monkeypatch.setattr(ubi, "_HELD", 1 << 30 if few else 0)
-    monkeypatch.setattr(memory, "within", lambda wanted: wanted)
-    asked: list[Any] = []
-    made: Any = vars(ubi)["joined"]
-    with monkeypatch.context() as patched:
-
-        def joined(one: Any) -> Any:
-            asked.append(made(one))
-            return asked[-1]
-
-        patched.setattr(ubi, "joined", joined)
-        quick, careful = both(file, folder, patched, format="ubi")
-    assert quick == careful
-    assert not few or asked[0] is not None
 
 
 addresses = st.sampled_from(
@@ -455,35 +336,20 @@ def test_plain_lines_are_read_by_the_loops(tmp_path: Path, monkeypatch: pytest.M
 
         return rows
 
-    def documents(self: Any, chunk: Any, asked: Any = QuickUbi.documents) -> Any:
-        found = asked(self, chunk)
-        seen.append(len(found[2]))
-        return found
-
     asked = plain_rows.quickly
 
     def quickly(chunk: Any, columns: Any, sure: Any, carefully: Any, compiled: bool = False) -> Any:
         return asked(chunk, columns, sure, counted(carefully), compiled)
 
     monkeypatch.setattr(QuickRequests, "rows", watched(QuickRequests.rows))
-    monkeypatch.setattr(QuickUbi, "documents", documents)
     monkeypatch.setattr(plain_rows, "quickly", quickly)
     monkeypatch.setattr(text_places, "WORTH_COMPILING", 0)
-    search = {"query_id": "q1", "user_query": "tea", "timestamp": "2006-03-04T15:39:22Z", "client_id": "ann"}
-    click: dict[str, Any] = {
-        "action_name": "click",
-        "query_id": "q1",
-        "timestamp": "2006-03-04T15:39:23.500Z",
-        "client_id": "ann",
-    }
-    click["event_attributes"] = {"object": {"object_id": "A"}, "position": {"ordinal": 1}}
     lines = {
         "access-log": '192.0.2.7 - - [04/Mar/2006:15:39:22 +0000] "GET /?q=a+%C3%A4 HTTP/1.1" 200 5 "-" "M"',
         "jsonl": '{"user_id": "ann", "q": "tea", "timestamp": 1141207872, "rank": 3, "other": [{"a": 1.5}]}',
-        "ubi": json.dumps(search) + "\n" + json.dumps(click),
     }
     for name, text in lines.items():
         (tmp_path / name).write_text("\n".join([text] * 50 + ["odd"] + [text] * 50))
         more = {"query_parameter": ("q",)} if name == "access-log" else {}
         _, _, counts, *_ = outcome(tmp_path / name, tmp_path / f"{name}-read", format=name, **more)
-        assert (counts[0], counts[1], seen.pop()) == (200 if name == "ubi" else 100, 1, 1), name
+        assert (counts[0], counts[1], seen.pop()) == (100, 1, 1), name

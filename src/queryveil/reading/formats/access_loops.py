@@ -290,13 +290,6 @@ def take_apart(  # noqa: PLR0912, PLR0915 (one way through a line, with many exi
 
 
 @unlocked
-def measure_decoded(data: Bytes, starts: Whole, lengths: Numbers, decoded: Numbers) -> None:
-    """How long each of these values is once it is decoded; -1 if it is not plainly text."""
-    for row in range(len(starts)):
-        decoded[row] = _decoded(data, int(starts[row]), int(starts[row] + lengths[row]))
-
-
-@unlocked
 def write_decoded(data: Bytes, starts: Whole, offsets: Numbers, into: Bytes) -> None:
     """Decode the values that begin at `starts`; `offsets` says where each one goes, and so how long it is."""
     for row in range(len(starts)):

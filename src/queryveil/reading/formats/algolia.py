@@ -15,8 +15,7 @@ from urllib.parse import parse_qs
 import pyarrow as pa
 
 from queryveil.errors import UsageError
-from queryveil.reading.formats.algolia_quickly import QuickAlgolia
-from queryveil.reading.formats.ubi import Quick, is_usual, stage_documents
+from queryveil.reading.formats.ubi import stage_documents
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.lines import SCHEMA
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
@@ -50,13 +49,8 @@ class Algolia:
                 f"{source.files[0].label!r} is of Algolia, whose columns are known", "leave out --columns"
             )
         actions = replace(options, click_actions=options.click_actions or _CLICKS)
-        documents = read_documents(source, progress)
-        quick: Quick | None = None
-        if is_usual(source, options):
-            quick = QuickAlgolia(actions.click_actions or (), _KINDS, _translated)
-        else:
-            documents = map(_as_ubi, documents)
-        return stage_documents(documents, source, actions, into, quick, format=self.name, mapping=_MAPPING)
+        documents = map(_as_ubi, read_documents(source, progress))
+        return stage_documents(documents, source, actions, into, format=self.name, mapping=_MAPPING)
 
 
 _dumped = json.JSONEncoder(separators=(",", ":")).encode
@@ -82,13 +76,6 @@ def _is_ours(document: Mapping[str, Any]) -> bool:
 
 def _as_ubi(batch: pa.RecordBatch) -> pa.RecordBatch:
     """A batch of Algolia's documents as one of UBI's."""
-    made, places = _translated(batch)
-    rows = batch.take(pa.array(places, pa.int64()))
-    return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), pa.array(made, pa.string()))
-
-
-def _translated(batch: pa.RecordBatch | pa.Table) -> tuple[list[str], list[int]]:
-    """The documents of UBI that Algolia's become, and of which one each is."""
     made: list[str] = []
     places: list[int] = []
     given = zip(batch.column("text").to_pylist(), batch.column("problem").to_pylist(), strict=True)
@@ -101,7 +88,8 @@ def _translated(batch: pa.RecordBatch | pa.Table) -> tuple[list[str], list[int]]
         # What cannot be translated goes through as it is, and is rejected there.
         made += texts or [text]
         places += [place] * max(1, len(texts))
-    return made, places
+    rows = batch.take(pa.array(places, pa.int64()))
+    return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), pa.array(made, pa.string()))
 
 
 def _documents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from queryveil.errors import InputError, UsageError
-from queryveil.reading import text_places
-from queryveil.reading.formats.slow_quickly import QuickSlowLog
 from queryveil.reading.json_documents import objects_in
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
@@ -69,18 +67,10 @@ class SlowLog:
             format=self.name,
             mapping=_MAPPING,
             notes=_NOTES,
-            quick=_quick(source, options),
         )
         if not staged.rows and staged.reasons.get("no user") == staged.rejected > 0:
             raise InputError(f"no search of {label!r} says who made it", _WAY_OUT)
         return staged
-
-
-def _quick(source: Source, options: ReadOptions) -> QuickSlowLog | None:
-    """What takes plain lines apart, if no format of times is named, and there are enough lines to be worth it."""
-    if options.time_format is not None or source.size < text_places.WORTH_COMPILING:
-        return None
-    return QuickSlowLog(_TEXTS, _FETCH.what, _NO_TEXT.what)
 
 
 def _is_slow(document: Mapping[str, Any]) -> bool:

@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import parse_qsl
 
-import pyarrow as pa
-
 from queryveil.errors import InputError, UsageError
-from queryveil.reading import text_places
 from queryveil.reading.columns import ALIASES
 from queryveil.reading.formats import decoding
-from queryveil.reading.formats.solr_quickly import QuickSolr
 from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import Stager, chunks, conform_sql, connect
@@ -59,39 +55,19 @@ class Solr:
         passed: Counter[str] = Counter()
         with connect(into, options) as connection, Stager(into, list(raw), source) as stager:
             decoding.prepare(connection, options)
-
-            def carefully(rows: pa.Table) -> pa.Table:
-                connection.register("chunk", rows)
+            for chunk in chunks(read_lines(source, None, progress)):
+                connection.register("chunk", chunk)
                 connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {parse}")
                 connection.unregister("chunk")
                 kinds = connection.execute("SELECT kind, sum(lines) FROM parsed GROUP BY kind").fetchall()
                 passed.update({kind: int(n) for kind, n in kinds if kind in _PASSED})
-                return connection.execute(judge).to_arrow_table()
-
-            quick = _quick(source, options, user)
-            for chunk in chunks(read_lines(source, None, progress)):
-                if quick is None:
-                    stager.add(carefully(chunk))
-                    continue
-                judged, others = quick.rows(chunk, carefully)
-                passed.update(others)
-                stager.add(judged)
+                stager.add(connection.execute(judge).to_arrow_table())
             staged = stager.finish(self.name)
         return replace(
             staged,
             passed_over={_PASSED[kind]: count for kind, count in passed.most_common() if count},
             mapping={"user": f"parameter {user}", "time": "time of the line", "query": _place(options)},
         )
-
-
-def _quick(source: Source, options: ReadOptions, user: str) -> QuickSolr | None:
-    """What takes plain lines apart, if nothing else is asked for, and there are enough lines to be worth it."""
-    names = options.query_parameter or ("q",)
-    # A name with such a sign in it is none that a request can have, but a pattern finds it all the same.
-    odd = any(sign in name for name in (user, *names) for sign in "=&")
-    if odd or options.time_format is not None or source.size < text_places.WORTH_COMPILING:
-        return None
-    return QuickSolr(user, names)
 
 
 def _judged(options: ReadOptions) -> str:

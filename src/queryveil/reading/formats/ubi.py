@@ -12,20 +12,16 @@ have that one, it is nobody's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
-from queryveil.files import memory
-from queryveil.reading import text_places
-from queryveil.reading.formats.ubi_joined import joined
-from queryveil.reading.formats.ubi_quickly import QuickUbi
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import CHUNK_ROWS, Stager, blank_sql, chunks, conform_sql, connect, no_user_sql
@@ -64,9 +60,6 @@ _MAPPING = {
     "rank": "position.ordinal of clicks",
     "session": "session_id",
 }
-_HELD = 256 * 1024 * 1024
-"""Bytes of plain documents that are joined in memory; more than that is for the engine, which can use the disk."""
-_FEW = 1000
 _ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
 _DOCUMENTS = (
     'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
@@ -74,14 +67,6 @@ _DOCUMENTS = (
     "client VARCHAR, nobody BOOLEAN, spare VARCHAR, seq BIGINT"
 )
 """Columns of searches and clicks that are good rows."""
-
-
-class Quick(Protocol):
-    """What takes plain documents out of chunks."""
-
-    def documents(self, chunk: pa.Table) -> tuple[pa.Table, Counter[str], pa.Table]:
-        """Good searches and clicks, how many documents are neither by what they are, and all that is not plain."""
-        ...
 
 
 class Ubi:
@@ -103,8 +88,7 @@ class Ubi:
                 "leave out --columns; --format jsonl reads every line as one row, events as searches too",
             )
         documents = read_documents(source, progress)
-        quick = QuickUbi(options.click_actions or _CLICKS) if is_usual(source, options) else None
-        return stage_documents(documents, source, options, into, quick, format=self.name, mapping=_MAPPING)
+        return stage_documents(documents, source, options, into, format=self.name, mapping=_MAPPING)
 
 
 def stage_documents(
@@ -112,26 +96,19 @@ def stage_documents(
     source: Source,
     options: ReadOptions,
     into: Path,
-    quick: Quick | None,
     *,
     format: str,
     mapping: Mapping[str, str],
 ) -> Staged:
-    """Searches and clicks of documents in UBI's schema, wherever they come from; `quick` takes plain ones out."""
+    """Searches and clicks of documents in UBI's schema, wherever they come from."""
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        held = _parse(connection, documents, quick, options, stager, passed)
-        known = joined(_with_others(connection, held)) if held else None
-        for one in [] if known is not None else held:
-            _insert(connection, one)
-        searches, clicks = _counted(connection) if known is None else (known.searches, known.clicks)
-        for table in _joined(connection, clicks) if known is None and searches + clicks else ():
+        _parse(connection, documents, options, stager, passed)
+        searches, clicks = _counted(connection)
+        for table in _joined(connection, clicks) if searches + clicks else ():
             orphans += pc.sum(table.column("orphan")).as_py() or 0
             stager.add(table)
-        if known is not None:
-            orphans = known.orphans
-            stager.add(known.rows)
         return replace(
             stager.finish(format),
             mapping=mapping,
@@ -166,18 +143,17 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
 def _parse(
     connection: Any,
     documents: Iterator[pa.RecordBatch],
-    quick: Quick | None,
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
-) -> list[pa.Table]:
-    """Judge every document by itself. Good ones go into a table of the engine, or come back while they are few."""
+) -> None:
+    """Judge every document by itself. Good ones go into a table of the engine."""
     sql, parse = _judge_sql(options), _parse_sql(options)
     connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
-    seen, full = 0, False
-    held: list[pa.Table] = []
-
-    def carefully(rows: pa.Table) -> None:
+    seen = 0
+    for chunk in chunks(documents):
+        rows = chunk.append_column("seq", pa.array(np.arange(seen, seen + chunk.num_rows)))
+        seen += chunk.num_rows
         connection.register("chunk", rows)
         connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {parse}")
         counts = connection.execute("SELECT kind, count(*) FROM parsed GROUP BY kind").fetchall()
@@ -192,50 +168,8 @@ def _parse(
         if rejected.num_rows:
             stager.reject(rejected)
         connection.execute("INSERT INTO documents BY NAME SELECT * FROM judged WHERE reason IS NULL")
-
-    for chunk in chunks(documents):
-        rest = chunk.append_column("seq", pa.array(np.arange(seen, seen + chunk.num_rows)))
-        seen += chunk.num_rows
-        if quick is not None:
-            found, others, rest = quick.documents(rest)
-            passed.update(others)
-            held.append(found)
-            if sum(one.nbytes for one in held) > memory.within(_HELD):
-                for one in held:
-                    _insert(connection, one)
-                held, full = [], True
-            elif full:
-                _insert(connection, held.pop())
-        if rest.num_rows:
-            carefully(rest)
-    passed += Counter()  # without those of which there are none
-    return held
-
-
-def _insert(connection: Any, found: pa.Table) -> None:
-    connection.register("found", found)
-    connection.execute("INSERT INTO documents BY NAME SELECT * FROM found")
-    connection.unregister("found")
-
-
-def _with_others(connection: Any, held: Sequence[pa.Table]) -> pa.Table:
-    """What is held, and what the engine has, in the order of the files."""
-    names = held[0].column_names
-    columns = ", ".join(map(_quoted, names))
-    others = connection.execute(f"SELECT {columns} FROM documents").to_arrow_table()  # noqa: S608 (our own names)
-    if not len(others):
-        return pa.concat_tables(held)
-    others = others.cast(held[0].schema).sort_by("seq")
-    if len(others) > _FEW:
-        return pa.concat_tables([*held, others]).sort_by("seq")
-    # Each between its neighbours, which is quicker than to sort all for the sake of a few.
-    together = pa.concat_tables(held)
-    places = np.searchsorted(together.column("seq").to_numpy(), others.column("seq").to_numpy())
-    pieces, before = [], 0
-    for row, place in enumerate(places.tolist()):
-        pieces += [together.slice(before, place - before), others.slice(row, 1)]
-        before = place
-    return pa.concat_tables([*pieces, together.slice(before)])
+    for kind in [kind for kind, count in passed.items() if not count]:
+        del passed[kind]
 
 
 def _counted(connection: Any) -> tuple[int, int]:
@@ -243,11 +177,6 @@ def _counted(connection: Any) -> tuple[int, int]:
     counts = dict(connection.execute("SELECT kind, count(*) FROM documents GROUP BY kind").fetchall())
     clicks = counts.pop("click", 0)
     return sum(counts.values()), clicks
-
-
-def is_usual(source: Source, options: ReadOptions) -> bool:
-    """Whether nothing is asked for that the rules of plain rows do not know, of enough documents to be worth it."""
-    return options.time_format is None and source.size >= text_places.WORTH_COMPILING
 
 
 def _parse_sql(options: ReadOptions) -> str:

@@ -9,7 +9,6 @@ A click takes time and query of its result page, so that both are one query even
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,8 +18,6 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from queryveil.errors import UsageError
-from queryveil.reading import text_places
-from queryveil.reading.formats.yandex_quickly import Followed, sessions
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
 from queryveil.reading.staging import CHUNK_ROWS, Stager, chunks, conform_sql, connect
@@ -60,10 +57,7 @@ class Yandex:
                 "leave out --columns and --time-format, or say --format tsv",
             )
         with connect(into, options) as connection:
-            found = None
-            if source.size >= text_places.WORTH_COMPILING:
-                found = _stage_quickly(connection, source, into, progress)
-            staged, metadata = found or _stage_joined(connection, source, into, progress)
+            staged, metadata = _stage_joined(connection, source, into, progress)
         return replace(
             staged,
             mapping=_MAPPING,
@@ -72,33 +66,10 @@ class Yandex:
         )
 
 
-def _stage_quickly(
-    connection: Any, source: Source, into: Path, progress: Progress | None
-) -> tuple[Staged, int] | None:
-    """The rows, and how many lines only say whose a session is; None where the lines of some session stand apart."""
-    metadata = 0
-    first_day = dt.date.fromisoformat(_FIRST_DAY).toordinal() - dt.date(1970, 1, 1).toordinal()
-
-    def carefully(rows: pa.Table) -> pa.Table:
-        connection.register("chunk", rows)
-        judged = connection.execute(_SQL_OF_ROWS).to_arrow_table()
-        connection.unregister("chunk")
-        return judged
-
-    with Stager(into, list(COLUMNS), source) as stager:
-        for chunk in sessions(chunks(read_lines(source, None, progress))):
-            found = Followed(chunk)
-            if not found.together:
-                return None
-            metadata += found.about_sessions
-            stager.add(found.rows(first_day, carefully))
-        return stager.finish(Yandex.name), metadata
-
-
 def _stage_joined(
     connection: Any, source: Source, into: Path, progress: Progress | None
 ) -> tuple[Staged, int]:
-    """The same by the engine, wherever the lines of a session stand."""
+    """Return the rows, and how many lines only say whose a session is."""
     with Stager(into, list(COLUMNS), source) as stager:
         metadata = _load(connection, chunks(read_lines(source, None, progress)))
         connection.execute(_SESSIONS)
@@ -154,10 +125,6 @@ _JOINED = (
     "AS place, l.f[1] AS session FROM whose l LEFT JOIN pages q "
     "ON CASE WHEN l.kind = 'C' THEN l.of END = q.of AND l.f[1] = q.session AND l.f[4] = q.page ORDER BY l.seq)"
 )
-_OF_ROWS = (
-    "(SELECT file, line, lines, text, problem, who, try_cast(day AS INTEGER) AS day, "
-    "try_cast(passed AS INTEGER) AS passed, replace(words, ',', ' ') AS words, clicked, place, session FROM chunk)"
-)
 _RAW = {
     "user": "who",
     "time": f"strftime(TIMESTAMP '{_FIRST_DAY}' + to_days(day) + to_seconds(passed), '%Y-%m-%d %H:%M:%S')",
@@ -167,4 +134,3 @@ _RAW = {
     "session": "session",
 }
 _SQL = conform_sql(_JOINED, _RAW)
-_SQL_OF_ROWS = conform_sql(_OF_ROWS, _RAW)
