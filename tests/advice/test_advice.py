@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 import math
 import shlex
@@ -183,6 +184,15 @@ def test_what_a_purpose_needs_is_in_its_command(log: qv.SearchLog) -> None:
             assert isinstance(made, qv.ClickGraph) and made.epsilon == made.epsilon_clicks
             assert made.epsilon == pytest.approx(20 / parts, rel=2e-3) and parts * made.epsilon <= 20
         assert "RESULTS is a file of public result lists" in advice.remarks[0]
+
+
+def test_the_share_of_searches_does_not_use_published_counts() -> None:
+    """400 users search for the same thing five times: with one query per user, it is published with a count of 400."""
+    rows = [(f"u{user}", dt.datetime(2026, 1, day), "news") for user in range(400) for day in range(1, 6)]
+    users, times, queries = zip(*rows, strict=True)
+    made = qv.read(pa.table({"user": list(users), "time": list(times), "query": list(queries)}))
+    options = {option.at: option for option in qv.advise(made, "research", **EASY).options}
+    assert options[1].figures["searches"] == options[5].figures["searches"] == 1.0
 
 
 def test_a_log_without_clicks_will_do_for_research(log: qv.SearchLog) -> None:

@@ -47,8 +47,10 @@ def test_ties_at_the_cut_go_by_item(original: qv.SearchLog) -> None:
     }
 
 
-def test_frequency_is_in_the_unit_of_the_release() -> None:
-    # One user poses x three times, two users pose y once each.
+@pytest.mark.parametrize("count", [-2, 1, 3, 1_000])
+@pytest.mark.parametrize("unit", ["users", "occurrences"])
+def test_published_counts_and_their_unit_do_not_change_what_is_covered(unit: str, count: int) -> None:
+    """One user searches for x three times, two users search for y once each."""
     rows = pa.table(
         {
             "user": ["1", "1", "1", "2", "3"],
@@ -56,21 +58,38 @@ def test_frequency_is_in_the_unit_of_the_release() -> None:
             "query": ["x", "x", "x", "y", "y"],
         }
     )
-    both = qv.read(rows)
-    of_occurrences = release(queries=queries({"x": 3}))
-    plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
-    of_users = qv.Release(plan=plan, tables={"items": queries({"x": 3})})
-    names = ["coverage@1", "released-share"]
-    assert qv.evaluate(both, of_occurrences, names).measures == {
-        "coverage@1": 1.0,
+    made = release(queries=queries({"x": count}))
+    if unit == "users":
+        plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
+        made = qv.Release(plan=plan, tables={"items": queries({"x": count})})
+    names = ["coverage@1", "missing@1", "released-share", "distinct"]
+    assert qv.evaluate(qv.read(rows), made, names).measures == {
+        "coverage@1": 0.0,
+        "missing@1": 1,
         "released-share/impressions": pytest.approx(60),
         "released-share/distinct": 50.0,
+        "distinct": 1,
     }
-    assert qv.evaluate(both, of_users, names).measures == {
-        "coverage@1": 0.0,
-        "released-share/impressions": pytest.approx(100),
-        "released-share/distinct": 50.0,
+
+
+def test_figures_that_rank_do_not_improve_with_noise(original: qv.SearchLog) -> None:
+    """Counts far above the true ones, and queries that nobody made, improve no figure that has a direction."""
+    plan = qv.Semantic(epsilon=1).plan()
+
+    def published(*texts: str) -> qv.Release:
+        rows = pa.table({"user": range(len(texts)), "number": [0] * len(texts), "query": list(texts)})
+        return qv.Release(plan=plan, tables={"log": rows})
+
+    exact = qv.evaluate(original, published("a", "a", "b")).figures
+    noisy = qv.evaluate(original, published("a", "a", "b", *["b"] * 50, "x", "y", "z")).figures
+    sign = {"higher is better": 1, "lower is better": -1, "neither": 0}
+    improved = {
+        name
+        for name, figure in exact.items()
+        if (value := noisy[name].value) is not None
+        and sign[figure.direction] * (value - (figure.value or 0)) > 0
     }
+    assert improved == set()
 
 
 def test_keywords_are_covered_too() -> None:
@@ -84,7 +103,7 @@ def test_keywords_are_covered_too() -> None:
 def test_released_share_by_hand(original: qv.SearchLog) -> None:
     made = release(queries=queries({"a": 4, "d": -3}))
     assert qv.evaluate(original, made, ["released-share"]).measures == {
-        "released-share/impressions": pytest.approx(100 * 4 / 12),
+        "released-share/impressions": pytest.approx(100 * 6 / 12),
         "released-share/distinct": 50.0,
     }
 

@@ -10,6 +10,7 @@ from queryveil.advice.histograms import mean
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted, against_rule
 from queryveil.measure.coverage import coverage
+from queryveil.measure.histograms import Histogram
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 
 BOUNDS = (1, 5, 10, 20, 40, 80, 160)
@@ -75,7 +76,7 @@ class GraphPurpose:
             made = [pilot.released(counted, *thresholds) for _ in range(_DRAWS)]
             found = {
                 "published": mean([len(one) for one in made]),
-                "searches": mean([one.total / max(1, original.total) for one in made]),
+                "searches": mean([released_share(original, one) for one in made]),
                 "coverage": mean([coverage(original, one, wanted.top) for one in made]),
             }
             tried.append(Option(method, "max_queries", found))
@@ -103,6 +104,11 @@ class GraphPurpose:
                 else " The log has no clicks."
             )
         )
+
+
+def released_share(original: Histogram, released: Histogram) -> float:
+    """Return the share of the original's total whose items are released; released counts are not used."""
+    return float(original.counts[original.found_in(released)].sum()) / max(1, original.total)
 
 
 def _part(whole: float, parts: int) -> float:

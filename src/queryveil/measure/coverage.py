@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import HIGHER, LOWER, OfItems, Original, Released
+from queryveil.privacy.declarations import USERS
 
 
 def missing(original: Histogram, released: Histogram, most: int) -> int:
@@ -24,7 +25,8 @@ def coverage(original: Histogram, released: Histogram, most: int) -> float | Non
 class Coverage(OfItems):
     """coverage@j: of the j most frequent items of the log, the share that the release has.
 
-    Frequency is in the unit of the release's counts: users, occurrences or sessions.
+    The most frequent items are those that most users have, whatever the release counts, so that releases of different
+    methods are compared with the same items.
     """
 
     name: ClassVar[str] = "coverage"
@@ -34,7 +36,7 @@ class Coverage(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, release.unit, self.most)
+        top = original.histogram(kind, USERS, self.most)
         return {"": coverage(top, release.histogram(kind), self.most)}
 
 
@@ -49,5 +51,5 @@ class Missing(OfItems):
     defaults: ClassVar[tuple[float, ...]] = (100,)
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:
-        top = original.histogram(kind, release.unit, self.most)
+        top = original.histogram(kind, USERS, self.most)
         return {"": missing(top, release.histogram(kind), self.most)}

@@ -267,7 +267,7 @@ class KeywordGeneration(Measure):
     direction: ClassVar[str] = HIGHER
     parts: ClassVar[dict[str, Stated]] = {
         "original": Stated("keywords", NEITHER, "keywords generated from the log"),
-        "released": Stated("keywords", HIGHER, "keywords generated from the release"),
+        "released": Stated("keywords", NEITHER, "keywords generated from the release"),
     }
     defaults: ClassVar[tuple[float, ...]] = (0.5, 0.7, 0.9, 0.95)
     whole: ClassVar[bool] = False

@@ -241,23 +241,20 @@ class Original(_Side):
 
         return self.once(("histogram", kind, unit, most), made)
 
-    def known(self, kind: str, unit: str, published: pa.Table) -> int:
-        """How many of these items are in the log."""
+    def shared_totals(self, kind: str, unit: str, published: pa.Table) -> tuple[int, int]:
+        """Return how many of the published items are in the log, and the sum of their true counts."""
         columns = list(item_kinds.kind(kind).columns)
-        asked = self.log.engine.register(published.select(columns))
-        found = asked.semi_join(self.counts(kind, unit), columns)
-        return int(self.log.engine.arrow(found.aggregate(n=found.count()))["n"][0].as_py())
+        items = self.log.engine.register(published.select(columns))
+        return self._totals(self.counts(kind, unit).semi_join(items, columns))
 
     def totals(self, kind: str, unit: str) -> tuple[int, int]:
-        """How many items there are, and their counts together."""
+        """Return how many items the log has, and the sum of their counts."""
+        return self.once(("totals", kind, unit), lambda: self._totals(self.counts(kind, unit)))
 
-        def total() -> tuple[int, int]:
-            counts = self.counts(kind, unit)
-            sums = counts.aggregate(items=counts.count(), count=ibis.coalesce(counts["count"].sum(), 0))
-            row = self.log.engine.arrow(sums).to_pylist()[0]
-            return int(row["items"]), int(row["count"])
-
-        return self.once(("totals", kind, unit), total)
+    def _totals(self, counts: ir.Table) -> tuple[int, int]:
+        sums = counts.aggregate(items=counts.count(), count=ibis.coalesce(counts["count"].sum(), 0))
+        row = self.log.engine.arrow(sums).to_pylist()[0]
+        return int(row["items"]), int(row["count"])
 
     def graph(self, *tables: str) -> Graph:
         """The log's own graph, only these tables of it."""

@@ -43,7 +43,7 @@ def _as_published(original: Original, release: Released) -> tuple[str, ...]:
         return ()
     kind = release.kinds[0]
     number = len(release.histogram(kind))
-    unknown = number - original.known(kind, release.unit, release.items(kind)) if number else 0
+    unknown = number - original.shared_totals(kind, release.unit, release.items(kind))[0] if number else 0
     if unknown == 0:
         return ()
     noun = kind.replace("-", " ")

@@ -60,7 +60,7 @@ class PatternRanking(Measure):
     parts: ClassVar[dict[str, Stated]] = {
         "correlation": Stated("-1 to 1", HIGHER, "rank correlation of the matches that both have"),
         "original": Stated("matches", NEITHER, "different matches in the log"),
-        "released": Stated("matches", HIGHER, "different matches in the release"),
+        "released": Stated("matches", NEITHER, "different matches in the release"),
     }
     defaults: ClassVar[tuple[float, ...]] = (20,)
     table: ClassVar[str | None] = "queries"

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import domains, hosts
-from queryveil.measure.measure import HIGHER, Measure, Original, Released, Stated
+from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
 from queryveil.parameters import param
 
 Classes = Mapping[str, Iterable[str]]
@@ -105,7 +105,7 @@ class QueryClassification(Measure):
             HIGHER,
             "share of the published queries with a class in the log that also have one in the release",
         ),
-        "released": Stated("queries", HIGHER, "queries that the release puts in a class"),
+        "released": Stated("queries", NEITHER, "queries that the release puts in a class"),
     }
     table: ClassVar[str | None] = "clicks"
 

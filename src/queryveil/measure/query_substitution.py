@@ -77,10 +77,12 @@ class QuerySubstitution(Measure):
         "ap": Stated("0 to 1", HIGHER, "mean average precision"),
         "ndcg": Stated("0 to 1", HIGHER, "normalised discounted cumulative gain"),
         "coverage": Stated(
-            "share", HIGHER, "how many substitutes the release gives for each that the log gives"
+            "share",
+            NEITHER,
+            "how many substitutes the release gives, right or wrong, for each that the log gives",
         ),
         "original": Stated("queries", NEITHER, "queries for which the log gives any"),
-        "released": Stated("queries", HIGHER, "queries for which the release gives any"),
+        "released": Stated("queries", NEITHER, "queries for which the release gives any"),
     }
     defaults: ClassVar[tuple[float, ...]] = (2, 5)
     table: ClassVar[str | None] = "reformulations"

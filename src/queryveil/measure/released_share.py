@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from queryveil.measure.measure import HIGHER, Measure, Original, Released, Stated
+from queryveil.privacy.declarations import OCCURRENCES
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedShare(Measure):
-    """released-share: percent of impressions, and of distinct queries, that are released.
+    """released-share: percent of the log's query events, and of its distinct queries, that are published.
 
-    Impressions are the published counts, noise included, over the queries of the whole log before any bound: query
-    events, or pairs of user and query if the release counts users. Of a method that may publish texts that nobody
-    typed, only what stands in the log counts.
+    Both figures use only the log's own counts, so releases of different methods compare: a query event is released
+    if its query is published, whatever count stands beside it. Published queries that are not in the log do not
+    count.
     """
 
     name: ClassVar[str] = "released-share"
@@ -22,19 +23,15 @@ class ReleasedShare(Measure):
     unit: ClassVar[str] = "percent"
     direction: ClassVar[str] = HIGHER
     parts: ClassVar[dict[str, Stated]] = {
-        "impressions": Stated(
-            "percent", HIGHER, "published counts of queries over all query events of the log"
-        ),
-        "distinct": Stated("percent", HIGHER, "published queries over all different queries of the log"),
+        "impressions": Stated("percent", HIGHER, "query events of the log whose query is published"),
+        "distinct": Stated("percent", HIGHER, "different queries of the log that are published"),
     }
     table: ClassVar[str | None] = "queries"
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:
-        queries = release.histogram("queries")
-        if not release.verbatim:
-            queries = queries.kept(queries.found_in(original.histogram("queries", release.unit)))
-        distinct, impressions = original.totals("queries", release.unit)
+        queries, events = original.totals("queries", OCCURRENCES)
+        shared, covered = original.shared_totals("queries", OCCURRENCES, release.items("queries"))
         return {
-            f"{self}/impressions": 100 * int(queries.counts.sum()) / impressions if impressions else None,
-            f"{self}/distinct": 100 * len(queries) / distinct if distinct else None,
+            f"{self}/impressions": 100 * covered / events if events else None,
+            f"{self}/distinct": 100 * shared / queries if queries else None,
         }

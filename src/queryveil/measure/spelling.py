@@ -112,7 +112,7 @@ class SpellingCorrection(Measure):
     parts: ClassVar[dict[str, Stated]] = {
         "answered": Stated("share", HIGHER, "share of the log's corrections that the release gives too"),
         "original": Stated("queries", NEITHER, "queries that the log corrects"),
-        "released": Stated("queries", HIGHER, "queries that the release corrects"),
+        "released": Stated("queries", NEITHER, "queries that the release corrects"),
     }
     table: ClassVar[str | None] = "reformulations"
 

@@ -43,6 +43,8 @@ class Kind:
     """For each of the log's items whether the release has it."""
     held: Counts
     """For each of the log's items its count in the release, 0 if it is not there."""
+    covered: npt.NDArray[np.bool_]
+    """The same as `found`, with the log's items ordered by users: what coverage is computed from."""
     top: Sequence[tuple[Sequence[str], int, int | None]] = ()
     """The log's most frequent items: texts, true count, released count or None."""
 
@@ -174,14 +176,14 @@ def _kind(kind: Kind, place: int) -> Section:
 
 
 def _first_hundred(kind: Kind, name: str) -> str:
-    there = [bool(one) for one in kind.found[:100]]
+    there = [bool(one) for one in kind.covered[:100]]
     title = f"Of the log's {len(there):,} most frequent {kind.name}, {sum(there):,} are in the release"
     note = "The most frequent one is at the top left. Full squares are published; empty ones with a stroke are missing."
     return squares.figure(name, title, there, note=note)
 
 
 def _coverage(kind: Kind, name: str) -> str:
-    held = np.cumsum(kind.found)
+    held = np.cumsum(kind.covered)
     places = np.unique(np.geomspace(1, len(held), 40).round().astype(int))
     points = [(int(j), float(held[j - 1] / j)) for j in places]
     title = f"Further down the list: {int(held[-1]):,} of all {len(held):,} {kind.name} are in the release"
@@ -198,17 +200,15 @@ def _coverage(kind: Kind, name: str) -> str:
 
 
 def _share(kind: Kind) -> str:
-    """What of the log is in the release; what is only in the release is no share of it."""
+    """The share of the log's items and of their true counts that is published; released counts are not used."""
     distinct, total = len(kind.original), int(kind.original.sum())
-    found, held = int(kind.found.sum()), int(kind.held.sum())
-    only, more = len(kind.released) - found, int(kind.released.sum()) - held
-    said = (
-        f"Released share: {found:,} of the log's {distinct:,} different {kind.name} ({_percent(found, distinct)}), "
-        f"with counts that add up to {held:,} of {total:,} {_summed(kind)} ({_percent(held, total)})."
+    found, covered = int(kind.found.sum()), int(kind.original[kind.found].sum())
+    only = len(kind.released) - found
+    share = (
+        f"Released share: {found:,} of the log's {distinct:,} different {kind.name} ({_percent(found, distinct)}). "
+        f"They make up {covered:,} of its {total:,} {_summed(kind)} ({_percent(covered, total)})."
     )
-    if not only:
-        return said
-    return f"{said} {only:,} others in the release are not in the log; their counts add up to {more:,}."
+    return f"{share} {only:,} others in the release are not in the log." if only else share
 
 
 def _summed(kind: Kind) -> str:

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import CheckFailed, InputError, OutputError, UsageError
 from queryveil.files import appearing, folder, output, spreadsheet
+from queryveil.privacy.declarations import USERS
 from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
 from queryveil.release.documents import public_page as public
@@ -267,6 +268,7 @@ def _kind(original: Original, released: Released, kind: str) -> Kind:
     ours, theirs = original.histogram(kind, released.unit), released.histogram(kind)
     top = original.top(kind, released.unit, _TOP)
     found, held = ours.found_in(theirs), ours.counts_in(theirs)
+    by_users = ours if released.unit == USERS else original.histogram(kind, USERS)
     texts = top.drop_columns(["count"]).to_pylist()
     first = zip(texts, ours.counts[:_TOP], held[:_TOP], found[:_TOP], strict=True)
     return Kind(
@@ -276,6 +278,7 @@ def _kind(original: Original, released: Released, kind: str) -> Kind:
         released=theirs.counts,
         found=found,
         held=held,
+        covered=by_users.found_in(theirs),
         top=[
             (list(text.values()), int(count), int(there) if has else None)
             for text, count, there, has in first
