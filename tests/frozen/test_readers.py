@@ -1,0 +1,33 @@
+"""Every reader accepts and rejects the rows that it accepted and rejected in version 0.3.0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.frozen.reader_cases import GROUPS, answer
+from tests.frozen.store import expected_answer, load_differences, load_group
+
+
+@cache
+def cases_of(group: str) -> dict[str, Any]:
+    return load_group(f"readers/{group}")
+
+
+def ids() -> Iterator[str]:
+    for group in GROUPS:
+        yield from cases_of(group)
+
+
+@pytest.mark.parametrize("case_id", list(ids()))
+def test_reader_answers_as_frozen(case_id: str, tmp_path: Path) -> None:
+    case = cases_of(case_id.partition("/")[0])[case_id]
+    assert answer(case, tmp_path) == expected_answer(case_id, case["answer"])
+
+
+def test_every_declared_difference_is_of_a_case() -> None:
+    assert load_differences().keys() <= set(ids())
