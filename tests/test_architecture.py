@@ -126,6 +126,7 @@ def test_tests_stand_in_the_same_rooms() -> None:
         "contract",
         "docs",
         "faults",
+        "frozen",
         "fuzz",
         "statistical",
         "supply",
