@@ -31,7 +31,7 @@ _SWITCHES = re.compile(
     "allow_empty|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
 )
 _WORDS = re.compile(
-    "duckdb|spark|random|first|tsv|jsonl|utf-16-le|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"
+    "duckdb|spark|random|first|tsv|jsonl|utf-(?:16|32)-[bl]e|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"
     "steered|threshold|q|user|user-period|users|surest|per-topic"
 )
 """What options take as they are typed; any other word after an option is one of the sentence."""

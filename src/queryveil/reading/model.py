@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import functools
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from queryveil.errors import UsageError, instead
 from queryveil.parameters import READING, param, validate
+from queryveil.reading.encodings import resolve_encoding
 from queryveil.reading.pinning import Pin
 
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
@@ -27,7 +27,6 @@ LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
 _PATTERN = re.compile(r"\A([^:]+):/(.+)/\Z")
-_ENCODINGS = ("utf-8", "utf-16", "gb18030", "latin-1", "cp1252", "shift_jis", "euc-kr", "big5")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
 Progress = Callable[[int, int], None]
@@ -131,7 +130,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         validate(self)
         if self.encoding is not None:
-            object.__setattr__(self, "encoding", _codec(self.encoding))
+            object.__setattr__(self, "encoding", resolve_encoding(self.encoding))
         if not 0 <= self.max_rejected <= 1:  # NaN fails this too
             raise UsageError(
                 f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
@@ -164,23 +163,6 @@ def _check_pattern(pattern: str) -> None:
             "a column's pattern must be a regular expression with at most one group",
             r"write it like --columns 'query=3:/\[(.*)\]/'",
         )
-
-
-def _codec(name: str) -> str | None:
-    """Python's name of an encoding; None for UTF-8, which is the rule."""
-    try:
-        "a".encode(name)  # refuses what turns bytes into other bytes
-        found = codecs.lookup(name)
-    except (LookupError, ValueError, TypeError):
-        found = None
-    if found is None:
-        raise UsageError(
-            f"there is no encoding {name!r}", instead(name, _ENCODINGS, " or any that Python knows")
-        )
-    # GB18030 holds all of its predecessors, and what people call GBK holds more than that.
-    wider = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "latin-1"}
-    plain = wider.get(found.name, found.name)
-    return None if plain in {"utf-8", "utf-8-sig"} else plain
 
 
 def _check_columns(columns: Mapping[str, str | int]) -> None:

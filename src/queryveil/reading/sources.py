@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import errno
 import glob
@@ -23,6 +22,7 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, OutputError, UsageError
 from queryveil.files.folder import is_release
+from queryveil.reading.encodings import convert_to_utf8, resolve_byte_order
 from queryveil.reading.model import Head, SourceFile
 from queryveil.reading.pinning import Pin, pin
 
@@ -36,7 +36,6 @@ _BAD_ARCHIVE = (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, str
 _UNREADABLE = {
     b"7z\xbc\xaf": "a 7z archive",
 }
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ADDRESS = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]+)://")
 _COPIED_BY = {
     **dict.fromkeys(("s3", "s3a", "s3n"), "copy it to a file (aws s3 cp)"),
@@ -197,7 +196,7 @@ def _members(path: Path, label: str) -> list[tuple[Path, str | None, str]]:
 def read_head(path: Path, member: str | None = None, encoding: str | None = None) -> Head:
     """The first bytes of a file, decompressed, as UTF-8 without a byte order mark.
 
-    A mark of UTF-16 says for certain how the file is encoded. Nothing else does, so it is asked for.
+    Without an encoding, it is UTF-8 or what a byte order mark says.
     """
     file = SourceFile(path, member or path.name, "zip" if member else None, "", member=member)
     magic = b""
@@ -215,8 +214,7 @@ def read_head(path: Path, member: str | None = None, encoding: str | None = None
                 "unpack it first",
             )
     file = replace(file, compression=compression)
-    if encoding is None and any(next(blocks(file, 8), (b"", 0))[0].startswith(mark) for mark in _UTF16):
-        encoding = "utf-16"
+    encoding = resolve_byte_order(encoding, next(blocks(file, 8), (b"", 0))[0], file.label)
     data = b""
     ended = True
     for block, _ in blocks(replace(file, encoding=encoding), HEAD_BYTES):
@@ -250,35 +248,8 @@ def _size(head: Head) -> int:
 
 def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
     """The decompressed content block by block, in UTF-8, with the bytes of the file itself consumed so far."""
-    if file.encoding is None:
-        yield from _raw_blocks(file, size)
-        return
-    decoder = codecs.getincrementaldecoder(file.encoding)(_MARK)
-    done, first = 0, True
-    for block, done in _raw_blocks(file, size):
-        text = decoder.decode(block)
-        if text:
-            yield _as_utf8(text.removeprefix("\ufeff") if first else text), done
-            first = False
-    if rest := decoder.decode(b"", True):
-        yield _as_utf8(rest), done
-
-
-def _as_utf8(text: str) -> bytes:
-    # What could not be decoded becomes a byte that is no UTF-8, so that its line is rejected and no other.
-    return text.encode("utf-8", _MARK)
-
-
-def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
-    if isinstance(error, UnicodeDecodeError):
-        return "\udcff", error.end
-    if isinstance(error, UnicodeEncodeError):
-        return b"\xff" * (error.end - error.start), error.end
-    raise error
-
-
-_MARK = "queryveil-mark"
-codecs.register_error(_MARK, _marked)
+    raw = _raw_blocks(file, size)
+    yield from raw if file.encoding is None else convert_to_utf8(raw, file.encoding)
 
 
 def _raw_blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:

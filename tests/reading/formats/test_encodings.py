@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import codecs
+import json
 import lzma
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,6 +17,8 @@ import pytest
 
 import queryveil as qv
 from queryveil.reading import lines
+from queryveil.reading.encodings import ENCODINGS, extends_ascii
+from tests.command import command
 from tests.reading.formats.logs import read, rejections, rows_of, write
 
 TEXT = "user\tquery\nann\tcrème brûlée\nbob\tété\n"
@@ -21,7 +26,7 @@ ROWS = [("ann", "crème brûlée"), ("bob", "été")]
 CHINESE = "user\tquery\nann\t汶川地震\nbob\t哄抢救灾物资\n"
 
 
-@pytest.mark.parametrize("mark", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("mark", ["utf-16", "utf-32", "utf-8-sig"])
 def test_a_byte_order_mark_is_enough(mark: str, tmp_path: Path) -> None:
     log = write(tmp_path / "x.tsv", TEXT.encode(mark))
     assert rows_of(read(log, tmp_path / "into"), "user", "query") == ROWS
@@ -61,10 +66,55 @@ def test_a_wrong_byte_spoils_its_line_only(tmp_path: Path) -> None:
     assert rejections(staged) == [("x.tsv", 2, "not UTF-8")]
 
 
-@pytest.mark.parametrize("name", ["klingon", "rot13", "hex"])
-def test_only_encodings_of_text(name: str) -> None:
-    with pytest.raises(qv.UsageError, match="there is no encoding"):
+STATEFUL = ("hz", "utf-7", "iso2022_jp", "iso2022_kr", "unicode_escape", "raw_unicode_escape")
+NOT_TEXT = ("klingon", "rot13", "hex", "zlib", "idna", "punycode", "undefined", "cp037", "a\0b")
+
+
+@pytest.mark.parametrize("name", STATEFUL + NOT_TEXT)
+def test_other_encodings_are_refused(name: str) -> None:
+    with pytest.raises(qv.InputError) as refused:
         qv.ReadOptions(encoding=name)
+    assert "gb18030" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["hz", "idna", "punycode", "utf-16", "utf-32"])
+def test_a_log_that_cannot_be_decoded_is_exit_code_3(name: str, tmp_path: Path) -> None:
+    outcome = command("inspect", str(write(tmp_path / "x.tsv", TEXT)), "--encoding", name, "--json")
+    assert outcome.code == 3
+    assert json.loads(outcome.err)["error"]["kind"] == "input"
+    assert "utf-16-le" in outcome.err or "utf-32-le" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_is_required_in_every_file(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    write(folder / "a.tsv", TEXT.encode(name))
+    write(folder / "empty.tsv", "")
+    assert rows_of(read(folder, tmp_path / "1", encoding=name), "user", "query") == ROWS
+    assert rows_of(read(folder, tmp_path / "2"), "user", "query") == ROWS
+    write(folder / "b.tsv", TEXT.encode(f"{name}-le"))
+    with pytest.raises(qv.InputError, match=r"b\.tsv"):
+        read(folder, tmp_path / "3", encoding=name)
+
+
+def test_the_hint_names_every_encoding() -> None:
+    with pytest.raises(qv.InputError) as refused:
+        qv.ReadOptions(encoding="hz")
+    hint = refused.value.hint.replace("euc-", "euc_")
+    ranges = "iso8859-([2-9]|1[0-5])|cp125[1-7]|utf-8-sig"
+    assert [one for one in ENCODINGS if one not in hint and not re.fullmatch(ranges, one)] == []
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_names_are_canonical_and_line_feeds_stand_alone(name: str) -> None:
+    assert codecs.lookup(name).name == name
+    if not extends_ascii(name):
+        return
+    ascii_text = bytes(range(128))
+    assert ascii_text.decode(name) == ascii_text.decode()
+    # Every character that can be encoded: none but the line feed has its byte.
+    everything = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x30000))))
+    assert everything.encode(name, "ignore").count(b"\n") == 1
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])

@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.reading import lines
+from queryveil.reading.encodings import ENCODINGS, extends_ascii, resolve_encoding
 
 NOON = dt.datetime(2026, 1, 1, 12)
 HERS = "target"
@@ -68,6 +70,53 @@ def test_tsv_by_number(name: str, odd: str, first: bool, tmp_path: Path) -> None
     plain = others(write(tmp_path, f"a-{name}", [], first), columns=columns)
     assert len(plain) == 8
     assert others(write(tmp_path, f"b-{name}", TSV_ODD[odd], first), columns=columns) == plain
+
+
+def undecodable(encoding: str) -> list[bytes]:
+    """Beginnings of characters, escape sequences of stateful encodings, and code units that are no text."""
+    if not extends_ascii(encoding):
+        pairs = ["\ud800", "\udc00", "\ud800\ud800"]
+        return [pair.encode(encoding, "surrogatepass") for pair in pairs]
+    leads = [bytes([byte]) for byte in range(0x80, 0x100)]
+    more = [
+        lead + tail for lead in leads for tail in (b"0", b"\xa1", b"\xff", b"0\x81", b"0\xff", b"\xa1\xa1")
+    ]
+    return [odd for odd in (*leads, *more) if not decodes(odd, encoding)]
+
+
+def decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+ESCAPES = ("~{", "~", "\x1b$B", "\x1b(I", "\x0e", "+", "+AGE", "\\", "\\N{", "\\u00", "\\x", "xn--")
+DISTINCT = sorted({resolve_encoding(one) or "utf-8" for one in ENCODINGS} - {"utf-16", "utf-32"})
+
+
+@pytest.mark.parametrize("block", [7, lines.BLOCK_BYTES])
+@pytest.mark.parametrize("encoding", DISTINCT)
+def test_undecodable_line_in_every_encoding(
+    encoding: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each odd line ends in the middle of a character, directly before the line feed."""
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    bad = undecodable(encoding)[:: 1 if block > 7 else 50]
+    begin, end = (text.encode(encoding) for text in (f"{HERS}\t2026-01-01 12:00:00\tflu", "\n"))
+    row = (TSV[0] + "\n").encode(encoding)
+    raw = "ascii" if extends_ascii(encoding) else encoding
+    escapes = [begin + escape.encode(raw) + end + row for escape in ESCAPES]
+    log = tmp_path / "log.tsv"
+    log.write_bytes(b"".join([row, *escapes, *(begin + odd + end + row for odd in bad)]))
+    read = qv.read(log, columns={"user": 1, "time": 2, "query": 3}, encoding=encoding, max_rejected=1.0)
+    users = [line["user"] for line in read.engine.arrow(read.source).to_pylist()]
+    assert sorted(users) == [HERS] * len(ESCAPES) + ["u0"] * (1 + len(ESCAPES) + len(bad))
+    assert read.staged is not None and read.staged.rejected == len(bad)
+    first = 2 + 2 * len(ESCAPES)
+    at = [one.line for one in read.staged.examples]
+    assert at == [first + 2 * number for number in range(len(bad))][: len(at)]
 
 
 CSV = [line.replace("\t", ",") for line in TSV]
@@ -185,6 +234,20 @@ def searches(queries: list[str]) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.parametrize("encoding", [one for one in DISTINCT if extends_ascii(one)])
+def test_undecodable_document_in_every_encoding(encoding: str, tmp_path: Path) -> None:
+    """The quote after an incomplete character is kept, or the array would not be JSON."""
+    bad = undecodable(encoding)
+    flu, odd = (one.encode() for one in searches(["flu", "ODD"])["matomo"])
+    log = tmp_path / "log.json"
+    log.write_bytes(
+        b"[" + b",\n".join([flu, *(odd.replace(b"ODD", one) + b",\n" + flu for one in bad)]) + b"]"
+    )
+    read = qv.read(log, format="matomo", encoding=encoding, max_rejected=1.0)
+    assert read.staged is not None
+    assert (read.rows, read.users, read.staged.rejected) == (len(bad) + 1, 1, len(bad))
+
+
 @pytest.mark.parametrize("format", ["matomo", "google-analytics"])
 def test_half_a_character_is_one_bad_document(format: str, tmp_path: Path) -> None:
     file = tmp_path / "log.json"
@@ -197,8 +260,8 @@ def test_half_a_character_is_one_bad_document(format: str, tmp_path: Path) -> No
 def test_a_bad_byte_of_one_user_leaves_the_encoding_of_sogou(tmp_path: Path) -> None:
     rows = [f"2011123000000{n}\tu{n}\t北京\t1\t1\thttp://a.example/".encode() for n in range(5)]
     odd = f"20111230000009\t{HERS}\t".encode() + b"\xff\xfe\t1\t1\thttp://a.example/"
-    for name, lines in (("plain", rows), ("odd", [odd, *rows])):
-        (tmp_path / name).write_bytes(b"\n".join(lines) + b"\n")
+    for name, written in (("plain", rows), ("odd", [odd, *rows])):
+        (tmp_path / name).write_bytes(b"\n".join(written) + b"\n")
     plain, beside = (others(tmp_path / name, format="sogou") for name in ("plain", "odd"))
     assert len(plain) == 5 and beside == plain
 
@@ -238,7 +301,7 @@ def test_times_in_a_column_of_objects_are_read_by_themselves(odd: Any, first: bo
 def test_sessions_of_yandex_may_stand_between_each_other(tmp_path: Path) -> None:
     own = ["1\tM\t5\tu", "1\t0\tQ\t0\t7\t11,12\t9,1\t8,1", "1\t3\tC\t0\t8"]
     hers = [f"2\tM\t5\t{HERS}", "2\t0\tQ\t0\t7\t13\t9,1"]
-    for name, lines in (("plain", own), ("odd", [*own[:2], *hers, *own[2:]])):
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, written in (("plain", own), ("odd", [*own[:2], *hers, *own[2:]])):
+        (tmp_path / name).write_text("\n".join(written) + "\n", encoding="utf-8")
     plain, beside = (others(tmp_path / name, format="yandex") for name in ("plain", "odd"))
     assert len(plain) == 2 and beside == plain

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from queryveil.reading.encodings import extends_ascii
 from queryveil.reading.model import ReadOptions
 
 _FUNCTION = "decoded_as_named"
@@ -35,6 +35,4 @@ def decoded_sql(raw: str, options: ReadOptions) -> str:
 def _encoding(options: ReadOptions) -> str | None:
     """The named encoding, unless it cannot be that of an address: there, a letter of ASCII is one byte."""
     named = options.encoding
-    if named is None or len("a".encode(named)) != 1 or codecs.lookup(named).name == "utf-7":
-        return None
-    return named
+    return named if named is not None and extends_ascii(named) else None

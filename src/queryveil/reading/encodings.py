@@ -1,0 +1,107 @@
+"""Text encodings that a log may have, and their conversion to UTF-8.
+
+Every encoding here is stateless: a line feed is never part of another character, and a character never changes how
+later ones are decoded. In stateful encodings (HZ, ISO-2022, UTF-7), an escape sequence in one user's row would change
+the rows of all other users.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+
+from queryveil.errors import InputError
+
+_WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+ENCODINGS = (
+    *("utf-8", "utf-8-sig", "ascii", *_WIDE),
+    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+    *(f"cp{page}" for page in range(1250, 1259)),
+    *("cp437", "cp850", "cp852", "cp855", "cp866", "cp874"),
+    *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "tis-620"),
+    *("gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
+    *("shift_jis", "cp932", "euc_jp", "euc_kr", "cp949"),
+)
+"""Supported encodings by their canonical names; `codecs.lookup` resolves aliases such as `latin-1` to them."""
+
+_HINT = (
+    "convert the file to UTF-8, or use one of utf-8, utf-16, utf-16-le, utf-16-be, utf-32, utf-32-le, utf-32-be, "
+    "ascii, iso8859-1 (latin-1) to iso8859-16, cp1250 to cp1258, cp437, cp850, cp852, cp855, cp866, cp874, "
+    "koi8-r, koi8-u, mac-roman, mac-cyrillic, tis-620, gb2312, gbk, gb18030, big5, big5hkscs, cp950, "
+    "shift_jis, cp932, euc-jp, euc-kr, cp949"
+)
+# GB18030 contains its predecessors, and files that are called GBK often use the rest of it.
+_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030"}
+# A byte order mark of UTF-32-LE starts with that of UTF-16-LE, so it is looked for first.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def resolve_encoding(name: str) -> str | None:
+    """Return the canonical name of a supported encoding; None for UTF-8, the default.
+
+    Raises:
+        InputError: The encoding does not exist, is stateful, or is not an encoding of text.
+    """
+    try:
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        found = ""
+    if found not in ENCODINGS:
+        raise InputError(f"the encoding {name!r} is not supported", _HINT)
+    return None if found in {"utf-8", "utf-8-sig"} else _SUPERSETS.get(found, found)
+
+
+def resolve_byte_order(encoding: str | None, start: bytes, label: str) -> str | None:
+    """Return the encoding of a file that starts with these bytes, with its byte order.
+
+    A byte order mark decides where no encoding is named. UTF-16 and UTF-32 by name need one.
+    """
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), None)
+    if encoding is None:
+        return marked
+    if encoding not in {"utf-16", "utf-32"} or not start:
+        return encoding
+    if marked is None or not marked.startswith(encoding):
+        raise InputError(
+            f"{label!r} has no byte order mark of {encoding}",
+            f"try --encoding {encoding}-le or --encoding {encoding}-be, or leave out --encoding",
+        )
+    return marked
+
+
+def extends_ascii(encoding: str) -> bool:
+    """Whether ASCII characters are single bytes in this encoding."""
+    return encoding not in _WIDE
+
+
+def convert_to_utf8(blocks: Iterator[tuple[bytes, int]], encoding: str) -> Iterator[tuple[bytes, int]]:
+    """Convert blocks of a file to UTF-8; an undecodable sequence becomes a byte that is not UTF-8.
+
+    Only the line that holds such a sequence is rejected: a codec never takes a line feed as a part of it.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(_MARK)
+    done, first = 0, True
+    for block, done in blocks:
+        text = decoder.decode(block)
+        if text:
+            yield (text.removeprefix("\ufeff") if first else text).encode("utf-8", _MARK), done
+            first = False
+    if rest := decoder.decode(b"", True):
+        yield rest.encode("utf-8", _MARK), done
+
+
+def _mark_undecodable(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return "\udcff", error.end
+    if isinstance(error, UnicodeEncodeError):
+        return b"\xff" * (error.end - error.start), error.end
+    raise error
+
+
+_MARK = "queryveil-mark"
+codecs.register_error(_MARK, _mark_undecodable)
