@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*")
 _OF_VALUES = frozenset("=:|{%,/")
 _OTHER_NAMES = {"from": "start", "to": "end", "metric": "metrics"}
 _SWITCHES = re.compile(
-    "allow_empty|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
+    "allow_empty|allow_incomplete_period|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
 )
 _WORDS = re.compile(
     "duckdb|spark|random|first|tsv|jsonl|utf-(?:16|32)-[bl]e|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"

@@ -20,6 +20,7 @@ import queryveil as qv
 from queryveil.count import item_kinds
 from queryveil.errors import BudgetError, CannotBeMet, UsageError
 from queryveil.privacy import gaussian
+from queryveil.release import clock
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series.calendar import Calendar
 from queryveil.release.series.promise import repeated
@@ -141,6 +142,51 @@ def test_rows_belong_to_one_period_and_sessions_and_pairs_end_with_it() -> None:
 
         assert pairs(whole) == [("one", "two"), ("two", "three")]
         assert [pairs(one) for one in parts] == [[("one", "two")], []]
+
+
+# -- periods that have not ended, and logs that end too early ------------------------------------------------
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: str) -> None:
+    monkeypatch.setattr(clock, "utc_now", lambda: dt.datetime.fromisoformat(now).replace(tzinfo=dt.UTC))
+
+
+def test_a_period_that_has_not_ended_is_refused_before_the_log_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Ledger(str(tmp_path / "budget.db"))
+    book.open("web", epsilon=30, delta=1e-4, neighbours="add-remove-one-user")
+    charged: dict[str, Any] = {"ledger": book, "source": "web"}
+    set_clock(monkeypatch, "2026-01-03T23:59:59")
+    with pytest.raises(UsageError, match=r"end='2026-01-02'"):
+        qv.plan_series(STEERED, period="day", start="2026-01-01", end="2026-01-03", **charged)
+    with pytest.raises(UsageError, match=r"end='2026-01-02'"):
+        published(tmp_path / "daily", **charged)
+    months = ["--series", "monthly", "--period", "month", "--from", "2025-12-01", "--to", "2026-02-28"]
+    given = ["publish", "steered", str(tmp_path / "no-such-log.tsv"), "--epsilon", "1", "--delta", "1e-7"]
+    refused = command(*given, *months, "--out", str(tmp_path / "daily"))
+    assert refused.code == 2 and "--to 2025-12-31" in refused.err
+    assert not book.budget("web").events and not (tmp_path / "daily").exists()
+    set_clock(monkeypatch, "2026-01-04T00:00:00")
+    assert published(tmp_path / "daily", **charged).complete and len(book.budget("web").events) == 3
+
+
+@pytest.mark.parametrize(("period", "end"), [("day", "2026-01-04"), ("month", "2026-01-31")])
+def test_a_log_that_ends_before_its_last_period_is_refused_unless_that_is_allowed(
+    period: str, end: str, tmp_path: Path
+) -> None:
+    """The log's last row is of January 3."""
+    book = Ledger(str(tmp_path / "budget.db"))
+    book.open("web", epsilon=30, delta=1e-4, neighbours="add-remove-one-user")
+    asked: dict[str, Any] = {"period": period, "end": end, "ledger": book, "source": "web"}
+    with pytest.raises(CannotBeMet, match="allow_incomplete_period=True"):
+        published(tmp_path / "out", **asked)
+    assert not book.budget("web").events and not (tmp_path / "out").exists()
+    made = published(tmp_path / "out", allow_incomplete_period=True, **asked)
+    assert made.complete and len(made.warnings) == 1
+    assert len(book.budget("web").events) == len(made.releases)
+    assert qv.verify(made.path).passes
+    assert published(tmp_path / "whole").warnings == (), "a row on the last day is enough"
 
 
 # -- what is published ---------------------------------------------------------------------------------------
@@ -267,7 +313,7 @@ def test_a_series_of_probabilistic_releases_promises_what_they_imply(unit: str, 
     """One bad set for every neighbour would have to hold those of all periods: delta n times."""
     zealous = qv.Zealous(epsilon=1, delta=1e-4, max_items=1, guarantee="probabilistic")
     made = qv.publish_series(
-        log((40, 0)), zealous, name="x", period="day", start="2026-01-01", end="2026-01-02",
+        log((0, 40)), zealous, name="x", period="day", start="2026-01-01", end="2026-01-02",
         out=tmp_path / "out", users=500, unit=unit,
     )  # fmt: skip
     one, own = made.promise.one, zealous.plan(users=500).guarantee
@@ -296,12 +342,10 @@ PRIVATE: dict[str, dict[str, Any]] = {
 def test_methods_that_publish_noisy_counts_make_a_series_that_verifies(name: str, tmp_path: Path) -> None:
     cls = qv.MECHANISMS[name]
     made = qv.publish_series(
-        log((40, 0)), cls(**cls.example), name="x", period="day", start="2026-01-01", end="2026-01-02",
+        log((0, 40)), cls(**cls.example), name="x", period="day", start="2026-01-01", end="2026-01-02",
         out=tmp_path / "out", i_understand=True, **PRIVATE[name],
     )  # fmt: skip
-    assert [one["released"] for one in made.content["periods"]][1] == dict.fromkeys(
-        made.content["periods"][0]["released"], 0
-    )
+    assert made.content["periods"][0]["released"] == dict.fromkeys(made.content["periods"][0]["released"], 0)
     found = qv.verify(made.path)
     assert found.passes, [check.detail for check in found.failed]
 
@@ -341,8 +385,8 @@ def test_a_log_without_a_row_in_these_days_stops_the_series_before_it_is_charged
     ledger: Ledger, tmp_path: Path
 ) -> None:
     ledger.open("web", epsilon=30, delta=1e-3, neighbours="add-remove-one-user")
-    wrong_year = {"start": "2062-01-01", "end": "2062-01-02", "ledger": ledger, "source": "web"}
-    with pytest.raises(CannotBeMet, match="no row from 2062-01-01 to 2062-01-02; check start and end"):
+    wrong_year = {"start": "2002-01-01", "end": "2002-01-02", "ledger": ledger, "source": "web"}
+    with pytest.raises(CannotBeMet, match="no row from 2002-01-01 to 2002-01-02; check start and end"):
         published(tmp_path / "out", **wrong_year)
     assert not (tmp_path / "out").exists() and not ledger.budget("web").events
     made = published(tmp_path / "out", allow_empty=True, **wrong_year)
@@ -453,7 +497,7 @@ def test_a_series_that_was_cut_short_goes_on_and_pays_again_for_what_was_lost(
     with pytest.raises(UsageError, match="was begun with another unit"):
         published(out, ledger=ledger, source="web", unit="user-period", resume=True)
     with pytest.raises(UsageError, match="was begun with another to"):
-        published(out, ledger=ledger, source="web", end="2026-01-04", resume=True)
+        published(out, ledger=ledger, source="web", end="2026-01-02", resume=True)
     assert len(ledger.budget("web").events) == 2
     done = published(out, ledger=ledger, source="web", resume=True)
     assert done.complete and qv.verify(out).passes
@@ -580,7 +624,8 @@ def test_the_command_publishes_and_verifies_a_series(tmp_path: Path) -> None:
         at = when.index(missing)
         refused = command(*asked, "--series", "daily", *when[:at], *when[at + 2 :])
         assert refused.code == 2 and f"a series needs {missing}" in refused.err
-    assert "--from belongs to a series" in command(*asked, "--from", "2026-01-01").err
+    assert command(*asked, "--from", "2026-01-01").code == 2
+    assert command(*asked, "--allow-incomplete-period").code == 2
     said = ("--about", "title=By day", "--about", "publisher=Example Search")
     assert "is not NAME=TEXT" in command(*asked, "--series", "daily", *when, "--about", "title").err
     claimed = command(*asked, "--series", "daily", *when, "--about", "title=By day, epsilon 0.1")

@@ -98,6 +98,7 @@ class Repeats:
             unit=self.unit,
             users=users,
             allow_empty=True,
+            allow_incomplete_period=True,
             i_understand=True,
         )
 

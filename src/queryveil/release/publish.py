@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
 from queryveil.reading.log import SearchLog, as_log
-from queryveil.release import ahead, wording
+from queryveil.release import ahead, clock, wording
 from queryveil.release import load as loading
 from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
@@ -103,7 +102,7 @@ class Release(ShownRelease):
             "tables": tables,
             **({"withheld": dict(self.withheld)} if self.withheld else {}),
             "software": dict(self.software or wording.software()),
-            "created": self.created or datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "created": self.created or clock.utc_now().date().isoformat(),
         }
 
 

@@ -18,6 +18,7 @@ from queryveil.errors import BudgetError, UsageError, nearest
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, Guarantee
 from queryveil.reading.text import normalise
+from queryveil.release import clock
 from queryveil.release.ledger import pricing, seals, verifying
 from queryveil.release.ledger.accounts import PERIODS, Account, Event, timestamp
 from queryveil.release.ledger.amounts import Amount
@@ -84,7 +85,7 @@ class Ledger:
         terms = _terms(
             budget, only_composable=only_composable, gaussian=gaussian, repeated=repeated, unit=unit
         )
-        row = {"source": source, "neighbours": neighbours, "opened": timestamp(_now())}
+        row = {"source": source, "neighbours": neighbours, "opened": timestamp(clock.utc_now())}
         row |= {"epsilon": repr(budget.epsilon), "delta": repr(budget.delta)}
 
         def write(connection: Connection) -> None:
@@ -139,7 +140,7 @@ class Ledger:
                 row |= {"epsilon": repr(cost.epsilon), "delta": repr(cost.delta)}
                 row |= {name: repr(value) for name, value in zip(("mu", "p"), cost.shift or (), strict=False)}
                 row |= {"losses": pricing.written(cost.losses)}
-            row |= {"time": timestamp(_now()), "who": who, "recipe": recipe, "period": period}
+            row |= {"time": timestamp(clock.utc_now()), "who": who, "recipe": recipe, "period": period}
             row |= {"neighbours": guarantee.neighbours}
             chain = self._chains(connection)[source]
             row["id"] = self._store.next_number(connection)
@@ -165,7 +166,7 @@ class Ledger:
             raise _not_limited(source, guarantee)
         event = Event(
             id=0,
-            time=_now(),
+            time=clock.utc_now(),
             method=method,
             headline=guarantee.headline,
             kind=kind,
@@ -368,7 +369,3 @@ def _account_name() -> str:
         named = named or "unknown"
     shown = "".join(one if one.isprintable() else "?" for one in named)[:_LONGEST_NAME].strip()
     return shown or "unknown"
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)

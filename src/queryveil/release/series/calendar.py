@@ -10,6 +10,7 @@ import datetime
 from dataclasses import dataclass
 
 from queryveil.errors import UsageError, instead
+from queryveil.release import clock
 
 DAY, WEEK, MONTH = "day", "week", "month"
 PERIODS = (DAY, WEEK, MONTH)
@@ -25,6 +26,11 @@ class Period:
     first: datetime.date
     after: datetime.date
     """The first day that no longer belongs to it."""
+
+    @property
+    def last(self) -> datetime.date:
+        """The last day that belongs to it."""
+        return self.after - datetime.timedelta(days=1)
 
     @property
     def start(self) -> datetime.datetime:
@@ -75,6 +81,20 @@ class Calendar:
                 f"pass --to {ends} or an earlier end such as {before}",
             )
         return found
+
+    def refuse_future(self) -> None:
+        """Raise UsageError unless every period has ended by the system clock."""
+        now = clock.utc_now().replace(tzinfo=None)
+        periods = self.periods()
+        future = [one for one in periods if one.end > now]
+        if not future:
+            return
+        before = future[0].first - datetime.timedelta(days=1)
+        earlier = f"--to {before}" if len(future) < len(periods) else "an earlier --from and --to"
+        raise UsageError(
+            f"the {self.period} {future[0].name} has not ended: it ends at {future[0].end:%Y-%m-%d %H:%M} UTC",
+            f"pass {earlier}, or wait until it has ended",
+        )
 
 
 def named(name: str) -> tuple[str, Period]:

@@ -60,12 +60,13 @@ def plan_series(
     """What `publish_series` would promise and charge, or the refusal that it would meet; no log is needed.
 
     `mechanism` is one, or its name with its `parameters`. There is a release for each day, week or month from `start`
-    to `end` (UTC, both included). `unit` says whom the promise is about, as for `publish_series`. `users` is a public
-    upper bound on the users of any period. With a ledger, a budget of `source` that is not enough for all periods is
-    refused.
+    to `end` (UTC, both included), all of which must have ended. `unit` says whom the promise is about, as for
+    `publish_series`. `users` is a public upper bound on the users of any period. With a ledger, a budget of `source`
+    that is not enough for all periods is refused.
     """
     unit = known_unit(unit, period)
     calendar = Calendar.of(period, start, end)
+    calendar.refuse_future()
     periods = calendar.periods()
     plan, promised = planned(
         chosen(mechanism, parameters, items), users, unit, calendar, Noise(), i_understand

@@ -40,6 +40,8 @@ class Series(Shown):
     promise: Promise
     content: Mapping[str, Any]
     """What series.json holds."""
+    warnings: tuple[str, ...] = ()
+    """Warnings for the curator, such as a period that the log does not cover to its end."""
 
     @property
     def releases(self) -> dict[str, Path]:
@@ -55,7 +57,7 @@ class Series(Shown):
         table = CardTable("Releases", ("period", "folder"), iter(rows), len(rows))
         line = f"{self.name}, {counted(len(rows), 'release')}; {self.promise.headline}"
         facts = [("folder", str(self.path)), ("complete", "yes" if self.complete else "NO")]
-        return Card(f"Series {self.name}", line, facts, self.promise.sentences(), (table,))
+        return Card(f"Series {self.name}", line, facts, (*self.promise.sentences(), *self.warnings), (table,))
 
 
 def publish_series(
@@ -77,6 +79,7 @@ def publish_series(
     about: About | None = None,
     order_key: str = "engine",
     allow_empty: bool = False,
+    allow_incomplete_period: bool = False,
     i_understand: bool = False,
     resume: bool = False,
     told: Callable[[str, str], None] | None = None,
@@ -89,6 +92,8 @@ def publish_series(
     `unit` says what is promised: `user` protects a person over all periods together, `user-period` what a person
     did in one of them, which is weaker. `users` is a public upper bound on the users of any period. A period
     without a row is published, empty; a log without a row in any of them is refused, unless `allow_empty` is given.
+    Every period must have ended by the system clock. A log whose last row is before the last day of a period is
+    refused before anything is charged, unless `allow_incomplete_period` is given.
     `about` is what the publisher says, in the index and in every release; each release adds its period to the title.
     `log` may be a function that reads it: dates, promise, output and budget are then checked before it is called.
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
@@ -101,6 +106,7 @@ def publish_series(
     mechanism = chosen(mechanism, parameters, items)
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
+    calendar.refuse_future()
     periods = calendar.periods()
     refuse_claims(about or About())
     said = stated.of_series(about, calendar)
@@ -121,6 +127,7 @@ def publish_series(
             f"the log has no row from {calendar.first} to {calendar.last}",
             "check --from and --to, or pass --allow-empty to publish empty releases",
         )
+    warnings = _check_complete(log, _left(place, periods), allow=allow_incomplete_period)
     head = _head(name, plan, said)
     with _claimed(place, apart, resume=resume):
         _same_series(place, head, calendar, promised)
@@ -135,7 +142,7 @@ def publish_series(
             for one in left:
                 _publish_one(log, mechanism, one, place, apart, told, {**common, "about": own[one.name]})
                 made = _written(place, head, calendar, promised)
-    return Series(name=name, path=place, promise=promised, content=made)
+    return Series(name=name, path=place, promise=promised, content=made, warnings=warnings)
 
 
 def _publish_one(
@@ -178,6 +185,28 @@ def _refuse_too_many(log: SearchLog, periods: list[Period], users: int | None) -
             f"a period has more than the {users:,} users that you declared",
             "declare a larger public upper bound with --users",
         )
+
+
+def _check_complete(log: SearchLog, periods: list[Period], *, allow: bool) -> tuple[str, ...]:
+    """Return a warning if the log ends before the last day of a period; raise CannotBeMet unless that is allowed.
+
+    The whole series is refused, not the period alone: which periods a series has must not depend on the log.
+    """
+    times = log.source["time"]
+    last = log.engine.arrow(log.source.aggregate(last=times.max()))["last"][0].as_py()
+    late = [one for one in periods if last is None or one.last > last.date()]
+    if not late:
+        return ()
+    names = late[0].name if len(late) == 1 else f"{late[0].name} and {len(late) - 1:,} later periods"
+    end = f"the last row of the log is of {last:%Y-%m-%d}" if last is not None else "the log has no row"
+    message = f"{end} (UTC), so it does not cover {names} to the end"
+    if allow:
+        return (f"{message[0].upper()}{message[1:]}.",)
+    before = late[0].first - datetime.timedelta(days=1)
+    shorter = (
+        f"pass --to {before}, read a log that covers it" if late[0] != periods[0] else "read a log that does"
+    )
+    raise CannotBeMet(message, f"{shorter}, or pass --allow-incomplete-period to publish it as it is")
 
 
 # -- the folder ----------------------------------------------------------------------------------------------

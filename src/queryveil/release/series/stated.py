@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +24,7 @@ def of_release(said: Mapping[str, Any], period: Period) -> About:
     if not said:
         return About()
     about = About.from_dict(said)
-    last = period.after - datetime.timedelta(days=1)
-    dates = period.first.isoformat() if last == period.first else f"{period.first}/{last}"
+    dates = period.first.isoformat() if period.last == period.first else f"{period.first}/{period.last}"
     named = about.title is not None and about.title.casefold() != NOT_STATED
     title = f"{about.title}, {period.name}" if named else about.title
     return dataclasses.replace(about, title=title, period=dates)

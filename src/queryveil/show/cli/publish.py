@@ -104,6 +104,15 @@ Resume = Annotated[
     bool, typer.Option("--resume", rich_help_panel=SERIES, help="go on with a series that was cut short")
 ]
 
+Incomplete = Annotated[
+    bool,
+    typer.Option(
+        "--allow-incomplete-period",
+        rich_help_panel=SERIES,
+        help="publish a period although the log ends before its last day",
+    ),
+]
+
 _SERIES: tuple[tuple[str, Any, Any], ...] = (
     ("series", Name, None),
     ("period", PeriodOption, None),
@@ -111,6 +120,7 @@ _SERIES: tuple[tuple[str, Any, Any], ...] = (
     ("start", Start, None),
     ("end", End, None),
     ("resume", Resume, False),
+    ("allow_incomplete_period", Incomplete, False),
 )
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
@@ -229,9 +239,11 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
         _publish_series(method, given["log"], how, own, parts)
         return
     if any(parts.values()):
-        flag = {"start": "from", "end": "to"}
+        flag = {"start": "from", "end": "to", "allow_incomplete_period": "allow-incomplete-period"}
         first = next(name for name, value in parts.items() if value)
-        raise qv.UsageError(f"--{flag.get(first, first)} belongs to a series", "name it with --series NAME")
+        raise qv.UsageError(
+            f"--{flag.get(first, first)} only applies to a series", "name it with --series NAME"
+        )
     _refuse_early(own, method)
     as_json = own.pop("as_json")
     with console.progress("reading") as progress:
@@ -318,6 +330,7 @@ def _publish_series(
                     }
                     for one in series.content["periods"]
                 ],
+                "warnings": list(series.warnings),
             }
         )
         return
@@ -326,6 +339,8 @@ def _publish_series(
     console.labelled("Guarantee", first)
     for sentence in more:
         console.labelled("", sentence)
+    for warning in series.warnings:
+        console.labelled("Warning", warning)
     console.labelled("Next", f"queryveil release verify {series.path}")
     console.labelled(
         "", f"open {series.path}/index.html; {own['private'] or f'{series.path}.private'} is for you alone"
