@@ -165,7 +165,7 @@ def counted(
     """The noisy number of users of each published item, and its standard deviation, rounded up.
 
     A user has the published items `places[starts[u]:starts[u + 1]]`, as many as there are: the norm alone bounds her.
-    `norm`: a user's parts are scaled down to this norm, in units of the grid; who is scaled down counts a little less.
+    `norm`: a user's parts are scaled down to this norm, in units of the grid, so estimates are lower bounds on average.
     """
     share = parts(first)
     sums = np.zeros(len(first), np.int64)

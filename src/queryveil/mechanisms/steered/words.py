@@ -26,8 +26,10 @@ LABELS = listed_sums.LABELS | {
 }
 OF_COUNTS = say(
     "counts-are-estimates",
-    "each count is an estimate of a number of users: it has noise, whose standard deviation is given beside it, and "
-    "it tends to be a little low, because users with many published items count less for each",
+    "each count is an estimate of a number of users: it has noise, whose standard deviation is given beside it. On "
+    "average it is a lower bound, because a user with many published items counts for less than one in each. Where "
+    "most users have many published items, counts can be less than half of the true numbers; the standard deviation "
+    "does not include this",
 )
 OF_ABSENCE = say(
     "absent-is-not-rare",
