@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import ibis
 import pyarrow as pa
 import pytest
 
@@ -138,15 +137,3 @@ def engine_tables(source: qv.SearchLog) -> set[str]:
 def files(source: qv.SearchLog) -> set[Path]:
     assert source.workspace is not None
     return {*source.workspace.iterdir()}
-
-
-def test_a_connection_that_may_not_write_files_shares_as_well() -> None:
-    con = ibis.duckdb.connect()
-    con.con.register("given", posed_at(POSED))
-    con.raw_sql("CREATE TABLE posed AS FROM given")
-    con.raw_sql("SET enable_external_access = false")
-    method = qv.AdHoc(steps=("secret-sharing",), k=3)
-    release = qv.publish(
-        qv.read(con.table("posed")), method, noise=KnownKey(SeededBits(4)), i_understand=True
-    )
-    assert release.tables["log"].equals(published(POSED).tables["log"])

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.reading.engine import Engine
 from tests import sizes
 from tests.conftest import at
 
@@ -205,40 +204,18 @@ def test_a_collation_noted_in_a_parquet_file_is_not_followed(spark: Any, tmp_pat
     assert content(found) == published(spelled(), "zealous")
 
 
-# -- a connection's default, and other engines ---------------------------------------------------------------
+# -- tables of other connections, which are copied -------------------------------------------------------------
 
 
-def test_a_loose_default_collation_is_refused() -> None:
+def test_a_loose_default_collation_changes_nothing() -> None:
     table = duckdb_table(spelled(), ())
     table.get_backend().raw_sql("SET default_collation = 'nocase'")
-    with pytest.raises(qv.UsageError, match="treats different texts as equal"):
-        qv.read(table)
+    assert published(table, "zealous") == published(spelled(), "zealous")
 
 
-def test_a_default_collation_that_is_set_after_reading_is_refused() -> None:
-    table = duckdb_table(spelled(), ())
-    log = qv.read(table)
-    table.get_backend().raw_sql("SET default_collation = 'nocase'")
-    with pytest.raises(qv.UsageError, match="treats different texts as equal"):
-        qv.publish(log, METHODS["zealous"])
-
-
-@pytest.mark.parametrize("column", TEXTS)
-def test_an_engine_that_cannot_change_collations_is_asked_for_each_column(column: str) -> None:
-    sound = duckdb_table(spelled(), ())
-    assert Engine(sound.get_backend()).exact_texts(sound, TEXTS).equals(sound)
-    for collation in ("NOCASE", "NOACCENT"):
-        loose = duckdb_table(spelled(), (column,), collation)
-        with pytest.raises(qv.InputError, match=f"column '{column}' treats different texts as equal"):
-            Engine(loose.get_backend()).exact_texts(loose, TEXTS)
-
-
-def test_a_collation_of_sqlite_is_seen(tmp_path: Path) -> None:
+def test_collations_of_sqlite_change_nothing(tmp_path: Path) -> None:
     con = ibis.sqlite.connect(tmp_path / "log.db")
-    con.raw_sql("CREATE TABLE log (user TEXT, query TEXT, url TEXT COLLATE NOCASE, title TEXT COLLATE RTRIM)")
-    table = con.table("log")
-    engine = Engine(con)
-    assert engine.exact_texts(table, ("user", "query")).equals(table)
-    for column in ("url", "title"):
-        with pytest.raises(qv.InputError, match=f"column '{column}'"):
-            engine.exact_texts(table, (column,))
+    con.raw_sql('CREATE TABLE log ("user" TEXT COLLATE NOCASE, query TEXT COLLATE RTRIM)')
+    con.raw_sql("INSERT INTO log VALUES ('ann', 'tea'), ('Ann', 'tea'), ('bob', 'mug')")
+    con.con.commit()
+    assert qv.read(con.table("log")).users == 3

@@ -1,4 +1,4 @@
-"""Tables that stay where they are: an Ibis table or a Spark DataFrame, judged by expressions of its engine.
+"""Tables that stay in Spark, where expressions validate their rows.
 
 Rows cannot be numbered there, so a rejected one is kept with its reason and no line.
 """

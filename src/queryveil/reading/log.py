@@ -1,4 +1,4 @@
-"""The search log: one lazy table of user, time, query, url, rank, session, on any engine.
+"""The search log: one lazy table of user, time, query, url, rank, session, on DuckDB or Spark.
 
 `query` is normalised (see `text.py`), empty where nothing is left; `words` is the text that keywords
 are cut from. Columns that the source lacks are absent. Everything here is lazy. Some things are looked for once, when
@@ -221,7 +221,7 @@ def read(
     """Read a log from files (path, folder, glob, or a list of them), or take a table.
 
     A table is a data frame (pandas, polars), a list of dicts, anything of Arrow, a DuckDB relation, an Ibis table or a
-    Spark DataFrame. Tables of an engine stay there; others are copied.
+    Spark DataFrame. Tables of Spark stay there; others are copied.
     `options` are those of `ReadOptions`: format, time_format, header, delimiter, max_rejected, encoding and others.
     """
     if not isinstance(session_gap_minutes, int) or session_gap_minutes < 1:
@@ -243,7 +243,7 @@ def read(
         elif (found := _in_files(log, chosen, engine, workspace, progress)) is not None:
             table, staged, runs_on, begun = found
         else:
-            table, staged, runs_on = _lazy(log, chosen, engine, workspace)
+            table, staged, runs_on = _lazy(log, chosen, workspace)
         if share := chosen.sample_users:
             table = _sampled(table, runs_on, share)
             staged = _of_sample(staged, table, runs_on, share)
@@ -336,7 +336,7 @@ def _in_files(
     log: Any, options: ReadOptions, engine: str | Engine, workspace: Path, progress: Progress | None
 ) -> tuple[ir.Table, Staged, Engine, raw_rows.Begun | None] | None:
     """The rows of files, and of tables of this process, on an engine; None for what stays in its own."""
-    if _engine_table(log):
+    if _is_spark_table(log):
         return None
     with engines.beginning(engine, workspace) as begun:
         staged = _staged(log, options, workspace, progress)
@@ -355,26 +355,29 @@ def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress 
     return stage_table(log, options, workspace)
 
 
-def _engine_table(given: Any) -> bool:
-    """Whether this is a table of an engine, which stays there: an Ibis table, or a Spark DataFrame."""
+def _is_spark_table(given: Any) -> bool:
+    """Whether this is a table of Spark, which stays there: a DataFrame, or an Ibis table."""
     import ibis.expr.types as ir
 
-    return isinstance(given, ir.Table) or hasattr(given, "sparkSession")
+    if isinstance(given, ir.Table):
+        return any(backend.name == "pyspark" for backend in given._find_backends()[0])
+    return hasattr(given, "sparkSession")
 
 
-def _lazy(
-    given: Any, options: ReadOptions, engine: str | Engine, workspace: Path
-) -> tuple[ir.Table, Staged, Engine]:
-    """The table of an engine with our columns, where it is; copied if its types alone do not say how to read it."""
-    if not _engine_table(given):
+def _lazy(given: Any, options: ReadOptions, workspace: Path) -> tuple[ir.Table, Staged, Engine]:
+    """Return a table of Spark with the standard columns; it is copied if its types do not say how to read it."""
+    if not _is_spark_table(given):
         raise UsageError(
             f"a log cannot be a {type(given).__name__}",
             "pass a path, a folder, a glob, a data frame, a list of dicts, or a table of Arrow, DuckDB, Ibis or Spark",
         )
     check_options(options)
-    source, runs_on = _table(given, engine, workspace)
+    source, runs_on = _spark_table(given)
     names = columns_of([str(name) for name in source.columns], options, "the table")
-    if (copied := _copied(source, runs_on, names, options, workspace)) is not None:
+    if not stays(source, names):
+        copied = stage_opened(
+            (source.schema(), lambda columns: runs_on.batches(source.select(*columns))), options, workspace
+        )
         rows = runs_on.read_parquet(copied.files, list(copied.names.values()))
         return standard(rows, copied.names, runs_on), copied, runs_on
     ignored = [name for name in source.columns if name not in names.values()]
@@ -384,31 +387,8 @@ def _lazy(
     return table, staged, runs_on
 
 
-def _copied(
-    source: ir.Table, engine: Engine, names: Mapping[str, str], options: ReadOptions, workspace: Path
-) -> Staged | None:
-    """The rows copied and judged, if they are in no engine yet (a memtable), or their types leave it open how."""
-    in_memory = not source._find_backends()[0]
-    if not in_memory and stays(source, names):
-        return None
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        wanted = source.select(*columns)
-        if not in_memory:
-            return engine.batches(wanted)
-        private = engines.connect()
-        private.con._run_pre_execute_hooks(wanted)  # hands the rows of the memtable over
-        return private.batches(wanted)
-
-    return stage_opened((source.schema(), batches), options, workspace)
-
-
-def _table(given: Any, engine: str | Engine, workspace: Path) -> tuple[ir.Table, Engine]:
-    import ibis.expr.types as ir
-
-    if not isinstance(given, ir.Table):
-        spark = engines.Spark(ibis.pyspark.connect(given.sparkSession))
-        return spark.table(given), spark
-    if not given._find_backends()[0]:
-        return given, _engine(engine, workspace)  # a memtable is a table of no engine yet
-    return given, engines.of_backend(given.get_backend())
+def _spark_table(given: Any) -> tuple[ir.Table, engines.Spark]:
+    if hasattr(given, "sparkSession"):
+        runs_on = engines.Spark(ibis.pyspark.connect(given.sparkSession))
+        return runs_on.table(given), runs_on
+    return given, engines.Spark(given.get_backend())

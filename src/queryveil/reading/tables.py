@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, QueryveilError, UsageError
+from queryveil.reading import engine as engines
 from queryveil.reading.columns import by_alias, listed
 from queryveil.reading.formats import READERS, require_meaning, require_rows
 from queryveil.reading.formats.columnar import Opened
@@ -30,6 +32,15 @@ from queryveil.reading.staging import not_writable
 
 LABEL = "table"
 """How messages and rejected rows call what was handed over."""
+_BATCH_ROWS = 1 << 17
+_CONNECTED = ("ibis", "_duckdb")
+"""The packages whose tables are read through a connection."""
+_STREAM = threading.Lock()
+"""Held while rows arrive through a connection.
+
+A connection of DuckDB ends a stream without an error when it runs another statement. Relations do not tell which
+connection is theirs, so one lock serves all connections.
+"""
 
 
 def is_rows(given: Any) -> bool:
@@ -41,10 +52,11 @@ def stage_table(given: Any, options: ReadOptions, into: Path) -> Staged | None:
     """A table as Parquet files under `into`, every row accepted or rejected; None if this is no table known here."""
     if is_rows(given):
         return _sound(*_stage_rows(given, options, into), options)
-    opened = _opened(given)
-    if opened is None:
-        return None
-    return _sound(*_stage_columns(opened, options, into), options)
+    with _STREAM if _home(given) in _CONNECTED else nullcontext():
+        opened = _opened(given)
+        if opened is None:
+            return None
+        return _sound(*_stage_columns(opened, options, into), options)
 
 
 def stage_opened(opened: Opened, options: ReadOptions, into: Path) -> Staged:
@@ -71,9 +83,10 @@ def check_options(options: ReadOptions, reader: str = "parquet") -> None:
 
 def _opened(given: Any) -> Opened | None:
     """The schema, and what gives batches of some columns."""
-    home = type(given).__module__.partition(".")[0]
-    if home == "pandas" and hasattr(given, "columns"):
-        return _of_pandas(given)
+    home = _home(given)
+    known = {"ibis": _of_ibis, "_duckdb": _of_relation, "pandas": _of_pandas}
+    if home in known and hasattr(given, "columns"):
+        return known[home](given)
     if home == "polars" and hasattr(given, "collect"):
         given = given.collect()
     if isinstance(given, pa.RecordBatch):
@@ -88,6 +101,51 @@ def _opened(given: Any) -> Opened | None:
             stream = pa.RecordBatchReader.from_stream(given)
         return stream.schema, lambda columns: (batch.select(columns) for batch in stream)
     return None
+
+
+def _home(given: Any) -> str:
+    """Return the package that a value's type comes from."""
+    return type(given).__module__.partition(".")[0]
+
+
+def _of_ibis(table: Any) -> Opened:
+    # A memtable has no connection yet. Ibis's default one would be shared with other threads.
+    backend = table.get_backend() if table._find_backends()[0] else engines.connect().con
+    if backend.name == "duckdb":
+        backend._run_pre_execute_hooks(table)
+        return _of_relation(backend.con.sql(backend.compile(table)))
+    return table.schema(), _complete(
+        lambda: backend.to_pyarrow(table.count()).as_py(),
+        lambda columns: backend.to_pyarrow_batches(table.select(*columns)),
+    )
+
+
+def _of_relation(relation: Any) -> Opened:
+    with _quoting_nothing():
+        schema = relation.limit(0).to_arrow_table().schema
+    return schema, _complete(
+        lambda: relation.count("*").fetchone()[0],
+        lambda columns: (batch.select(columns) for batch in relation.to_arrow_reader(_BATCH_ROWS)),
+    )
+
+
+def _complete(
+    count: Callable[[], int], stream: Callable[[list[str]], Iterator[pa.RecordBatch]]
+) -> Callable[[list[str]], Iterator[pa.RecordBatch]]:
+    """Return the batches of a stream, which must hold as many rows as were counted before."""
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        expected, rows = count(), 0
+        for batch in stream(columns):
+            rows += batch.num_rows
+            yield batch
+        if rows != expected:
+            raise InputError(
+                f"the table changed while it was read: it had {expected:,} rows and gave {rows:,}",
+                "use its connection in one thread at a time, or pass a copy of the table in Arrow",
+            )
+
+    return batches
 
 
 def _of_pandas(frame: Any) -> Opened:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -289,16 +288,6 @@ def test_many_pages_of_long_texts_are_too_much(tmp_path: Path) -> None:
             writer.write_table(pa.table({"user": ["u"] * 100, "query": [text] * 100}, schema=schema))
     with pytest.raises(InputError, match="that is not a search log"):
         qv.read(file, unread=True)
-
-
-def test_a_table_that_grows_is_published_as_it_is_when_it_is_counted(tmp_path: Path) -> None:
-    con = ibis.duckdb.connect()
-    con.raw_sql('CREATE TABLE log ("user" VARCHAR, query VARCHAR)')
-    con.raw_sql("INSERT INTO log SELECT 'u' || (range % 37), 'tea' FROM range(400)")
-    log = qv.read(con.table("log"))
-    con.raw_sql("INSERT INTO log VALUES ('more', 'tea')")
-    release = qv.publish(log, METHOD, out=tmp_path / "out", i_understand=True)
-    assert release.private["queries-true-counts"]["users"].to_pylist() == [38]
 
 
 class Half(qv.Zealous):

@@ -1,6 +1,6 @@
-"""Where expressions run: DuckDB inside the process by default, Spark or any Ibis engine by URL.
+"""Where expressions run: DuckDB inside the process by default, or Spark.
 
-One Ibis expression serves every engine. The few things that engines name or do differently are methods of
+One Ibis expression serves both engines. The few things that engines name or do differently are methods of
 `Engine`: a keyed hash, whether a text is ASCII, and the m smallest items of each user.
 """
 
@@ -10,18 +10,14 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import ibis
-import pyarrow as pa
 
 from queryveil.errors import UsageError, shown_address
 from queryveil.reading.engine import duckdb, spark
-from queryveil.reading.engine.base import Engine, loose_default
+from queryveil.reading.engine.base import Engine
 from queryveil.reading.engine.duckdb import DuckDB
 from queryveil.reading.engine.spark import Spark
 
-__all__ = ["DuckDB", "Engine", "Spark", "beginning", "connect", "of_backend"]
+__all__ = ["DuckDB", "Engine", "Spark", "beginning", "connect"]
 
 
 def connect(
@@ -32,7 +28,7 @@ def connect(
     threads: int | None = None,
     reads: Sequence[Path] | None = None,
 ) -> Engine:
-    """An engine by name or URL: `duckdb`, `spark`, `spark://host:port`, or any URL that Ibis knows.
+    """Return an engine by name or URL: `duckdb`, `spark`, `local[4]`, or `spark://host:port`.
 
     `share` processes on one machine divide DuckDB's memory between them, and each uses so many `threads`. With `reads`
     DuckDB opens these files and folders alone.
@@ -41,14 +37,7 @@ def connect(
         return duckdb.start(spill, share, threads, reads)
     if url == "spark" or url.startswith(("spark://", "local")):
         return spark.start(url)
-    try:
-        con = ibis.connect(url)
-    except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
-        raise UsageError(
-            f"engine '{shown_address(url)}' cannot be reached ({type(error).__name__})",
-            "use duckdb, spark, spark://host:port, or a URL that Ibis knows",
-        ) from None
-    return of_backend(con)
+    raise UsageError(f"engine '{shown_address(url)}' is not known", "use duckdb, spark, or spark://host:port")
 
 
 @contextlib.contextmanager
@@ -63,25 +52,3 @@ def beginning(given: str | Engine, spill: Path) -> Iterator[Callable[[Sequence[P
     with ThreadPoolExecutor(1) as thread:
         made = thread.submit(duckdb.opened, spill)
         yield lambda reads: duckdb.closed(made.result(), spill, reads)
-
-
-def of_backend(con: Any) -> Engine:
-    """The engine over an Ibis connection that the caller made."""
-    kinds = {"duckdb": DuckDB, "pyspark": Spark}
-    made: Engine = kinds.get(con.name, Engine)(con)
-    try:
-        _refuse_loose_texts(made)
-    except UsageError:
-        raise
-    except Exception as error:  # noqa: BLE001 (each engine has errors of its own)
-        raise UsageError(
-            f"engine '{con.name}' cannot do what is needed here ({type(error).__name__})",
-            "use duckdb or spark, or export the log to files",
-        ) from None
-    return made
-
-
-def _refuse_loose_texts(engine: Engine) -> None:
-    """Texts that an expression makes compare as the connection does by default: that must be byte by byte."""
-    if engine.is_loose(engine.register(pa.table({"text": ["a"]})), "text"):
-        raise loose_default()

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import ibis
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
-
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 T = TypeVar("T")
-
-SPELLINGS = ("a", "A", "\u00e1", "a\u0301", "\uff41", "a ", " a", "a-", "a\u200d", "ss", "\u00df", "1", "01")
-"""Texts of different bytes, of which collations take some for the same: by case, accent, width, blank, mark, number."""
 
 BLANK = r"^[\s\x0B\x1C-\x1F\x{85}\p{Z}]*$"
 """What Unicode calls white space, for engines whose own letter for it knows only a part: RE2 and Java."""
@@ -29,9 +24,9 @@ UserMap = Callable[[Iterator[pa.RecordBatch]], Iterator[T]]
 
 
 class Engine:
-    """An Ibis engine, with portable definitions. Subclasses put an engine's own faster ones in their place."""
+    """An Ibis engine, with portable definitions. Subclasses replace them with faster ones."""
 
-    name = "ibis"
+    name: str
     fast_hash_name: str | None = None
     inside = False
     """Whether it runs inside this process, so that all rows may come here without a detour."""
@@ -78,27 +73,8 @@ class Engine:
             yield from table.to_pyarrow_batches()
 
     def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
-        """The same rows, with columns whose texts are equal only if their bytes are.
-
-        Portable SQL cannot change how a column compares, so each is asked, and refused if it is loose.
-        """
-        for column in columns:
-            if self.is_loose(table, column):
-                raise InputError(
-                    f"column '{column}' treats different texts as equal (its collation ignores case, accents or "
-                    "blanks)",
-                    "give it a binary collation, or export the log to files",
-                )
+        """Return the same rows, with columns in which two texts are equal only if their bytes are."""
         return table
-
-    def is_loose(self, table: ir.Table, column: str) -> bool:
-        """Whether a column takes texts that differ for the same. Its declaration alone decides: no row is read."""
-        one = table.limit(0).aggregate(n=ibis._.count())
-        # In a union the column, which comes first, lends its collation to the literals below it.
-        texts = table.limit(0).select(text=table[column])
-        for text in SPELLINGS:
-            texts = texts.union(one.select(text=ibis.literal(text)))
-        return int(self.arrow(texts.distinct()).num_rows) < len(SPELLINGS)
 
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
@@ -117,9 +93,8 @@ class Engine:
         yield
 
     def close(self) -> None:
-        disconnect = getattr(self.con, "disconnect", None)
-        if disconnect:
-            disconnect()
+        """Disconnect. Tables of this engine can no longer be read."""
+        self.con.disconnect()
 
     # -- definitions -------------------------------------------------------------------------------------
 
@@ -162,13 +137,6 @@ class Engine:
         window = ibis.window(group_by="user", order_by=[table[column] for column in order])
         ranked = table.mutate(place=ibis.row_number().over(window))
         return ranked.filter(ranked.place < most).select("user", *keep)
-
-
-def loose_default() -> UsageError:
-    return UsageError(
-        "the engine treats different texts as equal (its collation ignores case, accents or spaces)",
-        "use a binary collation on this connection, or export the log to files",
-    )
 
 
 def temporary_name() -> str:

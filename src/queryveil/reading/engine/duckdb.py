@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
 from queryveil.files.memory import within
-from queryveil.reading.engine.base import BLANK, Engine, loose_default, temporary_name
+from queryveil.reading.engine.base import BLANK, Engine, temporary_name
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -46,9 +47,6 @@ _NO_FOREIGN_CODE: dict[str, Any] = {
     "custom_extension_repository": "/nowhere",
 }
 """What runs is what was installed with DuckDB itself, whatever a file says."""
-
-_BINARY = {"", "binary", "c", "posix"}
-"""Collations that compare bytes."""
 
 _BYTES_PER_KEPT_ITEM = 120
 """What one item in a per-user aggregate state costs at most in practice; decides when to sort instead."""
@@ -83,16 +81,25 @@ def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
 
 
 class DuckDB(Engine):
+    """A private DuckDB instance. Every statement runs on its own cursor, so any number of threads can share it.
+
+    DuckDB keeps one result per connection, and a statement silently ends the result stream of the one before it.
+    Temporary tables belong to one connection, so working tables are ordinary tables of the in-memory database.
+    """
+
     name = "duckdb"
     fast_hash_name = "hash"
     inside = True
 
-    def __init__(self, con: Any, memory: str = DUCKDB_MEMORY, *, ours: bool = False) -> None:
-        """`ours` if it was started here: somebody else's connection may not be allowed to write files."""
+    def __init__(self, con: Any, memory: str = DUCKDB_MEMORY) -> None:
         super().__init__(con)
-        self.memory, self._may_write = memory, ours
-        self._lent: dict[str, Path | None] = {}
-        """Tables that are no tables of DuckDB: Arrow's, and files of rows put aside."""
+        self.memory = memory
+        self._views: dict[str, Path] = {}
+        """The file behind each view that `put_aside` made."""
+
+    def _execute(self, sql: str) -> Any:
+        """Run a statement and return its cursor."""
+        return self.con.new_cursor().execute(sql)
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -124,36 +131,33 @@ class DuckDB(Engine):
 
     def register(self, table: pa.Table) -> ir.Table:
         name = temporary_name()
-        self.con.con.register(name, table)
-        self._lent[name] = None
+        cursor = self.con.new_cursor()
+        with self.errors():
+            cursor.register("given", table)
+            cursor.execute(f'CREATE TABLE "{name}" AS FROM "given"')
         return self.con.table(name)
 
     def keep(self, table: ir.Table) -> ir.Table:
         name = temporary_name()
         with self.errors():
-            self._run(f'CREATE TEMP TABLE "{name}" AS {self.con.compile(table)}')
+            self._execute(f'CREATE TABLE "{name}" AS {self.con.compile(table)}')
         return self.con.table(name)
 
     def put_aside(self, table: ir.Table, folder: Path | None) -> ir.Table:
-        if folder is None or not self._may_write:
+        if folder is None:
             return self.keep(table)
         file = folder / f"{temporary_name()}.parquet"
         with self.errors():
-            self._run(
-                f"COPY ({self.con.compile(table)}) TO '{str(file).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
-            )
+            self._execute(f"COPY ({self.con.compile(table)}) TO {_quoted(str(file))} (FORMAT parquet)")
         aside = self.read_parquet([file])
-        self._lent[aside.op().name] = file
+        self._views[aside.op().name] = file
         return aside
 
     def drop(self, kept: ir.Table) -> None:
         name = kept.op().name
-        if name not in self._lent:
-            self.con.raw_sql(f'DROP TABLE "{name}"')
-        elif (file := self._lent.pop(name)) is None:
-            self.con.con.unregister(name)
-        else:
-            self.con.raw_sql(f'DROP VIEW "{name}"')
+        file = self._views.pop(name, None)
+        self._execute(f'DROP {"TABLE" if file is None else "VIEW"} "{name}"')
+        if file is not None:
             file.unlink()
 
     def read_parquet(self, files: Sequence[Path], columns: Sequence[str] | None = None) -> ir.Table:
@@ -162,37 +166,19 @@ class DuckDB(Engine):
         wanted = ", ".join('"' + one.replace('"', '""') + '"' for one in dict.fromkeys(columns or ())) or "*"
         with self.errors():
             # Folder names are no columns: 'user=7/' must not become the user of its rows.
-            self.con.raw_sql(
-                f'CREATE TEMP VIEW "{name}" AS SELECT {wanted} '  # noqa: S608 (names are quoted)
+            self._execute(
+                f'CREATE VIEW "{name}" AS SELECT {wanted} '  # noqa: S608 (names are quoted)
                 f"FROM read_parquet([{paths}], hive_partitioning = false)"
             )
             return self.con.table(name)
 
-    def exact_texts(self, table: ir.Table, columns: Sequence[str]) -> ir.Table:
-        # A column of a foreign table may have a collation; also as text, an enumeration is in an order of its own.
-        parts = (
-            f'CAST("{one}" AS VARCHAR) COLLATE "binary" AS "{one}"' if one in columns else f'"{one}"'
-            for one in table.columns
-        )
-        return self.con.sql(
-            f"SELECT {', '.join(parts)} FROM ({self.con.compile(table)})",  # noqa: S608 (our own names)
-            schema=table.schema(),
-        )
-
     def arrow(self, table: ir.Table) -> pa.Table:
         with self.errors():
-            return self._run(self.con.compile(table)).to_arrow_table()
+            return self._execute(self.con.compile(table)).to_arrow_table()
 
     def batches(self, table: ir.Table) -> Iterator[pa.RecordBatch]:
         with self.errors():
-            yield from self._run(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
-
-    def _run(self, sql: str) -> Any:
-        """Evaluate, unless the connection's owner has changed since how texts compare."""
-        (collation,) = self.con.raw_sql("SELECT current_setting('default_collation')").fetchone()
-        if str(collation or "").lower() not in _BINARY:
-            raise loose_default()
-        return self.con.raw_sql(sql)
+            yield from self._execute(self.con.compile(table)).to_arrow_reader(_BATCH_ROWS)
 
     def is_ascii(self, text: ir.StringValue) -> ir.BooleanValue:
         return _strlen(text) == text.length()
@@ -248,8 +234,8 @@ class DuckDB(Engine):
         )
         name = temporary_name()
         with self.errors():
-            self._run(f'CREATE TEMP TABLE "{name}" AS {sql}')
-            unsure = self.con.raw_sql(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
+            self._execute(f'CREATE TABLE "{name}" AS {sql}')
+            unsure = self._execute(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
         sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
         if not unsure:
             return sure
@@ -290,10 +276,7 @@ def opened(spill: Path | None, share: int = 1, threads: int | None = None) -> Du
     size = _bytes(memory)
     if share > 1:
         memory = f"{max(1, size // share // 10**6)}MB"
-    # `ibis.duckdb` would look for it in the metadata of everything that is installed.
-    from ibis.backends.duckdb import Backend
-
-    con = Backend().connect(**_NO_FOREIGN_CODE)
+    con = _backend()
     settings = {"memory_limit": memory, "TimeZone": "UTC", "preserve_insertion_order": "false"}
     # A file whose metadata speak of shapes is read as the bytes that it holds.
     settings["enable_geoparquet_conversion"] = "false"
@@ -301,11 +284,37 @@ def opened(spill: Path | None, share: int = 1, threads: int | None = None) -> Du
         settings["temp_directory"] = str(spill)
     if threads is not None:
         settings["threads"] = str(threads)
-    made = DuckDB(con, memory, ours=True)
+    made = DuckDB(con, memory)
     with made.errors():
         for name, value in settings.items():
-            con.raw_sql(f"SET {name} = {_quoted(value)}")
+            # Without GLOBAL, some settings would apply to a single cursor.
+            con.raw_sql(f"SET GLOBAL {name} = {_quoted(value)}")
     return made
+
+
+def _backend() -> Any:
+    """Connect an Ibis backend whose `con` is a cursor of the calling thread."""
+    # `ibis.duckdb` would look for it in the metadata of everything that is installed.
+    from ibis.backends.duckdb import Backend
+
+    class ThreadedBackend(Backend):  # type: ignore[misc]
+        def new_cursor(self) -> Any:
+            return self._instance.cursor()
+
+        def disconnect(self) -> None:
+            self._instance.close()
+
+        @property
+        def con(self) -> Any:
+            if not hasattr(self._of_thread, "cursor"):
+                self._of_thread.cursor = self.new_cursor()
+            return self._of_thread.cursor
+
+        @con.setter
+        def con(self, instance: Any) -> None:
+            self._instance, self._of_thread = instance, threading.local()
+
+    return ThreadedBackend().connect(**_NO_FOREIGN_CODE)
 
 
 def closed(made: DuckDB, spill: Path | None, reads: Sequence[Path] | None) -> DuckDB:
