@@ -137,9 +137,8 @@ def test_tests_stand_in_the_same_rooms() -> None:
 def test_the_verifier_computes_numbers_on_its_own() -> None:
     """An error of the writer's is caught only by code that does not repeat it.
 
-    The writer is asked for its list of methods, to read an earlier format, to know whether a taxonomy is missing, and
-    to write again what is compared to the letter, or a release that a program never saved. Draws, rows, crowds and
-    tables are judged without it.
+    The writer is asked for its list of methods, to know whether a taxonomy is missing, and to write a release that is
+    compared byte by byte, or that a program never saved. Draws, rows, crowds and tables are checked without it.
     """
     home = SOURCE / "verification"
     asking = {
@@ -147,8 +146,8 @@ def test_the_verifier_computes_numbers_on_its_own() -> None:
         for file in home.rglob("*.py")
         if imported(file) - {"verification", "errors", "files", "language", "charts"}
     }
-    writes_again = {"rebuilt.py", "series.py", "given.py"}
-    assert asking == {"__init__.py", "manifest.py", "unchecked.py", "methods/semantic.py"} | writes_again
+    writers = {"rewrite.py", "series.py", "given.py"}
+    assert asking == {"__init__.py", "unchecked.py", "methods/semantic.py"} | writers
 
 
 def test_the_check_above_sees_a_wrong_arrow(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_list_that_is_left_out_of_the_manifest_is_missed(release: Path, tmp_pa
     content = manifest_of(changed)
     del content["draws"][0]["public"]
     write_again(changed, content, with_documents=False)
-    assert {"thresholds", "declared"} <= {one.name for one in qv.verify(changed).failed}
+    assert {"thresholds", "manifest"} <= {one.name for one in qv.verify(changed).failed}
 
 
 def test_more_rows_than_the_list_has_items_cannot_come_from_it(release: Path, tmp_path: Path) -> None:

@@ -188,10 +188,10 @@ def test_it_verifies_and_is_saved_again_byte_by_byte(
 
 
 CHANGES: list[tuple[dict[str, Any], str]] = [
-    ({"items": LISTED + 1}, "declared"),
-    ({"above": 5}, "declared"),
-    ({"sha256": "0" * 64}, "declared"),
-    ({"lines": 1}, "declared"),
+    ({"items": LISTED + 1}, "manifest"),
+    ({"above": 5}, "manifest"),
+    ({"sha256": "0" * 64}, "manifest"),
+    ({"lines": 1}, "manifest"),
     ({"items": 0}, "draws"),
     ({"above": 0}, "draws"),
     ({"above": True}, "draws"),
@@ -211,7 +211,7 @@ def test_a_changed_list_fails(which: str, releases: dict[str, Path], tmp_path: P
         assert check in {one.name for one in qv.verify(release).failed}, change
     del content["draws"][0]["public"]
     write_again(release, content, with_documents=False)
-    assert "declared" in {one.name for one in qv.verify(release).failed}, "left out"
+    assert "manifest" in {one.name for one in qv.verify(release).failed}, "left out"
 
 
 @pytest.mark.parametrize("which", ONE_EACH)

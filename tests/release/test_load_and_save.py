@@ -107,13 +107,26 @@ def test_every_method_is_loaded_as_it_was_saved(method: str, tmp_path: Path) -> 
 
 
 def test_the_day_stays(tmp_path: Path) -> None:
-    """Also of a release that was made on another day, and by another queryveil."""
     qv.publish(LOG, mutations.METHODS["k-query"], out=tmp_path / "first", i_understand=True)
     content: dict[str, Any] = mutations.manifest_of(tmp_path / "first")
-    content["created"], content["software"]["words"] = "2024-02-29", mutations.REWORDED
+    content["created"] = "2024-02-29"
     mutations.write_again(tmp_path / "first", content, with_documents=True)
     same(tmp_path / "first", tmp_path / "second")
     assert qv.load(tmp_path / "second").created == "2024-02-29"
+
+
+def test_a_saved_release_states_the_version_that_wrote_its_documents(tmp_path: Path) -> None:
+    qv.publish(LOG, mutations.METHODS["k-query"], out=tmp_path / "first", i_understand=True)
+    content = mutations.manifest_of(tmp_path / "first")
+    here = content["software"]["version"]
+    content["software"]["version"] = "0.0.1"
+    mutations.write_again(tmp_path / "first", content, with_documents=True)
+    assert not qv.verify(tmp_path / "first").passes
+    loaded = qv.load(tmp_path / "first")
+    assert dict(loaded.software or {})["version"] == "0.0.1"
+    loaded.save(tmp_path / "second")
+    assert mutations.manifest_of(tmp_path / "second")["software"]["version"] == here
+    assert qv.verify(tmp_path / "second").passes
 
 
 def test_noise_that_is_known_stays_known(tmp_path: Path) -> None:

@@ -560,16 +560,16 @@ def edited(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
 TAMPERED: dict[str, tuple[Callable[[Path], Any], str]] = {
     "epsilon": (edited(lambda one: one["guarantee"]["whole_series"].update(epsilon=0.1)), "series-guarantee"),
     "mu": (edited(lambda one: one["guarantee"]["whole_series"].update(mu=0.1)), "series-guarantee"),
-    "unit": (edited(lambda one: one["guarantee"].update(unit="user-period")), "series-guarantee"),
-    "sentence": (edited(lambda one: one["guarantee"]["sentences"].reverse()), "series-guarantee"),
+    "unit": (edited(lambda one: one["guarantee"].update(unit="user-period")), "series-index"),
+    "sentence": (edited(lambda one: one["guarantee"]["sentences"].reverse()), "series-index"),
     "one": (edited(lambda one: one["guarantee"]["one_period"].update(epsilon=1)), "series-alike"),
-    "count": (edited(lambda one: one["periods"][0]["totals"].update(items=1)), "series-figures"),
-    "over": (edited(lambda one: one["over_time"]["items"][0].update(item="secret")), "series-figures"),
+    "count": (edited(lambda one: one["periods"][0]["totals"].update(items=1)), "series-index"),
+    "over": (edited(lambda one: one["over_time"]["items"][0].update(item="secret")), "series-index"),
     "period": (edited(lambda one: one["periods"].pop(1)), "series-calendar"),
     "calendar": (edited(lambda one: one["calendar"].update(to="2026-01-04")), "series-calendar"),
     "digest": (edited(lambda one: one["periods"][0].update(manifest_sha256="0" * 64)), "series-digests"),
     "link": (edited(lambda one: one["periods"][0].update(folder="../x")), "release"),
-    "key": (edited(lambda one: one.update(salt="x")), "series-format"),
+    "key": (edited(lambda one: one.update(salt="x")), "series-index"),
     "name": (edited(lambda one: one.update(name="other")), "series-page"),
     "page": (lambda one: (one / "index.html").write_text("<p>x</p>"), "series-page"),
     "stray": (lambda one: (one / "raw.csv").write_text("x"), "series-folder"),
@@ -589,7 +589,7 @@ def test_a_missing_release_is_said_to_be_missing(copy: Path) -> None:
     shutil.rmtree(copy / "2026-01-02")
     said = {check.name: check.detail for check in qv.verify(copy).failed}
     assert said["release 2026-01-02"] == "its folder is missing"
-    assert said["series-figures"] == "a release is missing or cannot be read"
+    assert "series-index" in said
     assert said["series-digests"] == "'2026-01-02' has no release"
 
 

@@ -270,9 +270,8 @@ def test_tables_that_are_not_the_methods_own(case: str, releases: dict[str, Path
     name, change = SHAPES[case]
     made = Draft(releases[name])
     change(made)
-    made.manifest["software"]["words"] = "0" * 16  # also where words are not compared
     result = verify(made.write(tmp_path / "changed"))
-    assert "declared" in {check.name for check in result.failed}, result.failed
+    assert "manifest" in {check.name for check in result.failed}, result.failed
 
 
 def test_details_do_not_quote_released_text(releases: dict[str, Path], tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ DIR.private/        what the curator alone may see, mode 0700
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import re
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 FORMAT = "queryveil-release"
 FORMAT_VERSION = 2
-FORMER_VERSION = 1
-"""Written until 0.2: tables and sentences without declarations."""
 
 MANIFEST = "manifest.json"
 SERIES = "series.json"
@@ -43,6 +43,16 @@ _GROUP_ROWS = 1 << 20
 """Rows of a group in Parquet files."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+
+
+def software() -> dict[str, str]:
+    """Return the name and version of the software that a release states."""
+    return {"name": "queryveil", "version": _version()}
+
+
+@functools.cache
+def _version() -> str:
+    return metadata.version("queryveil")
 
 
 def private_folder(release: Path) -> Path:

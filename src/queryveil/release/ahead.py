@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 
 from queryveil.mechanisms import Mechanism
-from queryveil.release import wording
 
 _BEGUN: set[type] = set()
 
@@ -37,4 +36,3 @@ def _load(mechanism: Mechanism, enough: threading.Event) -> None:
         steps: Iterator[None] = getattr(mechanism, "loaded", lambda: iter(()))()
         while not enough.is_set() and next(steps, True) is None:
             pass
-        wording.digest()

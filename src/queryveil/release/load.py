@@ -22,13 +22,11 @@ from queryveil.privacy.declarations import COUNTS, ITEMS_OF, LINKS, ROWS_OF, TEX
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import KIND_IN_WORDS, Guarantee
 from queryveil.privacy.statements import NO, QUESTIONS, VERDICTS, Statement
-from queryveil.release import former
 from queryveil.release.about import About
 
 _DEEPEST = 4
 _LARGEST = 10**18
 
-_VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
 _NOT_INSIDE = "a table is missing, or is not a file of its own folder"
 _NO_SUCH = "a table counts, holds or links something unknown"
 _DRAWN: dict[str, type] = {
@@ -89,8 +87,7 @@ def manifest(content: Any) -> dict[str, Any]:
         _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
     for name in ("what", "how"):
         _need(_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
-    _need(content.get("format_version") in _VERSIONS, "its format is unknown to this version")
-    content = _upgraded(content) if content["format_version"] == folder.FORMER_VERSION else content
+    _need(content.get("format_version") == folder.FORMAT_VERSION, "its format is unknown to this version")
     _need(
         _statements(content.get("assessment", [])), "'assessment' of the manifest is not a list of statements"
     )
@@ -175,13 +172,6 @@ def _about(given: Any) -> None:
         About.from_dict(given)
     except (QueryveilError, TypeError, AttributeError):
         raise Malformed("'about' of the manifest is not what a publisher can say") from None
-
-
-def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return former.upgraded(content)
-    except (QueryveilError, KeyError, TypeError, ValueError, AttributeError):
-        raise Malformed("this version does not know its parameters") from None
 
 
 def plan(content: Mapping[str, Any]) -> Plan:

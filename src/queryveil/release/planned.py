@@ -18,7 +18,6 @@ from typing import Any
 from queryveil.errors import QueryveilError
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
-from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.parameters import Parameter, parameters
 from queryveil.privacy.draws import SCORE, Draw, PublicList
 from queryveil.release.documents import segmented
@@ -68,8 +67,6 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
                 continue
             stated = _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
             yield segmented.said(stated, cut)
-            if isinstance(made, Zealous) and (before := made.plan_before(plan)):
-                yield segmented.said(before, cut)
 
 
 def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:

@@ -21,7 +21,7 @@ from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
 from queryveil.reading.log import SearchLog, as_log
-from queryveil.release import ahead, clock, wording
+from queryveil.release import ahead, clock
 from queryveil.release import load as loading
 from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
@@ -83,8 +83,10 @@ class Release(ShownRelease):
     def save(self, out: str | Path, *, private: str | Path | None = None) -> Release:
         """Write the release folder, and the private folder beside it or where `private` says."""
         apart = Path(private) if private is not None else None
+        # The documents are this version's, whichever version published the release.
+        manifest = self.manifest() | {"software": folder.software()}
         with writing(Path(out), apart) as target:
-            target.fill(self.manifest(), self.tables, self.private)
+            target.fill(manifest, self.tables, self.private)
         return dataclasses.replace(self, path=Path(out), private_path=apart)
 
     def manifest(self) -> dict[str, Any]:
@@ -101,7 +103,7 @@ class Release(ShownRelease):
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,
             **({"withheld": dict(self.withheld)} if self.withheld else {}),
-            "software": dict(self.software or wording.software()),
+            "software": dict(self.software or folder.software()),
             "created": self.created or clock.utc_now().date().isoformat(),
         }
 

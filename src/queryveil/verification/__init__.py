@@ -19,11 +19,10 @@ from queryveil.parameters import parameters
 from queryveil.release.publish import Release
 from queryveil.release.series.publish import Series
 from queryveil.verification import (
-    croissant,
     draws,
     given,
     manifest,
-    rebuilt,
+    rewrite,
     rows,
     series,
     signature,
@@ -80,7 +79,6 @@ def verify(
     made = [
         *manifest.checks(read),
         *folder_checks.checks(release, read),
-        *croissant.checks(release, read),
         *tables.checks(read, opened, broken),
     ]
     method = read.content.get("method")
@@ -101,9 +99,9 @@ def verify(
         made += draws.checks(read)
         made += rows.checks(read, opened)
         made += _METHODS[str(method)](read, opened) if method in _METHODS else []
-    made += rebuilt.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
+    made += rewrite.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()
-    others = unchecked.unchecked(read, rebuilt.Software.of(read), taxonomy_given=taxonomy is not None)
+    others = unchecked.unchecked(read, taxonomy_given=taxonomy is not None)
     return Verification(release, tuple(made), (*signed.unchecked(), *others))
 
 

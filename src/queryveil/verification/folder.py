@@ -11,9 +11,7 @@ from queryveil.verification import page
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 
-DOCUMENTS = (folder.DATASHEET, folder.REPORT)
-OPTIONAL = (folder.CROISSANT, folder.CITATION)
-"""What the first releases did not have, and what only some have."""
+_DOCUMENTS = (folder.CROISSANT, folder.DATASHEET, folder.REPORT)
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ABOUT = ("title", "publisher", "contact", "licence", "purpose", "period", "language", "citation")
@@ -39,11 +37,6 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
             lambda: _roles(files, manifest.section("tables")),
         ),
         *_about(release, manifest),
-        judge(
-            "documents",
-            f"{' and '.join(DOCUMENTS)} are text",
-            lambda: _documents(release, files),
-        ),
         judge(
             "report-offline",
             f"{folder.REPORT} refers to nothing outside the release",
@@ -82,9 +75,9 @@ def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
 def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
     of_tables = {folder.table_file(name) for name in tables}
     for name in files:
-        if name not in of_tables and name not in (*DOCUMENTS, *OPTIONAL):
+        if name not in of_tables and name not in (*_DOCUMENTS, folder.CITATION):
             yield f"{quoted(name)} is neither a table nor a document"
-    for name in (*sorted(of_tables), *DOCUMENTS):
+    for name in (*sorted(of_tables), *_DOCUMENTS):
         if name not in files:
             yield f"{quoted(name)} is not among the files"
 
@@ -118,23 +111,6 @@ def _is_blank(text: str) -> bool:
     """Whether a text is one to be filled in, like [publisher]."""
     inside = text.strip()
     return len(inside) > 1 and inside[0] in "[<{" and inside[-1] in "]>}"
-
-
-def _documents(release: Path, files: Mapping[str, object]) -> Iterator[str]:
-    for name in DOCUMENTS:
-        file = folder.file_inside(release, name)
-        if file is None:
-            # A document that is named and gone is the digests' finding; one that was never named is ours too.
-            if name not in files:
-                yield f"{name} is missing"
-            continue
-        try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            yield f"{name} is not UTF-8"
-            continue
-        if not text.strip():
-            yield f"{name} is empty"
 
 
 def _report(release: Path, inside: set[str]) -> Iterator[str]:

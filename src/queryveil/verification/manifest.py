@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import json
 import re
@@ -13,7 +12,6 @@ from typing import Any
 
 from queryveil.errors import InputError
 from queryveil.files import folder
-from queryveil.release import former
 from queryveil.verification.outcome import Check, judge, quoted
 
 _SECTIONS: dict[str, type] = {
@@ -64,7 +62,7 @@ _GUARANTEE = {
     "delta_too_large",
 }
 _IMPLIES = {"kind", "epsilon", "delta", "unit", "neighbours"}
-_SOFTWARE = {"name", "version", "words"}
+_SOFTWARE = {"name", "version"}
 
 _NEVER = frozenset(
     {
@@ -115,7 +113,6 @@ _MOST_DELTA = 1e-3
 """From here on delta is too large where the number of users is not told."""
 _TOO_LARGE = "delta-too-large"
 
-_VERSIONS = (folder.FORMER_VERSION, folder.FORMAT_VERSION)
 _PATH_LIKE = re.compile(r"^[/~]|^\.\.?/|\\|://|^[A-Za-z]:/")
 
 
@@ -125,10 +122,6 @@ class Manifest:
 
     content: Mapping[str, Any]
     repeated: tuple[str, ...]
-    written: Any = folder.FORMAT_VERSION
-    """The version of the format that it was written in. Earlier ones are read as if written in this one."""
-    problem: str = ""
-    """Why an earlier one could not be read so."""
 
     def section(self, name: str) -> dict[str, Any]:
         """A section, or an empty one where it is missing or no object; check 'keys' says so."""
@@ -173,17 +166,7 @@ def load(release: Path) -> Manifest:
             f"{folder.MANIFEST} of '{release}' is not a JSON object",
             "fetch the release again from its publisher",
         )
-    return _in_this_format(Manifest(content, tuple(repeated), content.get("format_version")))
-
-
-def _in_this_format(found: Manifest) -> Manifest:
-    """A manifest of an earlier format, with the declarations that its method and parameters give."""
-    if found.written != folder.FORMER_VERSION:
-        return found
-    try:
-        return dataclasses.replace(found, content=former.upgraded(found.content))
-    except Exception as error:  # noqa: BLE001 - whatever a hostile manifest provokes, it has not been read
-        return dataclasses.replace(found, problem=f"it cannot be read as a release ({type(error).__name__})")
+    return Manifest(content, tuple(repeated))
 
 
 def known_noise(manifest: Manifest) -> bool:
@@ -209,7 +192,7 @@ def checks(manifest: Manifest) -> list[Check]:
     return [
         judge(
             "format",
-            f"{folder.FORMAT}, version {manifest.written}",
+            f"{folder.FORMAT}, version {folder.FORMAT_VERSION}",
             lambda: _format(manifest),
         ),
         judge("keys", "the manifest has all its sections and no unknown ones", lambda: _keys(manifest)),
@@ -229,10 +212,9 @@ def checks(manifest: Manifest) -> list[Check]:
 def _format(manifest: Manifest) -> Iterator[str]:
     if manifest.content.get("format") != folder.FORMAT:
         yield f"the format is not {folder.FORMAT}"
-    if manifest.problem:
-        yield manifest.problem
-    if type(manifest.written) is not int or manifest.written not in _VERSIONS:
-        yield f"the format version is neither {folder.FORMAT_VERSION} nor an earlier one"
+    version = manifest.content.get("format_version")
+    if type(version) is not int or version != folder.FORMAT_VERSION:
+        yield f"the format version is not {folder.FORMAT_VERSION}"
 
 
 def _keys(manifest: Manifest) -> Iterator[str]:
@@ -264,10 +246,17 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     yield from _guarantee_keys(manifest.section("guarantee"))
     # A date, not a time of day: when exactly a curator worked is nobody's business.
     if isinstance(content.get("created"), str):
-        try:
-            datetime.datetime.strptime(content["created"], "%Y-%m-%d")
-        except ValueError:
-            yield "'created' is not a date such as 2026-01-31"
+        yield from _date(content["created"])
+
+
+def _date(created: str) -> Iterator[str]:
+    """Require the one spelling of a date, which cannot carry anything else."""
+    try:
+        plain = datetime.date.fromisoformat(created).isoformat() == created
+    except ValueError:
+        plain = False
+    if not plain:
+        yield "'created' is not a date such as 2026-01-31"
 
 
 def _withheld(manifest: Manifest) -> Iterator[str]:

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from queryveil.errors import InputError
 from queryveil.files import folder
-from queryveil.privacy.guarantee import PROBABILISTIC, Guarantee
+from queryveil.privacy.draws import Draw
+from queryveil.privacy.guarantee import APPROXIMATE, PROBABILISTIC, Guarantee
 from queryveil.release.series import index
 from queryveil.release.series.calendar import Calendar
 from queryveil.release.series.index import is_series
-from queryveil.release.series.promise import UNITS, Promise, in_a_series
+from queryveil.release.series.promise import UNITS, Promise, in_a_series, promise
+from queryveil.release.series.publish import check_name
 from queryveil.release.series.stated import of_release
-from queryveil.verification import composed, page
+from queryveil.verification import composed, page, rewrite
 from queryveil.verification.outcome import Check, Verification, judge, quoted
 
 __all__ = ["is_series", "verify"]
 
-_KEYS = {
-    *(
-        "format",
-        "format_version",
-        "name",
-        "what",
-        "method",
-        "parameters",
-        "software",
-        "calendar",
-        "guarantee",
-    ),
-    *("complete", "periods", "over_time", "files"),
-}
+_ROUNDING = 1e-4
+"""Epsilons of repeated releases are rounded up to six digits, from floats that differ a little between machines."""
 _NOT_CHECKED = (
+    "name: the publisher chose it",
     "calendar: whether the first and the last day were chosen without looking at the log",
     "series: whether other releases of the same log exist; a ledger adds them up",
 )
@@ -45,8 +38,11 @@ def verify(path: Path, release: Callable[[Path], Verification]) -> Verification:
     content = _read(path)
     periods = [str(one.get("folder")) for one in content.get("periods") or () if isinstance(one, dict)]
     made = [
+        judge("series-format", f"{index.FORMAT}, version {index.FORMAT_VERSION}", lambda: _format(content)),
         judge(
-            "series-format", "the index has all its sections and no unknown ones", lambda: _format(content)
+            "software",
+            f"queryveil {folder.software()['version']} wrote it, as this is",
+            lambda: rewrite.software_problems(content, "series"),
         ),
         judge(
             "series-calendar",
@@ -72,9 +68,9 @@ def verify(path: Path, release: Callable[[Path], Verification]) -> Verification:
             lambda: _guarantee(path, content),
         ),
         judge(
-            "series-figures",
-            "every figure of the index is computed from the releases",
-            lambda: _figures(path, content),
+            "series-index",
+            f"every value and sentence of {index.SERIES} follows from the releases, byte by byte",
+            lambda: _index(path, content),
         ),
         judge(
             "series-page",
@@ -117,8 +113,6 @@ def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Chec
 def _format(content: Mapping[str, Any]) -> Iterator[str]:
     if (content.get("format"), content.get("format_version")) != (index.FORMAT, index.FORMAT_VERSION):
         yield f"the format is not {index.FORMAT}, version {index.FORMAT_VERSION}"
-    for name in sorted(_KEYS ^ (set(content) - {"about"})):
-        yield f"the key {quoted(name)} is unknown or missing"
 
 
 def _of(content: Mapping[str, Any]) -> Calendar:
@@ -160,7 +154,8 @@ def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
 
 def _manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for one in content["periods"]:
-        file = folder.file_inside(path / one["folder"], folder.MANIFEST)
+        inside = folder.plain(one["folder"]) and not (path / one["folder"]).is_symlink()
+        file = folder.file_inside(path / one["folder"], folder.MANIFEST) if inside else None
         if file is not None:
             yield one["period"], json.loads(file.read_text(encoding="utf-8"))
 
@@ -205,23 +200,52 @@ def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
         yield from composed.findings(stated["one_period"], draws, stated["whole_series"], count)
     elif stated["one_period"] != stated["whole_series"]:
         yield "nothing is promised for a period, and something for the series"
-    if stated["sentences"] != found.sentences():
-        yield "its sentences do not say what its figures say"
 
 
-def _figures(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    there = [
-        one for one in _of(content).periods() if one.name in {each["period"] for each in content["periods"]}
-    ]
+def _index(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    manifest = next((one for _, one in _manifests(path, content)), None)
+    if manifest is None:
+        yield "the series has no release to compute it from"
+        return
     try:
-        made = [index.entry(path, one) for one in there]
+        expected = _expected(path, content, manifest)
     except InputError:
         yield "a release is missing or cannot be read"
         return
-    if made != list(content["periods"]):
-        yield "a row count, a sum or a date is not that of its release"
-    if (index.items_over_time(path, made) if made else None) != content["over_time"]:
-        yield "counts over time are not those of the releases"
+    places = list(rewrite.differences(content, expected, ""))
+    yield from (f"{quoted(place)} does not follow from the releases" for place in places)
+    file = folder.file_inside(path, index.SERIES)
+    if not places and (file is None or file.read_bytes() != folder.as_json(expected).encode()):
+        yield f"{index.SERIES} is not formatted as queryveil formats it"
+
+
+def _expected(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The index as the writer writes it, with what only the publisher decides: name, words, calendar and unit."""
+    check_name(content["name"])
+    head = {"name": content["name"]}
+    head |= {name: manifest[name] for name in ("what", "method", "parameters")}
+    head |= {"about": content["about"]} if content.get("about") else {}
+    head |= {"software": folder.software()}
+    document = index.document(path, head, _of(content), _promise(content, manifest))
+    expected: dict[str, Any] = json.loads(folder.as_json(document))
+    return expected | {"files": content["files"]}
+
+
+def _promise(content: Mapping[str, Any], manifest: Mapping[str, Any]) -> Promise:
+    calendar, stated = _of(content), content["guarantee"]
+    periods = len(calendar.periods())
+    one = Guarantee.from_dict(manifest["guarantee"])
+    if not one.private:
+        return Promise(unit=stated["unit"], period=calendar.period, periods=periods, one=one, whole=one)
+    draws = [Draw.from_dict(draw) for draw in manifest["draws"]]
+    found = promise(one, draws, unit=stated["unit"], period=calendar.period, periods=periods)
+    whole, epsilon = found.whole, stated["whole_series"]["epsilon"]
+    near = math.isclose(epsilon, float(whole.epsilon or 0), rel_tol=_ROUNDING)
+    if periods > 1 and whole.kind == APPROXIMATE and near and float(f"{epsilon:.6g}") == epsilon:
+        whole = dataclasses.replace(whole, epsilon=epsilon)
+    if stated["whole_series"].get("delta_too_large") is True:
+        whole = whole.among(rewrite.ALL_PEOPLE, told=False)
+    return dataclasses.replace(found, whole=whole)
 
 
 def _page(path: Path, content: Mapping[str, Any]) -> Iterator[str]:

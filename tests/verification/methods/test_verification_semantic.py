@@ -99,7 +99,7 @@ CASES: list[tuple[str, Change, str]] = [
     ("padded", row(0, query="flu.n.01, flu.n.01"), "phrases"),
     ("capped", row(0, query=", ".join(["disease.n.01"] * 4)), "phrases"),
     ("whole", row(0, query="disease.n.01, disease.n.01"), "phrases"),
-    ("whole", put("parameters", "whole_queries", value=False), "sentences"),
+    ("whole", put("parameters", "whole_queries", value=False), "manifest"),
     ("whole", put("parameters", "whole_queries", value="yes"), "parameters"),
     ("whole", put("parameters", "keep_words", value="function"), "parameters"),
     ("histogram", drop_last, "phrases"),

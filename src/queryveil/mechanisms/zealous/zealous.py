@@ -347,33 +347,6 @@ class Zealous(TakesPublicItems):
             )
         return shown | {"paper": paper}
 
-    def plan_before(self, plan: Plan) -> Plan | None:
-        """The plan before 0.3.0 was out, when `pure_dp` was stated for the first threshold; None if it is the same.
-
-        Releases that state it so are right in everything that they promise: the figure is no part of a guarantee.
-        """
-        before = self._before(plan.calibration)
-        return None if before == plan.calibration else dataclasses.replace(plan, calibration=before)
-
-    def _before(self, figures: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {
-            name: self._before(one) if isinstance(one, Mapping) and name != "pure_dp" else one
-            for name, one in figures.items()
-        }
-        if "pure_dp" in made:
-            setting = theory.Setting(
-                m=self.max_items,
-                scale=made["noise_scale"],
-                tau=made["threshold"],
-                top=made["second_threshold"],
-                replace=self.neighbours == "replace",
-            )
-            users = made["pure_dp"]["users"]
-            made["pure_dp"] = theory.impossibility(
-                users, self.max_items, setting.tau, setting.epsilon_approximate
-            )
-        return made
-
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:

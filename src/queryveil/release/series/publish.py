@@ -19,7 +19,6 @@ from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.chosen import chosen
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, as_log
-from queryveil.release import wording
 from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
@@ -99,7 +98,7 @@ def publish_series(
     With a ledger each period is charged before its noise is drawn. `resume` goes on with a series that was cut
     short: periods that are there stay, and one that was charged and not published is charged again.
     """
-    _check_name(name)
+    check_name(name)
     unit = planning.known_unit(unit, period)
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
@@ -168,7 +167,7 @@ def _publish_one(
 # -- before anything is published ----------------------------------------------------------------------------
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     if not name or name != name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise UsageError(
             f"the name of a series must be 1 to {_LONGEST_NAME} printable characters without spaces at its ends",
@@ -279,7 +278,7 @@ def _head(name: str, plan: Plan, said: Mapping[str, str]) -> dict[str, Any]:
         "method": planned["method"],
         "parameters": planned["parameters"],
         **({"about": dict(said)} if said else {}),
-        "software": wording.software(),
+        "software": folder.software(),
     }
 
 

@@ -1,0 +1,202 @@
+"""Rewrites a release from its parameters and tables, and compares the result with the folder byte for byte.
+
+This is the only part of the verifier that runs the writer's code, and it does so for text only: every number in the
+guarantee is computed a second time, by code that shares no line with the writer. Text has no second implementation,
+so only the version that wrote a release can rewrite it; for any other version the check `software` fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from queryveil.errors import QueryveilError
+from queryveil.files import folder
+from queryveil.language.taxonomy import Taxonomy
+from queryveil.mechanisms import Plan
+from queryveil.release import planned
+from queryveil.release.about import About
+from queryveil.release.documents import writing as documents
+from queryveil.release.publish import Release
+from queryveil.release.understanding import REPEATABLE, with_known_noise
+from queryveil.verification.manifest import Manifest, codes
+from queryveil.verification.outcome import Check, judge, quoted
+from queryveil.verification.tables import Opened
+
+_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}[a-z0-9.+]{0,20}")
+_MAX_PLACES = 5
+"""Differing places of a manifest that are named."""
+ALL_PEOPLE = 10**12
+"""For so many users, any delta above one in a trillion is too large."""
+
+
+def checks(
+    release: Path, manifest: Manifest, opened: Mapping[str, Opened], taxonomy: Path | None
+) -> list[Check]:
+    """Compare manifest and documents with what this version writes; without all tables, nothing can be rewritten."""
+    content = manifest.content
+    stated = manifest.section("software").get("version")
+    results = [
+        judge(
+            "software",
+            f"queryveil {stated} wrote it, as this is",
+            lambda: software_problems(content, "release"),
+        )
+    ]
+    if taxonomy is not None:
+        results.append(
+            judge(
+                "taxonomy",
+                "the release was made with this taxonomy",
+                lambda: _taxonomy_problems(content, taxonomy),
+            )
+        )
+    if not results[0].passes or set(opened) != set(manifest.section("tables")):
+        return results
+    tables = {name: opened[name].table for name in manifest.section("tables")}
+    return [
+        *results,
+        judge(
+            "manifest",
+            "every value and sentence of the manifest follows from parameters and tables, byte by byte",
+            lambda: _manifest_problems(release, content, tables, taxonomy),
+        ),
+        judge(
+            "documents",
+            "the documents follow from manifest and tables, byte by byte",
+            lambda: _document_problems(release, content, tables),
+        ),
+    ]
+
+
+def software_problems(content: Mapping[str, Any], noun: str) -> Iterator[str]:
+    """Require that this version wrote a manifest or an index: no other can rewrite its text."""
+    here, stated = folder.software(), content.get("software")
+    if stated == here:
+        return
+    version = stated.get("version") if isinstance(stated, dict) else None
+    if stated == here | {"version": version} and _VERSION.fullmatch(str(version)):
+        yield (
+            f"queryveil {version} wrote this {noun}, and this is queryveil {here['version']}: verify it with "
+            f"queryveil {version}"
+        )
+    else:
+        yield f"the {noun} does not say which version of queryveil wrote it"
+
+
+# -- the manifest --------------------------------------------------------------------------------------------
+
+
+def _manifest_problems(
+    release: Path, content: Mapping[str, Any], tables: Mapping[str, pa.Table], taxonomy: Path | None
+) -> Iterator[str]:
+    """Name the places that differ from the manifest of the closest plan with these parameters."""
+    closest: list[str] | None = None
+    for plan in planned.plans(content, taxonomy):
+        found = list(differences(content, _expected(plan, content, tables), ""))
+        if closest is None or len(found) < len(closest):
+            closest = found
+        if not found:
+            break
+    if closest is None:
+        yield "the method does not take these parameters"
+        return
+    yield from (
+        f"{quoted(place)} does not follow from parameters and tables" for place in closest[:_MAX_PLACES]
+    )
+    if not closest and _text(release) != folder.as_json(content):
+        yield "the manifest is not formatted as queryveil formats it"
+
+
+def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+    about = About.from_dict(content.get("about", {}))
+    release = Release(
+        plan=_admitted(plan, content),
+        tables=dict(tables),
+        about=about,
+        withheld=content.get("withheld", {}),
+        created=content["created"],
+    )
+    expected: dict[str, Any] = json.loads(folder.as_json(release.manifest()))
+    return expected | {"files": _files(content["files"])}
+
+
+def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
+    """The plan with what a release may admit beyond it: a delta too large for users that are not told, known noise."""
+    guarantee, stated = plan.guarantee, content["guarantee"]
+    if stated.get("delta_too_large") is True and "users" not in plan.parameters:
+        guarantee = guarantee.among(ALL_PEOPLE, told=False)
+    if REPEATABLE.code in codes(stated["caveats"]):
+        guarantee = with_known_noise(guarantee)
+    return dataclasses.replace(plan, guarantee=guarantee)
+
+
+def _files(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of each entry; other checks compare digests and sizes with the files."""
+    return {
+        name: {key: entry[key] for key in ("sha256", "bytes", "rows") if key in entry}
+        for name, entry in stated.items()
+    }
+
+
+def differences(found: Any, expected: Any, at: str) -> Iterator[str]:
+    """Yield the places where two JSON values differ; 1, 1.0 and true are three values."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if list(found) != list(expected):
+            names = [name for name in {**found, **expected} if name not in found or name not in expected]
+            yield from [_below(at, name) for name in names] or [at or "the order of the keys"]
+            return
+        for name in found:
+            yield from differences(found[name], expected[name], _below(at, name))
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            yield from differences(one, other, _below(at, str(number)))
+    elif type(found) is not type(expected) or found != expected:
+        yield at
+
+
+def _below(at: str, name: str) -> str:
+    return f"{at}.{name}" if at else name
+
+
+def _text(release: Path) -> str:
+    file = folder.file_inside(release, folder.MANIFEST)
+    return file.read_bytes().decode() if file is not None else ""
+
+
+def _taxonomy_problems(content: Mapping[str, Any], file: Path) -> Iterator[str]:
+    named = planned.foreign(content)
+    if named is None:
+        yield "the release was not made with a taxonomy from a file"
+        return
+    try:
+        identity = Taxonomy.from_file(file).identity
+    except QueryveilError:
+        yield "the given taxonomy cannot be read"
+        return
+    if identity != named:
+        yield "the release was made with another taxonomy"
+
+
+# -- documents -----------------------------------------------------------------------------------------------
+
+
+def _document_problems(
+    release: Path, content: Mapping[str, Any], tables: Mapping[str, pa.Table]
+) -> Iterator[str]:
+    manifest = copy.deepcopy(dict(content))
+    stated = manifest["files"]
+    manifest["files"] = {name: stated[name] for name in stated if name not in documents.NAMES}
+    for name, expected in documents.written(manifest, tables):
+        file = folder.file_inside(release, name)
+        if file is None or file.read_bytes() != expected:
+            yield f"{name} does not follow from manifest and tables"
+    if list(manifest["files"]) != list(stated):
+        yield "the files are not listed in the order in which they are written"
