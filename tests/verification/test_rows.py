@@ -274,6 +274,66 @@ def test_tables_that_are_not_the_methods_own(case: str, releases: dict[str, Path
     assert "manifest" in {check.name for check in result.failed}, result.failed
 
 
+# -- deviations ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def steered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("steered") / "release"
+    qv.publish(mutations.log(), mutations.METHODS["steered"], out=out)
+    return out
+
+
+def with_deviation(made: Draft, deviation: int) -> None:
+    rows = made.tables["items"]
+    at = rows.schema.get_field_index("deviation")
+    values = [deviation, *rows["deviation"].to_pylist()[1:]]
+    made.tables["items"] = rows.set_column(at, "deviation", pa.array(values, pa.int64()))
+
+
+def test_a_deviation_is_at_least_the_noise_of_a_row_that_counts_users_fully(
+    steered: Path, tmp_path: Path
+) -> None:
+    made = Draft(steered)
+    scale, grid = made.manifest["draws"][-1]["scale"], made.manifest["calibration"]["grid"]
+    least = -(-scale // grid)
+    assert least > 1
+    for number, (deviation, right) in enumerate(
+        [
+            (least, True),
+            (least + 1, True),
+            (scale, True),  # of a row that counts users as little as possible
+            (least - 1, False),
+            (0, False),
+            (-least, False),
+            (scale - 1, False),  # lies between the deviations of two weights
+            (scale + 1, False),
+            (2**63 - 1, False),
+        ]
+    ):
+        with_deviation(made, deviation)
+        result = verify(made.write(tmp_path / str(number)))
+        assert failed(result) == (set() if right else {"deviations"}), deviation
+
+
+def test_a_table_made_with_far_less_noise_cannot_be_relabeled(steered: Path, tmp_path: Path) -> None:
+    """At epsilon 0.1 a deviation is at least 64 times that of epsilon 8; the limits are printed with the release."""
+    weak = Draft(steered)
+    strong = Draft.made(qv.Steered(epsilon=0.1, delta=5e-4, max_items=20), items=weak.tables["items"])
+    assert max(weak.tables["items"]["deviation"].to_pylist()) < 64
+    assert failed(verify(strong.write(tmp_path / "strong"))) == {"deviations"}
+    scale, grid = weak.manifest["draws"][-1]["scale"], weak.manifest["calibration"]["grid"]
+    said = " ".join(verify(steered).not_checked)
+    assert f"items.deviation at least {-(-scale // grid)}" in said
+
+
+def test_rows_cannot_be_withheld_from_a_probabilistic_release(tmp_path: Path) -> None:
+    qv.publish(mutations.log(), mutations.METHODS["zealous"], out=tmp_path / "release", i_understand=True)
+    made = Draft(tmp_path / "release")
+    made.manifest["withheld"] = {"items": 1}
+    assert failed(verify(made.write(tmp_path / "changed"))) == {"keys"}
+
+
 def test_details_do_not_quote_released_text(releases: dict[str, Path], tmp_path: Path) -> None:
     person = "john smith 5551234"
     made = Draft(releases["whole"])

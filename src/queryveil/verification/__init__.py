@@ -101,7 +101,9 @@ def verify(
         made += _METHODS[str(method)](read, opened) if method in _METHODS else []
     made += rewrite.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()
-    others = unchecked.unchecked(read, taxonomy_given=taxonomy is not None)
+    others = unchecked.unchecked(
+        read, taxonomy_given=taxonomy is not None, passes=all(check.passes for check in made)
+    )
     return Verification(release, tuple(made), (*signed.unchecked(), *others))
 
 

@@ -269,6 +269,8 @@ def _withheld(manifest: Manifest) -> Iterator[str]:
         yield "'withheld' is not a number of rows by table"
     elif not set(gone) <= set(manifest.section("tables")):
         yield "'withheld' names a table that is not there"
+    elif manifest.section("guarantee").get("kind") == "probabilistic-dp":
+        yield "rows were withheld, which a probabilistic guarantee does not survive"
 
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,9 +21,10 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         return []
     tables = {name: opened[name].table for name in declared}
     draws = manifest.content.get("draws")
-    above, listed = _thresholds(draws), _listed(draws)
+    above, listed = thresholds(manifest), _listed(draws)
     return [
         judge("thresholds", _good(above, listed), lambda: _low(tables, declared, above, listed)),
+        *_deviations(manifest, tables),
         judge(
             "distinct",
             "no row appears twice where all rows must differ",
@@ -39,11 +41,12 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     ]
 
 
-def _thresholds(draws: Any) -> dict[str, int | None]:
-    """By table the threshold that published counts are above: that of the last draw, whose noise they have.
+def thresholds(manifest: Manifest) -> dict[str, int | None]:
+    """Return, by table, the threshold that published counts are above: that of the last draw, whose noise they have.
 
-    What is no draw, or no threshold, is the finding of the checks of draws.
+    Malformed draws are left to the checks of draws.
     """
+    draws = manifest.content.get("draws")
     found: dict[str, int | None] = {}
     for draw in draws if isinstance(draws, list) else ():
         if isinstance(draw, dict):
@@ -101,6 +104,45 @@ def _low(
 def _at_most(table: pa.Table, top: int | None) -> int:
     """Rows whose count is not above a threshold."""
     return 0 if top is None else pc.sum(pc.less_equal(table["count"], top)).as_py() or 0
+
+
+def _deviations(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Check]:
+    """The check of deviations, if any table has them."""
+    stated = [name for name, table in tables.items() if "deviation" in table.column_names]
+    if not stated:
+        return []
+    return [
+        judge(
+            "deviations",
+            "every deviation is one that the declared noise can have",
+            lambda: (
+                f"{wrong} deviations of table '{name}' do not follow from the declared noise"
+                for name in stated
+                if (wrong := _wrong_deviations(manifest, name, tables[name]["deviation"]))
+            ),
+        )
+    ]
+
+
+def _wrong_deviations(manifest: Manifest, name: str, column: pa.ChunkedArray) -> int:
+    """Count deviations that no weight gives: a row of weight b, from 1 to the grid, has the noise scale over b.
+
+    docs/proofs/steered.md, step 5. The weight of a row is not published, so this bounds the deviation from below, by
+    the noise of a row that counts users fully.
+    """
+    scale, grid = noise_of_counts(manifest, name)
+    deviations = column.to_numpy().astype(np.int64)
+    weights = -(
+        -scale // np.maximum(deviations, 1)
+    )  # the smallest weight whose deviation is not above the stated one
+    good = (deviations >= 1) & (weights <= grid) & (-(-scale // weights) == deviations)
+    return int((~good).sum())
+
+
+def noise_of_counts(manifest: Manifest, name: str) -> tuple[int, int]:
+    """The noise scale of a table's last draw, and the weight of a row that counts users fully."""
+    draws = [one for one in manifest.content["draws"] if one["table"] == name]
+    return int(draws[-1]["scale"]), int(manifest.section("calibration")["grid"])
 
 
 def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
