@@ -44,6 +44,9 @@ class WeakNoise(qv.Noise):
             return np.zeros(size, dtype=np.int64)
         return super().discrete_laplace(scale * self.factor, size)
 
+    def selection_noise(self, scale: float, item_delta: float, size: int) -> NDArray[np.int64]:
+        return super().selection_noise(scale * self.factor, item_delta, size)
+
     def rounded_normal(self, scale: int, size: int) -> NDArray[np.int64]:
         return super().rounded_normal(int(scale * self.factor), size)
 

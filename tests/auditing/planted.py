@@ -62,6 +62,16 @@ class NoiseReused(HistogramStep):
 
 
 @dataclass(frozen=True)
+class SeparateDraws(HistogramStep):
+    """One draw of noise decides what is published, and another one makes the count."""
+
+    def step(self, counts: Any) -> Any:
+        run = Run(noise=qv.Noise())
+        _, published = noisy_histogram.with_thresholds(counts, run, self.draw)
+        return noisy_histogram.with_noise(counts, run, self.draw), published
+
+
+@dataclass(frozen=True)
 class NotTheFirst:
     """The algorithm A-hat: any history of a domain but the first user's, each with equal probability."""
 
@@ -228,7 +238,7 @@ class PeekingPath(SyntheticPath):
 
 def with_threshold_of(draw: Draw, other: Draw) -> Draw:
     """A draw whose threshold was computed for another one."""
-    return dataclasses.replace(draw, above=other.above, limit=other.limit)
+    return dataclasses.replace(draw, above=other.above, item_delta=other.item_delta)
 
 
 def swallowing(file: Path) -> pa.Table:

@@ -47,11 +47,13 @@ def refuted(runner: Runner, method: qv.Mechanism, pair: Pair, runs: int) -> bool
 ONE = qv.Zealous(epsilon=1, delta=1e-3, max_items=1, neighbours="add-remove")
 TWO = qv.Zealous(epsilon=1, delta=1e-3, max_items=2, neighbours="add-remove")
 COARSE = qv.Zealous(epsilon=1, delta=0.1, max_items=1, neighbours="add-remove")
+SELECTED = qv.TruncatedGeometric(epsilon=1, delta=1e-6)
 
 STEPS = [
     ("half the noise", planted.ScaledNoise, ONE, "popular items", 0, 1_200),
     ("threshold off by one", planted.OffByOne, COARSE, "new items", 0, 12_000),
     ("noise reused across items", planted.NoiseReused, TWO, "tie", 0, 200),
+    ("selected and counted by two draws", planted.SeparateDraws, SELECTED, "at the threshold", 0, 40_000),
 ]
 
 
@@ -59,7 +61,7 @@ STEPS = [
     ("name", "step", "method", "shape", "number", "runs"), STEPS, ids=lambda one: str(one)[:25]
 )
 def test_a_defect_of_the_step_is_caught(
-    name: str, step: type[HistogramStep], method: qv.Zealous, shape: str, number: int, runs: int
+    name: str, step: type[HistogramStep], method: qv.Mechanism, shape: str, number: int, runs: int
 ) -> None:
     draw, pair = draw_of(method), pair_of(method, shape, number)
     assert refuted(step(draw), method, pair, runs), name
@@ -110,10 +112,10 @@ def test_a_forgotten_factor_m_in_delta_is_caught_by_proof_and_by_4000_runs() -> 
 def test_a_delta_that_is_not_counted_twice_is_caught_by_proof_and_by_40000_runs() -> None:
     method = qv.TruncatedGeometric(epsilon=1, delta=0.1, neighbours="replace")
     draw, pair = draw_of(method), pair_of(method, "popular items")
-    # Noise for two moved counts, but a limit as if delta were for one of them alone.
+    # Noise for two moved counts, but with all of delta for each of them.
     scale = float(draw.scale)
     alone = draw_of(qv.TruncatedGeometric(epsilon=1 / scale, delta=0.1))
-    assert float(alone.scale) == pytest.approx(scale) and alone.limit < draw.limit
+    assert float(alone.scale) == pytest.approx(scale) and alone.item_delta > draw.item_delta
     once = planted.with_threshold_of(draw, alone)
     claim = Claim.of_draw(draw)
     for tried, caught in ((once, True), (draw, False)):

@@ -27,6 +27,9 @@ class NoNoise(Noise):
     def discrete_laplace(self, scale: Any, size: int) -> npt.NDArray[np.int64]:
         return np.zeros(size, np.int64)
 
+    def selection_noise(self, scale: float, item_delta: float, size: int) -> npt.NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
 
 def histograms(engine: str, path: Path, kinds: tuple[str, ...] = KINDS) -> dict[str, dict[Any, int]]:
     """Users per item, at most five items each, chosen by the portable key."""

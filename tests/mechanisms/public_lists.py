@@ -86,11 +86,9 @@ class CountedNoise(qv.Noise):
         self.drawn.append(size)
         return super().discrete_laplace(scale, size)
 
-    def truncated_laplace(self, scale: Any, limit: int, size: int) -> NDArray[np.int64]:
-        before = [*self.drawn, size]
-        found = super().truncated_laplace(scale, limit, size)
-        self.drawn = before  # it may draw other noise on its way
-        return found
+    def selection_noise(self, scale: float, item_delta: float, size: int) -> NDArray[np.int64]:
+        self.drawn.append(size)
+        return super().selection_noise(scale, item_delta, size)
 
     def rounded_normal(self, scale: int, size: int) -> NDArray[np.int64]:
         self.drawn.append(size)
@@ -106,7 +104,7 @@ class NoNoise(qv.Noise):
     def discrete_laplace(self, scale: Any, size: int) -> NDArray[np.int64]:
         return np.zeros(size, np.int64)
 
-    def truncated_laplace(self, scale: Any, limit: int, size: int) -> NDArray[np.int64]:
+    def selection_noise(self, scale: float, item_delta: float, size: int) -> NDArray[np.int64]:
         return np.zeros(size, np.int64)
 
     def rounded_normal(self, scale: int, size: int) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from queryveil.mechanisms import listed_items
 from queryveil.mechanisms.listed_counts import ListedCounts
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList
+from queryveil.privacy.selection_noise import noise_of
 from tests.mechanisms.public_lists import LISTED, method, published, rows, write_catalogue
 from tests.mutations import manifest_of, write_again
 from tests.seeded import SeededBits
@@ -49,21 +50,23 @@ def test_threshold_and_decoys_are_exact(scale: float, z: float) -> None:
     assert listed_items.decoys(public, scale) == pytest.approx(exact, rel=1e-9) and exact > 0
 
 
-@pytest.mark.parametrize(("scale", "limit"), [(0.3, 5), (2.0, 30), (17.5, 20), (17.5, 300)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(3, 1e-6), (0.5, 1e-6), (0.06, 0.3), (1, 0.7)])
 @pytest.mark.parametrize("z", [0.5, 2.0, 8.0])
-def test_threshold_and_decoys_of_noise_that_ends_are_exact(scale: float, limit: int, z: float) -> None:
-    """Against sums over the noise's own probabilities; no threshold is above the limit."""
-    q = math.exp(-1 / scale)
-    free = {x: (1 - q) / (1 + q) * q ** abs(x) for x in range(-2_000, 2_001)}
-    weights = {x: q ** abs(x) for x in range(-limit, limit + 1)}
-    above = min(limit, math.ceil(z * math.sqrt(sum(x * x * p for x, p in free.items()))))
-    listed = qv.TruncatedGeometric(epsilon=1, delta=1e-6)  # any that takes lists
-    assert listed.public_items is None
-    public = PublicList(items=10_000, lines=10_000, sha256="0" * 64, above=above)
-    assert min(limit, calibration.deviations(scale, z)) == above
-    exact = 10_000 * sum(p for x, p in weights.items() if x > above) / sum(weights.values())
-    assert listed_items.decoys(public, scale, limit) == pytest.approx(exact, rel=1e-9)
-    assert (exact == 0) == (above == limit)
+def test_threshold_and_decoys_of_selection_noise_are_exact(
+    epsilon: float, delta: float, z: float, catalogue: Path
+) -> None:
+    """Against sums over the noise's own weights; no threshold is above the largest noise."""
+    plan = qv.TruncatedGeometric(epsilon=epsilon, delta=delta, public=str(catalogue), public_z=z).plan()
+    (draw,) = plan.draws
+    noise = noise_of(draw)
+    assert draw.public is not None and draw.scale is not None and noise is not None
+    assert draw.public.above == max(1, min(noise.largest, calibration.deviations(draw.scale, z)))
+    weights = np.diff([one / 2**noise.bits for one in noise.cumulative])
+    exact = LISTED * sum(
+        weight for place, weight in enumerate(weights) if noise.largest - place > draw.public.above
+    )
+    assert plan.calibration["expected_decoys"] == pytest.approx(exact, rel=1e-9)
+    assert (exact == 0) == (draw.public.above >= noise.largest)
 
 
 def test_figures_of_zealous(catalogue: Path) -> None:

@@ -125,7 +125,7 @@ def test_rows_of_a_log_may_pass_a_threshold_that_they_should_not() -> None:
     "other",
     [
         {"copies": 3},  # one user may move a single count by more than one
-        {"distribution": "truncated-discrete-laplace", "limit": 3},
+        {"distribution": "optimal-selection", "item_delta": 1e-6},
         {"distribution": "exponential", "norm": "score"},
         {"most": None},
         {"scale": None},

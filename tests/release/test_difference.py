@@ -66,12 +66,12 @@ def test_wide_noise_is_not_called_a_change(scale: float) -> None:
     """As good as continuous: P[|X - Y| > t] = (1 + t/2) exp(-t) for t in scales."""
     far = apart((LAPLACE, scale, 0), (LAPLACE, scale, 0), 1e-4) / scale
     assert (1 + far / 2) * math.exp(-far) <= 1.01e-4
-    assert apart((LAPLACE, scale, 0), ("truncated-discrete-laplace", scale, 10), 1e-4) <= 11 * scale + 10
+    assert apart((LAPLACE, scale, 0), ("optimal-selection", 1.0, 1e-6), 1e-4) <= 11 * scale + 14
 
 
 def test_limited_and_normal_noise() -> None:
-    limited = ("truncated-discrete-laplace", 2.0, 3)
-    assert apart(limited, limited, 1e-9) <= 6
+    selected = ("optimal-selection", 1.0, 1e-6)
+    assert apart(selected, selected, 1e-9) <= 27
     assert apart(("normal", 3.0, 0), ("normal", 4.0, 0), 0.0027) == pytest.approx(5 * 3 + 1, abs=1)
     mixed = apart(("normal", 3.0, 0), (LAPLACE, 0.1, 0), 0.0027)
     assert mixed == pytest.approx(3 * 3, abs=1)

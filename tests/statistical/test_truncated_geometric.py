@@ -1,4 +1,4 @@
-"""Noise that ends follows its distribution, and what it publishes follows from it; broken twins are rejected.
+"""Optimal selection noise follows its weights, and what it publishes follows from them; broken twins are rejected.
 
 False-alarm rate of every test: 1e-6 (bits are seeded, so a passing test keeps passing).
 """
@@ -6,6 +6,7 @@ False-alarm rate of every test: 1e-6 (bits are seeded, so a passing test keeps p
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -18,78 +19,106 @@ from scipy import stats
 import queryveil as qv
 from queryveil.mechanisms import noisy_histogram
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.truncated_geometric import theory
+from queryveil.privacy.noise_tables import WeightTable
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6
 SIZE = 400_000
-WITHIN = [(0.43, 1), (1.0, 14), (5.0, 12), (5.0, 5), (37.5, 60)]
-"""Scales and limits at which draws outside are made again."""
-BELOW = [(5.0, 4), (37.5, 20), (1e6, 3), (2.0**40, 200)]
-"""Limits below the scale, where uniform draws are thinned out."""
+LAWS = [(0.43, 0.01), (1.0, 1e-6), (5.0, 0.05), (37.5, 1e-4), (1000.0, 0.001), (1.0, 0.7)]
+"""Scales, and deltas of one count."""
 
 
-def weights(scale: float, limit: int) -> NDArray[np.float64]:
-    shares = np.exp(-np.abs(np.arange(-limit, limit + 1)) / scale)
-    return shares / shares.sum()
+def chances(scale: float, delta: float) -> NDArray[np.float64]:
+    """Optimal release probabilities by the recursion of the paper, up to the first that is 1."""
+    found = [0.0]
+    while found[-1] < 1:
+        last, up = found[-1], math.exp(1 / scale)
+        found.append(min(up * last + delta, 1 - (1 - last - delta) / up, 1.0))
+    return np.array(found)
 
 
-def fits(drawn: NDArray[np.int64], scale: float, limit: int) -> bool:
+def even_chance(of: NDArray[np.float64]) -> int:
+    return int(np.flatnonzero(of >= 0.5)[0])
+
+
+def fits(drawn: NDArray[np.int64], scale: float, delta: float) -> bool:
     """Chi-square test against the definition. The ends are merged until each cell expects 100 draws."""
-    if np.abs(drawn).max() > limit:
+    of = chances(scale, delta)
+    users = even_chance(of) - drawn
+    if users.min() < 1 or users.max() >= len(of):
         return False
-    expected = weights(scale, limit) * drawn.size
-    observed = np.bincount(drawn + limit, minlength=2 * limit + 1)
-    while expected[0] < 100:  # both ends alike: the weights are symmetric
-        expected = np.concatenate([[expected[:2].sum()], expected[2:-2], [expected[-2:].sum()]])
-        observed = np.concatenate([[observed[:2].sum()], observed[2:-2], [observed[-2:].sum()]])
-    return bool(stats.chisquare(observed, expected).pvalue > ALPHA)
+    expected = np.diff(of) * drawn.size
+    observed = np.bincount(users - 1, minlength=len(expected))
+    for _ in range(2):
+        while expected[0] < 100:
+            expected = np.concatenate([[expected[:2].sum()], expected[2:]])
+            observed = np.concatenate([[observed[:2].sum()], observed[2:]])
+        expected, observed = expected[::-1], observed[::-1]
+    return bool(stats.chisquare(observed, expected, sum_check=False).pvalue > ALPHA)
 
 
-def drawn(scale: float, limit: int, seed: int = 1) -> NDArray[np.int64]:
-    return qv.Noise(SeededBits(seed)).truncated_laplace(scale, limit, SIZE)
+def drawn(scale: float, delta: float, seed: int = 1) -> NDArray[np.int64]:
+    return qv.Noise(SeededBits(seed)).selection_noise(scale, delta, SIZE)
 
 
-@pytest.mark.parametrize(("scale", "limit"), WITHIN + BELOW)
-def test_the_right_distribution_is_accepted(scale: float, limit: int) -> None:
-    assert fits(drawn(scale, limit), scale, limit)
-
-
-@pytest.mark.parametrize(("scale", "limit"), [one for one in WITHIN + BELOW if one[0] < 1e5])
-@pytest.mark.parametrize("factor", [0.7, 1.3])
-def test_wrong_scales_are_rejected(scale: float, limit: int, factor: float) -> None:
-    assert not fits(drawn(factor * scale, limit), scale, limit)
-
-
-@pytest.mark.parametrize(("scale", "limit"), WITHIN + BELOW)
-def test_wrong_limits_are_rejected(scale: float, limit: int) -> None:
-    """Where noise gets that far at all; and noise that is cut off at the limit, instead of being made again."""
-    assert not fits(np.append(drawn(scale, limit), limit + 1), scale, limit)
-    if weights(scale, limit)[0] * SIZE > 1_000:
-        cut = np.clip(drawn(scale, 3 * limit), -limit, limit)
-        assert not fits(cut, scale, limit)
-    if limit > 1 and weights(scale, limit)[0] * SIZE > 1_000:
-        assert not fits(drawn(scale, limit - 1), scale, limit)
-
-
-def test_both_ways_to_draw_are_one_distribution() -> None:
-    """At a limit of the scale draws are made again, and at one bit below the scale uniform draws are thinned out."""
-    again, thinned = drawn(6.0, 6), drawn(math.nextafter(6.0, 7.0), 6, seed=2)
-    table = [np.bincount(one + 6, minlength=13) for one in (again, thinned)]
-    assert stats.chi2_contingency(table).pvalue > ALPHA
-    twin = [table[0], np.bincount(drawn(6.0 * 1.3, 6, seed=2) + 6, minlength=13)]
-    assert stats.chi2_contingency(twin).pvalue < ALPHA
+@pytest.mark.parametrize(("scale", "delta"), LAWS)
+def test_the_right_distribution_is_accepted_and_others_are_rejected(scale: float, delta: float) -> None:
+    values = drawn(scale, delta)
+    assert fits(values, scale, delta)
+    if len(chances(scale, delta)) > 3:  # otherwise delta decides alone
+        assert not fits(drawn(0.7 * scale, delta), scale, delta)
+        assert not fits(drawn(1.3 * scale, delta), scale, delta)
+    assert not fits(values + 1, scale, delta) and not fits(values - 1, scale, delta)
+    beyond = even_chance(chances(scale, delta))
+    assert not fits(np.append(values, beyond), scale, delta)
 
 
 def test_draws_are_independent() -> None:
-    """Neighbours in the result, though those that are made again come later."""
-    codes = drawn(3.0, 2) + 2
+    codes = drawn(1.0, 0.05) + 3
+    codes = np.clip(codes, 1, 5) - 1
     table = np.zeros((5, 5))
     np.add.at(table, (codes[:-1], codes[1:]), 1)
     assert stats.chi2_contingency(table).pvalue > ALPHA
     codes[::50] = np.roll(codes, -1)[::50]
     np.add.at(table := np.zeros((5, 5)), (codes[:-1], codes[1:]), 1)
     assert stats.chi2_contingency(table).pvalue < ALPHA
+
+
+class Scripted:
+    """The same word again and again."""
+
+    def __init__(self, word: int) -> None:
+        self.word = word
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        return np.full(n, self.word, np.uint64)
+
+
+class Hasty(WeightTable):
+    """A broken twin: a first word on a boundary is settled without further bits."""
+
+    def resolve(self, word: int, bits: Any) -> int:
+        return super().resolve(word, Scripted(0))
+
+
+@pytest.mark.parametrize(
+    "weights", [(1, 3, 9, 27, 2000, 14_000, 344), (1,) * 16_384, (8192, 8192), (1, 16_383)]
+)
+def test_every_bit_pattern_gives_the_weights_exactly(weights: tuple[int, ...]) -> None:
+    """14 bits, of which the first 8 decide where they can."""
+    bounds = tuple(itertools.accumulate(weights))[:-1]
+
+    def counted(table: WeightTable) -> list[int]:
+        found = [
+            int(table.at(np.array([first], np.uint8), Scripted(rest << 58))[0])
+            for first in range(256)
+            for rest in range(64)
+        ]
+        return np.bincount(found, minlength=len(weights)).tolist()
+
+    assert counted(WeightTable(bounds, 14, width=8)) == list(weights)
+    on_words = all(bound % 64 == 0 for bound in bounds)
+    assert (counted(Hasty(bounds, 14, width=8)) == list(weights)) == on_words
 
 
 # -- what is published ---------------------------------------------------------------------------------------
@@ -109,44 +138,49 @@ class Counted:
         return [pa.record_batch([places, pa.array(self.values)], names=["query", "count"])]
 
 
-def hits(users: int, trials: int, monkeypatch: pytest.MonkeyPatch, **changed: Any) -> int:
-    """How many of so many items of so many users are published, by the method's own draw or a twin of it."""
-    (draw,) = qv.TruncatedGeometric(epsilon=1, delta=0.05).plan().draws
-    counted: Any = Counted(np.full(trials, users))
+SCALE, DELTA, TRIALS = 1.0, 0.05, 100_000
+OPTIMAL = chances(SCALE, DELTA)
+EVEN = even_chance(OPTIMAL)
+
+
+def published(users: int, monkeypatch: pytest.MonkeyPatch, **changed: Any) -> NDArray[np.int64]:
+    """The published counts of many items of so many users, by the method's own draw or a twin of it."""
+    (draw,) = qv.TruncatedGeometric(epsilon=1 / SCALE, delta=DELTA).plan().draws
+    counted: Any = Counted(np.full(TRIALS, users))
     monkeypatch.setattr("queryveil.count.contribution.counts", lambda *_, **__: counted)
     twin = dataclasses.replace(draw, **changed)
     run = Run(noise=qv.Noise(SeededBits(users + 5)))
-    return noisy_histogram.above(counted, run, counted, ("query",), twin).table.num_rows
+    table = noisy_histogram.above(counted, run, counted, ("query",), twin).table
+    return np.asarray(table["count"].to_numpy())
 
 
-TRIALS = 100_000
+@pytest.mark.parametrize("users", range(1, len(OPTIMAL) - 1))
+def test_items_are_published_as_often_as_is_optimal(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_optimal(counts: NDArray[np.int64]) -> bool:
+        return bool(stats.binomtest(len(counts), TRIALS, float(OPTIMAL[users])).pvalue > ALPHA)
+
+    assert is_optimal(published(users, monkeypatch))
+    assert not is_optimal(published(users, monkeypatch, above=EVEN - 2)), "a lower threshold"
+    assert not is_optimal(published(users, monkeypatch, above=EVEN)), "a threshold that was rounded up"
 
 
-@pytest.mark.parametrize("users", [1, 2, 3, 4, 5, 6])
-def test_items_are_published_as_often_as_computed(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = theory.calibrated(1, 1, 0.05, replace=False)
-    chance = float(setting.chance(users))
-
-    def as_computed(found: int) -> bool:
-        return bool(stats.binomtest(found, TRIALS, chance).pvalue > ALPHA)
-
-    assert setting.limit == 3 and as_computed(hits(users, TRIALS, monkeypatch))
-    assert not as_computed(hits(users, TRIALS, monkeypatch, above=2))
-    assert not as_computed(hits(users, TRIALS, monkeypatch, scale=0.7))
+def test_an_item_of_enough_users_is_always_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    always = len(OPTIMAL) - 1
+    assert len(published(always, monkeypatch)) == TRIALS > len(published(always - 1, monkeypatch))
 
 
-def test_an_item_of_one_user_is_published_with_probability_delta_at_most(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def at_most_delta(found: int) -> bool:
-        return bool(stats.binom.sf(found - 1, TRIALS, 0.05) > ALPHA)
+@pytest.mark.parametrize("users", [EVEN - 1, EVEN, EVEN + 1])
+def test_the_draw_that_publishes_an_item_makes_its_count(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given that an item is published, its count has the rest of that draw's law; a second draw does not."""
+    counts = published(users, monkeypatch)
+    shares = np.diff(OPTIMAL)[:users] / OPTIMAL[users]
 
-    assert at_most_delta(hits(1, TRIALS, monkeypatch))
-    assert not at_most_delta(hits(1, TRIALS, monkeypatch, limit=2, above=2)), "a limit that is too small"
-    assert not at_most_delta(hits(1, TRIALS, monkeypatch, above=2)), "a threshold below the limit"
+    def fits_rest(counts: NDArray[np.int64]) -> bool:
+        observed = np.bincount(users + EVEN - 1 - counts, minlength=users)
+        if len(observed) > users:
+            return False
+        return bool(stats.chisquare(observed, shares * len(counts)).pvalue > ALPHA)
 
-
-def test_an_item_of_many_users_is_always_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    always = theory.calibrated(1, 1, 0.05, replace=False).always
-    assert hits(always, TRIALS, monkeypatch) == TRIALS
-    assert hits(always - 1, TRIALS, monkeypatch) < TRIALS
+    assert counts.min() >= EVEN and fits_rest(counts)
+    again = users + qv.Noise(SeededBits(9)).selection_noise(SCALE, DELTA, len(counts))
+    assert not fits_rest(again)

@@ -140,15 +140,15 @@ def uncovered() -> Content:
     return made | {"draws": [thresholded(), draw], "tables": {"queries": {}, "clicks": {}}}
 
 
-def truncated() -> Content:
-    """Noise that ends: epsilon 1, delta 1e-6, one user added, one item each gives a limit of 14 and 3.8e-7."""
-    noise: Content = {"distribution": "truncated-discrete-laplace", "scale": 1.0, "limit": 14, "above": 14}
+def selected() -> Content:
+    """Optimal selection at epsilon 1 and delta 1e-6, one user added, one item each: an even chance at 14 users."""
+    noise: Content = {"distribution": "optimal-selection", "scale": 1.0, "item_delta": 1e-6, "above": 13}
     return manifest(thresholded(most=1, sensitivity=1, **noise))
 
 
-def truncated_replaced() -> Content:
+def selected_replaced() -> Content:
     """The same for a replaced history: twice the scale, and half of delta for each of two counts."""
-    noise: Content = {"distribution": "truncated-discrete-laplace", "scale": 2.0, "limit": 27, "above": 27}
+    noise: Content = {"distribution": "optimal-selection", "scale": 2.0, "item_delta": 5e-7, "above": 26}
     return manifest(thresholded(most=1, sensitivity=2, neighbours=REPLACE, **noise))
 
 
@@ -187,8 +187,8 @@ MAKERS = (
     uncovered,
     chosen,
     smallest,
-    truncated,
-    truncated_replaced,
+    selected,
+    selected_replaced,
 )
 
 
@@ -334,34 +334,35 @@ FORM: dict[str, Case] = {
     ),
     "probabilistic without users": (probabilistic, drop("draws", 0, "users")),
     "probabilistic for no user": (probabilistic, put("draws", 0, "users", value=0)),
-    "noise that ends, without a limit": (truncated, drop("draws", 0, "limit")),
-    "limit is a fraction": (truncated, put("draws", 0, "limit", value=14.0)),
-    "limit is true": (truncated, put("draws", 0, "limit", value=True)),
-    "limit is negative": (truncated, put("draws", 0, "limit", value=-1)),
-    "limit is nothing": (truncated, put("draws", 0, "limit", value=0)),
-    "limit above the threshold": (truncated, put("draws", 0, "limit", value=15)),
-    "threshold below the limit": (truncated, put("draws", 0, "above", value=13)),
-    "noise that ends, without a threshold": (truncated, drop("draws", 0, "above")),
-    "noise that ends, with a first threshold": (truncated, put("draws", 0, "at_least", value=2)),
-    "noise that ends, a user counting twice": (
-        truncated,
+    "optimal selection without a delta of one count": (selected, drop("draws", 0, "item_delta")),
+    "delta of one count is true": (selected, put("draws", 0, "item_delta", value=True)),
+    "delta of one count is 0": (selected, put("draws", 0, "item_delta", value=0)),
+    "delta of one count is 1": (selected, put("draws", 0, "item_delta", value=1)),
+    "noise above the threshold": (selected, put("draws", 0, "item_delta", value=1e-7)),
+    "threshold below the noise": (selected, put("draws", 0, "above", value=12)),
+    "threshold below the noise of a larger scale": (selected, put("draws", 0, "scale", value=1.1)),
+    "optimal selection beyond every scale": (selected, put("draws", 0, "scale", value=1e300)),
+    "optimal selection without a threshold": (selected, drop("draws", 0, "above")),
+    "optimal selection with a first threshold": (selected, put("draws", 0, "at_least", value=2)),
+    "optimal selection, a user counting twice": (
+        selected,
         lambda made: made["draws"][0].update(most=2, copies=2, sensitivity=2),
     ),
-    "noise that ends, on public rows": (
+    "optimal selection on public rows": (
         lambda: manifest(
-            drawn(distribution="truncated-discrete-laplace", limit=14, most=1, sensitivity=1, scale=1.0)
+            drawn(distribution="optimal-selection", item_delta=1e-6, most=1, sensitivity=1, scale=1.0)
         ),
         lambda made: None,
     ),
-    "noise that ends, and probabilistic": (
-        lambda: manifest(probable(distribution="truncated-discrete-laplace", limit=102, at_least=1)),
+    "optimal selection, and probabilistic": (
+        lambda: manifest(probable(distribution="optimal-selection", item_delta=1e-6, at_least=1)),
         lambda made: None,
     ),
-    "noise that ends, measured otherwise": (truncated, put("draws", 0, "norm", value="score")),
+    "optimal selection, measured otherwise": (selected, put("draws", 0, "norm", value="score")),
     "a limit of noise that has none": (log, put("draws", 0, "limit", value=14)),
     "a limit of a choice": (chosen, put("draws", 0, "limit", value=14)),
     "noise that ends, of one user who is added, where one is replaced": (
-        truncated_replaced,
+        selected_replaced,
         put("draws", 0, "sensitivity", value=1),
     ),
 }
@@ -386,13 +387,17 @@ GUARANTEES: dict[str, Case] = {
     "threshold too low": (log, put("draws", 0, "above", value=28)),
     "first threshold above what is proven for it": (log, put("draws", 0, "at_least", value=2)),
     "delta without the last row of one user": (occurrences, put("draws", 0, "above", value=120)),
-    "epsilon of noise that ends too small": (truncated, paid(epsilon=NEXT["one"])),
-    "delta of noise that ends too small": (truncated, paid(delta=3.8e-7)),
-    "limit too small": (truncated, lambda made: made["draws"][0].update(limit=13, above=13)),
-    "limit too small for the threshold": (truncated, put("draws", 0, "limit", value=13)),
-    "limit of a single count": (truncated_replaced, lambda made: made["draws"][0].update(limit=26, above=26)),
-    "noise that ends too small": (truncated, put("draws", 0, "scale", value=math.nextafter(1.0, 0))),
-    "noise that ends too large for its limit": (truncated, put("draws", 0, "scale", value=1.1)),
+    "epsilon of optimal selection too small": (selected, paid(epsilon=NEXT["one"])),
+    "delta of optimal selection too small": (selected, paid(delta=math.nextafter(1e-6, 0))),
+    "delta of one count above delta": (
+        selected,
+        put("draws", 0, "item_delta", value=math.nextafter(1e-6, 1)),
+    ),
+    "all of delta for each of two counts": (selected_replaced, put("draws", 0, "item_delta", value=1e-6)),
+    "optimal selection with too little noise": (
+        selected,
+        put("draws", 0, "scale", value=math.nextafter(1.0, 0)),
+    ),
     "epsilon of the draw alone": (public, put("draws", 0, "epsilon", value=2.0)),
     "epsilon of the guarantee alone": (public, put("guarantee", "epsilon", value=2.0)),
     "delta of the draw alone": (log, put("draws", 0, "delta", value=2e-6)),
@@ -566,12 +571,11 @@ def repeated(**given: Any) -> Content:
     return occurrences()["draws"][0] | given
 
 
-def ended(**given: Any) -> Content:
-    """Noise that ends."""
-    return truncated()["draws"][0] | given
+def optimal(**given: Any) -> Content:
+    return selected()["draws"][0] | given
 
 
-@pytest.mark.parametrize("made", [thresholded, probable, repeated, ended])
+@pytest.mark.parametrize("made", [thresholded, probable, repeated, optimal])
 def test_a_public_list_is_paid_for_by_its_draw_once(made: Callable[..., Content]) -> None:
     """The same epsilon and delta, neither twice nor less: what is short of them fails with a list as without."""
     draw = made(public=LISTED)

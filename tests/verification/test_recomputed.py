@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.verification import draws
 from queryveil.verification.manifest import Manifest
-from queryveil.verification.recomputed import Worth, at_least, of_draw, of_truncated, outermost, published
+from queryveil.verification.recomputed import Worth, at_least, even_chance, of_draw, of_selection, published
 from tests.verification.test_draws import up
 
 EXTREMES = [(1e-300, 0), (1e-300, 2**53), (1e300, 5), (5.0, 2**53), (1e300, 2**53)]
@@ -148,25 +148,29 @@ def test_tails_add_up(scale: float, needed: int) -> None:
         assert abs(single - (1 - q) / (1 + q) * q ** abs(needed)) < Decimal("1e-80")
 
 
-@settings(max_examples=60, deadline=None)
-@given(scale=st.floats(0.3, 60), limit=st.integers(1, 300), moves=st.integers(1, 40))
-def test_the_end_of_truncated_noise_is_its_weight_among_all(scale: float, limit: int, moves: int) -> None:
-    weights = [math.exp(-abs(x) / scale) for x in range(-limit, limit + 1)]
-    end = weights[-1] / math.fsum(weights)
-    assert float(outermost(scale, limit)) == pytest.approx(end, rel=1e-9)
-    worth = of_truncated({"sensitivity": moves, "scale": scale, "limit": limit})
-    assert float(worth.epsilon) == pytest.approx(moves / scale)
-    assert float(worth.delta) == pytest.approx(-math.expm1(moves * math.log1p(-end)), rel=1e-9)
+@pytest.mark.parametrize("item_delta", [0.3, 1e-6, 1e-25, 1e-300])
+@pytest.mark.parametrize("moves", [1, 2, 7, 2 * 10**9])
+def test_the_delta_of_optimal_selection_is_that_of_independent_events(item_delta: float, moves: int) -> None:
+    cost = of_selection({"sensitivity": moves, "scale": 4.0, "item_delta": item_delta})
+    assert cost.epsilon == Decimal(moves) / 4
+    assert Fraction(cost.delta) <= min(1, Fraction(item_delta) * moves)
+    assert moves > 1 or Fraction(cost.delta) == Fraction(item_delta)
+    assert float(cost.delta) == pytest.approx(-math.expm1(moves * math.log1p(-item_delta)), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("scale", "limit"), [(1e-300, 1), (1e300, 5), (2.0**40, 2**40), (1e300, 2**40), (5.0, 2**53)]
-)
-def test_extreme_truncated_noise_has_figures(scale: float, limit: int) -> None:
-    worth = of_truncated({"sensitivity": 2 * 10**9, "scale": scale, "limit": limit})
-    assert worth.epsilon > 0 and 0 <= worth.delta <= 1
-    if scale == 1e300:  # uniform
-        assert float(outermost(scale, limit)) == pytest.approx(1 / (2 * limit + 1))
+@pytest.mark.parametrize("scale", [0.01, 1.0, 37.5])
+@pytest.mark.parametrize("item_delta", [0.999999, 0.5, 1e-6, 1e-300])
+def test_the_even_chance_is_the_first_of_a_half_or_more(scale: float, item_delta: float) -> None:
+    with localcontext(prec=100):
+        up, each, chances = (1 / Decimal(scale)).exp(), Decimal(item_delta), [Decimal(0)]
+        while 2 * chances[-1] < 1:
+            chances.append(min(up * chances[-1] + each, 1 - (1 - chances[-1] - each) / up, Decimal(1)))
+    assert even_chance(scale, item_delta) == len(chances) - 1
+
+
+def test_extreme_selection_noise_has_an_even_chance() -> None:
+    assert even_chance(1e-300, 1e-300) == 2 and even_chance(1e-300, 0.5) == 1
+    assert even_chance(2.0**40, 1e-300) > 2**40
 
 
 # -- extremes, and how figures are compared ------------------------------------------------------------------

@@ -39,8 +39,9 @@ from queryveil.mechanisms import Mechanism
 from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.mechanisms.steered import selection, steering, theory
 from queryveil.mechanisms.steered.steered import Steered
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, TRUNCATED_LAPLACE, Draw
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, SELECTION, Draw
 from queryveil.privacy.noise import Noise
+from queryveil.privacy.selection_noise import noise_of
 from queryveil.reading.log import SearchLog
 
 MOST_USERS = 40_000
@@ -254,7 +255,7 @@ class PilotCounts:
             chances, some = np.zeros(counts.different), np.flatnonzero(held)
             chances[some] = ndtr((sums[some] - above) / scale)
             return chances, held / self.share
-        if draw.distribution not in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE):
+        if draw.distribution not in (DISCRETE_LAPLACE, SELECTION):
             return None
         held = np.bincount(items, minlength=counts.different)
         if draw.copies > 1:
@@ -330,17 +331,15 @@ def _above(draw: Draw, counts: Shares) -> Shares:
 
 
 def _with_noise(draw: Draw, counts: Shares) -> Shares:
-    """The probability that a count with discrete Laplace noise is above the threshold."""
+    """Return the probability that a count with noise is above the threshold."""
+    if (noise := noise_of(draw)) is not None:
+        # A sample is scaled up to counts that need not be integers.
+        return np.interp(counts, np.arange(noise.always + 1), noise.release_probabilities())
     scale, above = float(draw.scale or 1), float(draw.above or 0)
     a = float(np.exp(-1 / scale))
     gap = above - counts
     tail = np.exp(-np.abs(gap + np.where(gap >= 0, 1, 0)) / scale) / (1 + a)
-    plain = np.where(gap >= 0, tail, 1 - tail)
-    if draw.distribution == DISCRETE_LAPLACE:
-        return plain
-    # Truncated: what lies beyond the limit never happens.
-    beyond = float(np.exp(-(float(draw.limit or above) + 1) / scale)) / (1 + a)
-    return np.clip((plain - beyond) / (1 - 2 * beyond), 0.0, 1.0)
+    return np.where(gap >= 0, tail, 1 - tail)
 
 
 def _hit_probability(counts: _Counts, chances: Shares, frequency: Shares) -> float | None:

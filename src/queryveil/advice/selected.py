@@ -15,11 +15,14 @@ from queryveil.advice.pilot import Pilot
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.measure.histograms import Histogram
+from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.gaussian_account import MOST_EPSILON
 from queryveil.mechanisms.gaussian_histogram import counts_of
 from queryveil.mechanisms.steered import selection, theory
 from queryveil.mechanisms.steered.steered import Steered
 from queryveil.mechanisms.truncated_geometric.truncated_geometric import TruncatedGeometric
+from queryveil.privacy.draws import Draw
 
 FEW = 2.0
 """With fewer items per user than about this, one item per user and less noise publish more."""
@@ -55,7 +58,7 @@ def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
     if isinstance(method, TruncatedGeometric):
         counted = pilot.kept(kind, method.max_items)
         draw = method.plan().draws[0]
-        return [_truncated(pilot, counted, draw.scale or 1, draw.limit or 1) for _ in range(draws)]
+        return [_truncated(pilot, counted, draw) for _ in range(draws)]
     bound = Bound(most=method.max_items, salt=pilot.noise.key())
     found = histories.histories(pilot.log, item_kinds.kind(kind), bound)
     try:
@@ -64,12 +67,12 @@ def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
         found.forget()
 
 
-def _truncated(pilot: Pilot, counted: pa.Table, scale: float, limit: int) -> Histogram:
-    counts = counted["count"].to_numpy()
-    noisy = counts + pilot.noise.truncated_laplace(scale, limit, len(counts))
+def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
+    run = Run(noise=pilot.noise)
+    noisy, published = noisy_histogram.with_thresholds(counted["count"].to_numpy(), run, draw)
     at = counted.column_names.index("count")
     return Histogram.of(
-        counted.set_column(at, "count", pa.array(noisy, pa.int64())).filter(pa.array(noisy > limit))
+        counted.set_column(at, "count", pa.array(noisy, pa.int64())).filter(pa.array(published))
     )
 
 

@@ -16,7 +16,8 @@ from queryveil.auditing.claims import Claim
 from queryveil.auditing.trials import ENUMERATED, AuditFinding
 from queryveil.auditing.worlds import Family, Pair, World
 from queryveil.privacy import calibration
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
+from queryveil.privacy.selection_noise import noise_of
 
 _CONTEXT = Context(prec=60, Emin=-(10**12), Emax=10**12)
 _SLACK = Decimal("1e-30")
@@ -32,8 +33,9 @@ Class = tuple[Decimal, Decimal]
 
 def possible(draw: Draw) -> bool:
     """Whether the outputs of a draw can be gone through."""
-    known = draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE) and draw.scale is not None
-    return known and (draw.limit is None or draw.limit <= _MOST_VALUES)
+    known = draw.distribution in (DISCRETE_LAPLACE, SELECTION) and draw.scale is not None
+    noise = noise_of(draw)
+    return known and (noise is None or noise.limit <= _MOST_VALUES)
 
 
 def finding(draw: Draw, pair: Pair, claim: Claim, times: int = 1) -> AuditFinding | None:
@@ -64,7 +66,7 @@ def finding(draw: Draw, pair: Pair, claim: Claim, times: int = 1) -> AuditFindin
 
 def of_family(draw: Draw, family: Family, claim: Claim) -> AuditFinding | None:
     """Under probabilistic privacy: the probability that something is published that some neighbour cannot publish."""
-    if draw.at_least is None or draw.above is None or draw.scale is None or draw.limit is not None:
+    if draw.at_least is None or draw.above is None or draw.scale is None or draw.item_delta is not None:
         return None
     counts = family.centre.counts(draw.most, repeated=draw.copies > 1).tolist()
     others = [one.counts(draw.most, repeated=draw.copies > 1).tolist() for one in family.neighbours]
@@ -110,8 +112,9 @@ def _item(draw: Draw, a: int, b: int) -> Iterator[Class]:
         lowest, least = draw.above + 1, draw.at_least
     else:
         # Every count is published: below this one all are equally telling.
-        lowest, least = min(a, b) - (draw.limit or 0), 0
-    highest = max(a, b) + (draw.limit or 0)
+        lowest, least = min(a, b), 0
+    noise = noise_of(draw)
+    highest = max(a, b) + (0 if noise is None else noise.largest)
     published = [count >= max(least, 1 if draw.rows == LOG else 0) for count in (a, b)]
 
     def share(count: int, there: bool, low: int, high: int | None) -> Decimal:
@@ -134,11 +137,8 @@ def _tail(draw: Draw, at: int) -> Decimal:
     """P[noise >= at]."""
     if draw.scale is None:
         raise TypeError(f"the draw for {draw.of} has no scale")
-    if draw.limit is None:
-        return calibration.tail(draw.scale, at)
-    if at <= -draw.limit:
-        return Decimal(1)
-    return calibration.truncated_tail(draw.scale, draw.limit, at)
+    noise = noise_of(draw)
+    return calibration.tail(draw.scale, at) if noise is None else calibration.decimal(noise.tail(at))
 
 
 def _merged(classes: Iterator[Class] | list[Class]) -> Iterator[Class]:

@@ -29,6 +29,7 @@ from queryveil.mechanisms.steered.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import PRIVATE_KINDS, PROBABILISTIC
+from queryveil.privacy.selection_noise import noise_of
 
 _ROWS_OF_A_LOG = 100_000
 """About so many users a log for the whole path has, all copies together."""
@@ -140,7 +141,8 @@ def terrain(draw: Draw, claim: Claim) -> Terrain:
         even, safe = max(1, even), 4 * max(1, even) + math.ceil(8 * spread)
     else:
         even = max(1, draw.at_least or 1, (draw.above or 0) + 1)
-        safe = even + (draw.limit or math.ceil(_FAR * scale))
+        noise = noise_of(draw)
+        safe = even + (math.ceil(_FAR * scale) if noise is None else noise.limit)
     return Terrain(
         claim=claim,
         most=draw.most or 1,

@@ -22,7 +22,7 @@ def in_words(epsilon: float, delta: float, *, replace: bool) -> tuple[str, ...]:
         shares = (Share("items", 1 - _COUNTS, rounds=_ROUNDS, times=_ITEMS), Share("counts", _COUNTS, norm=2))
         account = gaussian_account.opened(epsilon, delta, shares, replace=replace)
         many = steered.setting(account.noises[0]).users_for_half
-        few = truncated.calibrated(1, epsilon, delta, replace=replace).even_chance
+        few = truncated.calibrate(1, epsilon, delta, replace=replace).noise.even_chance
     except (QueryveilError, ArithmeticError):
         return ()
     return (

@@ -23,6 +23,7 @@ from queryveil.count import item_kinds
 from queryveil.errors import UsageError
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import Draw, PublicList
+from queryveil.privacy.selection_noise import SelectionNoise, noise_of
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
@@ -83,19 +84,19 @@ def as_stated(mechanism: _M, stated: PublicList) -> _M:
 # -- before data ---------------------------------------------------------------------------------------------
 
 
-def declared(listed: PublicItems, scale: float, z: float | None, limit: int | None = None) -> PublicList:
-    """The list as a draw of discrete Laplace noise declares it; no threshold is above a limit of the noise."""
+def declared(listed: PublicItems, scale: float, z: float | None, largest: int | None = None) -> PublicList:
+    """Return the list as a draw declares it; its threshold is at most the largest noise, if there is one."""
     above = calibration.deviations(scale, USUAL_Z if z is None else z)
-    above = above if limit is None else min(above, limit)
+    above = above if largest is None else max(1, min(above, largest))
     return PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
 
 
-def decoys(public: PublicList, scale: float, limit: int | None = None) -> float:
-    """How many items of the list would be published on average if nobody had any of them."""
+def decoys(public: PublicList, scale: float, noise: SelectionNoise | None = None) -> float:
+    """Return how many items of the list are published on average if no user has any of them."""
     chance: Decimal = (
         calibration.tail(scale, public.above + 1)
-        if limit is None
-        else calibration.truncated_tail(scale, limit, public.above + 1)
+        if noise is None
+        else calibration.decimal(noise.tail(public.above + 1))
     )
     return calibration.up(calibration.times(chance, Fraction(public.items))) if chance else 0.0
 
@@ -104,7 +105,7 @@ def decoys_of(draw: Draw) -> float:
     """The same for a draw that declares a list."""
     if draw.public is None or draw.scale is None:
         raise TypeError(f"the draw for {draw.of} has no public list")
-    return decoys(draw.public, draw.scale, draw.limit)
+    return decoys(draw.public, draw.scale, noise_of(draw))
 
 
 def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_counts
 from queryveil.mechanisms.base import GoneOver, Run
 from queryveil.mechanisms.listed_counts import ListedCounts
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
+from queryveil.privacy.selection_noise import noise_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -57,8 +58,8 @@ def loaded() -> Iterator[None]:
 def spread(draw: Draw) -> float:
     """Standard deviation of the noise, nearly."""
     free = scale_of(draw) * math.sqrt(2)
-    # Noise that ends well within its scale is nearly uniform.
-    return free if draw.limit is None else min(free, math.sqrt(draw.limit * (draw.limit + 1) / 3))
+    noise = noise_of(draw)
+    return free if noise is None else min(free, noise.limit)
 
 
 def about(draw: Draw) -> str:
@@ -67,9 +68,13 @@ def about(draw: Draw) -> str:
 
 
 def scale_of(draw: Draw) -> float:
-    known = draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE)
-    if not known or draw.scale is None or (draw.limit is None) != (draw.distribution == DISCRETE_LAPLACE):
-        raise TypeError(f"the draw for {draw.of} adds no discrete Laplace noise of one scale")
+    known = draw.distribution in (DISCRETE_LAPLACE, SELECTION)
+    if (
+        not known
+        or draw.scale is None
+        or (draw.item_delta is None) != (draw.distribution == DISCRETE_LAPLACE)
+    ):
+        raise TypeError(f"the draw for {draw.of} adds no noise of one scale to counts")
     return draw.scale
 
 
@@ -127,7 +132,7 @@ def _bounded(log: SearchLog, run: Run, draw: Draw) -> tuple[KeptItems, None] | t
     """What each user keeps, found here or by the engine."""
     kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
     with run.stage("bound") as say:
-        # Both keep at most so many items of a user, chosen by that user's own rows and the salt.
+        # [C1] of docs/proofs/truncated-geometric.md: both choose items by that user's own rows and the salt.
         here = kept_items.kept(log, kind, bound) if kept_items.fits(log, kind, bound) else None
         kept = contribution.bounded(log, kind, bound) if here is None else None
         say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
@@ -237,22 +242,23 @@ def _taken_out(batch: pa.RecordBatch, on_list: ListedCounts) -> pa.RecordBatch:
 
 
 def with_noise(counts: Counts, run: Run, draw: Draw) -> Counts:
-    """Counts with the noise of a draw, each with its own."""
+    """Return counts with the noise of a draw, an independent one for each [C2, C8]."""
     scale = scale_of(draw)
     drawn = (
         run.noise.discrete_laplace(scale, len(counts))
-        if draw.limit is None
-        else run.noise.truncated_laplace(scale, draw.limit, len(counts))
+        if draw.item_delta is None
+        else run.noise.selection_noise(scale, draw.item_delta, len(counts))
     )
     noisy: Counts = counts + drawn
     return noisy
 
 
 def with_thresholds(counts: Counts, run: Run, draw: Draw) -> tuple[Counts, npt.NDArray[np.bool_]]:
-    """Counts with noise, and which of them are published: those that pass both thresholds."""
+    """Return noisy counts, and which of them are published: those that pass both thresholds."""
     if draw.above is None or draw.at_least is None:
         raise TypeError(f"the draw for {draw.of} has no thresholds for rows of a log")
     noisy = with_noise(counts, run, draw)
+    # [C7] of docs/proofs/truncated-geometric.md: the same noise decides what is published and with which count.
     return noisy, (counts >= draw.at_least) & (noisy > draw.above)
 
 

@@ -99,53 +99,6 @@ def loss(probability: Decimal, moves: int) -> Decimal:
         return -moves * (1 - probability).ln()
 
 
-# -- noise that ends: x from -limit to limit, with probability proportional to q^|x| ---------------------------
-
-
-def truncated_tail(scale: float, limit: int, at: int) -> Decimal:
-    """P[X >= at] for discrete Laplace noise of that scale that ends at a limit. Proof: truncated-geometric.md."""
-    if at > limit:
-        return Decimal(0)
-    with localcontext(_CONTEXT):
-        if at < 1:
-            return 1 - truncated_tail(scale, limit, 1 - at)
-        q = _q(scale)
-        return q**at * (1 - q ** (limit + 1 - at)) / (1 + q - 2 * q ** (limit + 1))
-
-
-def truncated_end(scale: float, limit: int) -> Decimal:
-    """P[X = limit], rounded up: q^limit (1 - q)/(1 + q - 2 q^(limit + 1))."""
-    with localcontext(_CONTEXT, rounding=ROUND_CEILING):
-        (low, _), (_, end), (_, past) = (_powers(scale, units) for units in (1, limit, limit + 1))
-        above = end * (1 - low)
-        below = -(2 * past - 1 - low)  # rounded down: what is rounded up is its negative
-        return min(Decimal(1), above / below)
-
-
-def smallest_limit(scale: float, probability: Decimal) -> int:
-    """The smallest limit >= 1 at which noise ends with at most that probability."""
-    with localcontext(_CONTEXT):
-        q = _q(scale)
-        ratio = (1 - q + 2 * probability * q) / (probability * (1 + q))
-        limit = max(1, int((ratio.ln() * _decimal(Fraction(scale))).to_integral_value(ROUND_CEILING)))
-    # The formula is rounded: step to the exact boundary by the inequality itself.
-    while limit > 1 and truncated_end(scale, limit - 1) <= probability:
-        limit -= 1
-    while truncated_end(scale, limit) > probability:
-        limit += 1
-    return limit
-
-
-def _powers(scale: float, units: int) -> tuple[Decimal, Decimal]:
-    """Bounds of q^units. Python's exp is correctly rounded, so that one step further is on the other side."""
-    exact = units / Fraction(scale)
-    with localcontext(_CONTEXT, rounding=ROUND_CEILING):
-        low = (-_decimal(exact)).exp().next_minus()
-    with localcontext(_CONTEXT, rounding=ROUND_FLOOR):
-        high = (-_decimal(exact)).exp().next_plus()
-    return max(Decimal(0), low), min(Decimal(1), high)
-
-
 def up(number: Decimal) -> float:
     """The smallest float that is not below `number`."""
     value = float(number)

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 DISCRETE_LAPLACE: Final = "discrete-laplace"
 """An integer x is added with probability proportional to exp(-|x| / scale)."""
-TRUNCATED_LAPLACE: Final = "truncated-discrete-laplace"
-"""The same among the integers from -limit to limit: none further out is ever added."""
+SELECTION: Final = "optimal-selection"
+"""An integer is added whose law gives every item the optimal release probability at (1/scale, item_delta)."""
 EXPONENTIAL: Final = "exponential"
 """One of several public candidates is drawn, with probability proportional to exp(score / scale)."""
 
@@ -85,8 +85,8 @@ class Draw:
     distribution: str = DISCRETE_LAPLACE
     scale: float | None
     """None where it depends on the user."""
-    limit: int | None = None
-    """No noise is further from 0 than this; None if any may be."""
+    item_delta: float | None = None
+    """Of optimal selection: the delta of a single count that changes by 1."""
     rows: str
     at_least: int | None = None
     """Users that a row needs before noise."""

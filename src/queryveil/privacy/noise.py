@@ -15,8 +15,16 @@ from numpy.typing import NDArray
 
 from queryveil.errors import UsageError
 from queryveil.privacy.calibration import MAX_SCALE
-from queryveil.privacy.noise_tables import LARGEST, Bits, GeometricTable, LaplaceSampler, MarkTable
+from queryveil.privacy.noise_tables import (
+    LARGEST,
+    Bits,
+    GeometricTable,
+    LaplaceSampler,
+    MarkTable,
+    WeightTable,
+)
 from queryveil.privacy.rounded_normal import NormalCells, RoundedNormal
+from queryveil.privacy.selection_noise import selection_noise
 
 __all__ = [
     "MAX_SCALE",
@@ -26,13 +34,9 @@ __all__ = [
     "MarkTable",
     "Noise",
     "SystemBits",
-    "checked_limit",
     "checked_scale",
     "checked_whole_scale",
 ]
-
-# Noise that ends somewhere may not end further out than the largest scale.
-MAX_LIMIT = 2**40
 
 # Draws made at once: bounds memory, and the intermediate arrays stay in cache.
 _CHUNK = 1 << 17
@@ -97,26 +101,17 @@ class Noise:
             part[:] = sampler.draw(self._bits, part.size)
         return values
 
-    def truncated_laplace(self, scale: float | Fraction, limit: int, size: int) -> NDArray[np.int64]:
-        """size independent draws with P[X = x] proportional to exp(-|x|/scale), on -limit, ..., limit alone.
+    def selection_noise(self, scale: float, item_delta: float, size: int) -> NDArray[np.int64]:
+        """Return size independent draws of optimal selection noise at epsilon 1/scale and that delta.
 
-        A draw outside is made again. Where most would be, because the limit is below the scale, uniform draws are
-        thinned out instead; either way fewer than three are needed on average.
+        They follow the integer weights of `selection_noise.SelectionNoise` exactly.
         """
-        exact, limit, size = checked_scale(scale), checked_limit(limit), _checked_size(size)
+        sampler, size = _selection_sampler(scale, item_delta), _checked_size(size)
+        largest = selection_noise(scale, item_delta).largest
         values = np.empty(size, dtype=np.int64)
-        open_ = np.arange(size)
-        while open_.size:
-            drawn = self.discrete_laplace(exact, open_.size)
-            if limit < exact:
-                # Without its sign a draw is geometric, and at least |x| with probability exp(-|x|/scale).
-                reached = drawn ^ (drawn >> 63)
-                drawn = self.below(np.full(open_.size, 2 * limit + 1)) - limit
-                good = np.abs(drawn) <= reached
-            else:
-                good = np.abs(drawn) <= limit
-            values[open_[good]] = drawn[good]
-            open_ = open_[~good]
+        for start in range(0, size, _CHUNK):
+            part = values[start : start + _CHUNK]
+            np.subtract(largest, sampler.draw(self._bits, part.size), out=part)
         return values
 
     def marks(self, trials: int, rarity: int, size: int) -> NDArray[np.int64]:
@@ -193,6 +188,12 @@ def _sampler(scale: Fraction) -> LaplaceSampler:
     return LaplaceSampler(scale)
 
 
+@lru_cache(maxsize=32)
+def _selection_sampler(scale: float, item_delta: float) -> WeightTable:
+    law = selection_noise(scale, item_delta)
+    return WeightTable(law.cumulative[1:-1], law.bits)
+
+
 @lru_cache(maxsize=1)
 def _cells() -> NormalCells:
     return NormalCells()
@@ -218,16 +219,6 @@ def checked_whole_scale(scale: int) -> int:
             "round a scale up to an integer, and check epsilon and delta, which set it",
         )
     return int(scale)
-
-
-def checked_limit(limit: int) -> int:
-    """Where noise ends; refused if noise that ends there cannot be drawn."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise UsageError(
-            f"the limit of noise must be an integer from 1 to 2^40; got {limit!r}",
-            "check epsilon, delta and the contribution bound, which set it",
-        )
-    return limit
 
 
 def _checked_rarity(rarity: int) -> int:

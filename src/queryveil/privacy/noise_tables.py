@@ -7,6 +7,7 @@ docs/proofs/noise.md has the statement and the proof.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from decimal import (
     MAX_EMAX,
@@ -217,6 +218,23 @@ class MarkTable(Inversion):
             if floor == (1 << self.width) - 1:  # every later entry is the same word
                 break
         return floors
+
+
+class WeightTable(Inversion):
+    """Exact draws of an index whose probabilities are integer weights over 2^precision.
+
+    `bounds` are the running sums of the weights without the last, which is 2^precision.
+    """
+
+    def __init__(self, bounds: Sequence[int], precision: int, width: int = 32) -> None:
+        self.bounds, self.precision = bounds, precision
+        super().__init__([bound >> precision - width for bound in bounds], width)
+
+    def resolve(self, word: int, bits: Bits) -> int:
+        missing = self.precision - self.width
+        words = -(-missing // 64)
+        rest = int.from_bytes(bits.words(words).tobytes(), "little") >> 64 * words - missing
+        return bisect_right(self.bounds, word << missing | rest)
 
 
 class LaplaceSampler:

@@ -21,8 +21,9 @@ from scipy import signal, special
 
 from queryveil.charts.cards import Card, CardTable, Shown, counted
 from queryveil.errors import CannotCompose, UsageError
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, TRUNCATED_LAPLACE, Draw
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, REPLACE, Guarantee
+from queryveil.privacy.selection_noise import selection_noise
 from queryveil.release.ledger import pricing
 from queryveil.release.ledger.amounts import tight
 from queryveil.release.publish import Release
@@ -33,8 +34,8 @@ _NOT_KEYS = ("count", "deviation")
 _FAR = 1 << 22
 """No noise is followed number by number further than this; a wider one is bounded."""
 
-_Spread = tuple[str, float, int]
-"""Noise of one count: its distribution, its scale or deviation, and its limit (0: none)."""
+_Spread = tuple[str, float, float]
+"""Noise of one count: its distribution, its scale or deviation, and the delta of optimal selection (0: none)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +239,7 @@ def _counted(release: Release, name: str) -> dict[tuple[Any, ...], _Count]:
     declared = _count_noise(release, name)
     columns = [_hashable(table[key]) for key in keys]
     return {
-        key: _Count(count, ("normal", float(deviation), 0) if deviation is not None else declared)
+        key: _Count(count, ("normal", float(deviation), 0.0) if deviation is not None else declared)
         for key, count, deviation in zip(zip(*columns, strict=True), counts, deviations, strict=True)
     }
 
@@ -252,9 +253,9 @@ def _drawn(release: Release, name: str) -> list[Draw]:
 
 
 def _spread(draw: Draw) -> _Spread | None:
-    if draw.distribution not in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE) or draw.scale is None:
+    if draw.distribution not in (DISCRETE_LAPLACE, SELECTION) or draw.scale is None:
         return None
-    return draw.distribution, float(draw.scale), int(draw.limit or 0)
+    return draw.distribution, float(draw.scale), float(draw.item_delta or 0)
 
 
 def _count_noise(release: Release, name: str) -> _Spread | None:
@@ -341,33 +342,39 @@ def apart(one: _Spread, other: _Spread, rate: float) -> int:
         return math.ceil(float(-special.ndtri(rate / 2)) * deviation + 1)
     if max(_reach(one, rate), _reach(other, rate)) > _FAR:
         return _alone(one, rate / 2) + _alone(other, rate / 2)
-    spread = np.maximum(signal.fftconvolve(_chances(one, rate), _chances(other, rate)), 0.0)
+    spread = np.maximum(signal.fftconvolve(_chances(one, rate), _chances(other, rate)[::-1]), 0.0)
     middle = len(spread) // 2
-    beyond = spread[middle:].copy()  # symmetric: both sides count
-    tails = 2 * (beyond[::-1].cumsum()[::-1])
+    beyond = spread[middle:] + spread[middle::-1]
+    tails = beyond[::-1].cumsum()[::-1]
     within = np.nonzero(tails[1:] <= 0.999 * rate)[0]
     return int(within[0]) if len(within) else len(beyond) - 1
 
 
 def _reach(noise: _Spread, rate: float) -> int:
     """How far from 0 a noise matters."""
-    _, scale, limit = noise
-    return limit or math.ceil(scale * (math.log(1 / rate) + 12)) + 1
+    _, scale, item_delta = noise
+    if item_delta:
+        return selection_noise(scale, item_delta).limit
+    return math.ceil(scale * (math.log(1 / rate) + 12)) + 1
 
 
 def _alone(noise: _Spread, rate: float) -> int:
     """A number that one noise is further from 0 than with at most that probability."""
-    kind, scale, limit = noise
+    kind, scale, item_delta = noise
     if kind == "normal":
         return math.ceil(float(-special.ndtri(rate / 2)) * scale + 0.5)
-    found = math.ceil(scale * math.log(2 / rate))
-    return min(found, limit) if limit else found
+    return _reach(noise, rate) if item_delta else math.ceil(scale * math.log(2 / rate))
 
 
 def _chances(noise: _Spread, rate: float) -> npt.NDArray[np.float64]:
     """The probabilities of whole numbers around 0, as far as they matter."""
-    kind, scale, _ = noise
+    kind, scale, item_delta = noise
     far = _reach(noise, rate)
+    if item_delta:
+        law = selection_noise(scale, item_delta)
+        weights = np.zeros(2 * far + 1)
+        weights[far + law.smallest : far + law.largest + 1] = np.diff(law.release_probabilities())[::-1]
+        return weights
     places = np.abs(np.arange(-far, far + 1, dtype=np.float64))
     if kind == "normal":
         weights = special.ndtr((places + 0.5) / scale) - special.ndtr((places - 0.5) / scale)

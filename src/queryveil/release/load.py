@@ -34,16 +34,13 @@ _DRAWN: dict[str, type] = {
         ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "neighbours", "kind", "weights"),
         str,
     ),
-    **dict.fromkeys(
-        ("most", "copies", "sensitivity", "scale", "limit", "at_least", "above", "epsilon", "delta", "users"),
-        float,
-    ),
-    **dict.fromkeys(("mu", "p", "rounds"), float),
+    **dict.fromkeys(("most", "copies", "sensitivity", "scale", "item_delta", "at_least", "above"), float),
+    **dict.fromkeys(("epsilon", "delta", "users", "mu", "p", "rounds"), float),
 }
 _LISTED = ("items", "lines", "above")
 """Numbers of a public list."""
-_MAY_BE_UNKNOWN = {"most", "scale", "limit", "at_least", "above", "epsilon", "delta", "users", "neighbours"}
-_MAY_BE_UNKNOWN |= {"mu", "p", "rounds", "weights"}
+_MAY_BE_UNKNOWN = {"most", "scale", "at_least", "above", "epsilon", "delta", "users", "neighbours"}
+_MAY_BE_UNKNOWN |= {"item_delta", "mu", "p", "rounds", "weights"}
 
 _TEXT, _WHOLE, _LIST = pa.string(), pa.int64(), pa.list_(pa.string())
 _TYPES = {

@@ -17,9 +17,10 @@ from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.mechanisms.chosen import chosen
-from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL, TRUNCATED_LAPLACE
+from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.privacy.noise import Noise, checked_limit, checked_scale, checked_whole_scale
+from queryveil.privacy.noise import Noise, checked_scale, checked_whole_scale
+from queryveil.privacy.selection_noise import noise_of
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import ahead, clock
 from queryveil.release import load as loading
@@ -266,12 +267,11 @@ def _go_over(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -
 def _can_be_drawn(plan: Plan) -> None:
     """Ask for the noise of every draw: a ledger must not be charged for one that is then refused."""
     for draw in plan.draws:
-        if draw.distribution in (DISCRETE_LAPLACE, TRUNCATED_LAPLACE) and draw.scale is not None:
+        if draw.distribution == DISCRETE_LAPLACE and draw.scale is not None:
             checked_scale(draw.scale)
         if draw.distribution == ROUNDED_NORMAL and draw.scale is not None:
             checked_whole_scale(draw.scale)  # type: ignore[arg-type]  # refused if it is not whole
-        if draw.limit is not None:
-            checked_limit(draw.limit)
+        noise_of(draw)
 
 
 def _as_declared(plan: Plan, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

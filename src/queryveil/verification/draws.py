@@ -19,7 +19,7 @@ from queryveil.verification.recomputed import Worth, at_least
 _TEXTS = ("of", "table", "bounded", "rule", "norm", "distribution", "rows", "kind")
 _MAY_BE_TEXTS = ("weights", "neighbours")
 _NUMBERS = (
-    *("most", "copies", "sensitivity", "scale", "limit", "at_least", "above"),
+    *("most", "copies", "sensitivity", "scale", "item_delta", "at_least", "above"),
     *("epsilon", "delta", "users", "mu", "p", "rounds"),
 )
 _KINDS = {
@@ -29,11 +29,12 @@ _KINDS = {
     "log": {"approximate-dp", "probabilistic-dp", "gaussian-dp"},
     "uncovered": {"none"},
 }
-_TRUNCATED = "truncated-discrete-laplace"
-_NORMS = {"discrete-laplace": "l1", _TRUNCATED: "l1", "rounded-normal": "l2", "exponential": "score"}
+_SELECTION = "optimal-selection"
+_NORMS = {"discrete-laplace": "l1", _SELECTION: "l1", "rounded-normal": "l2", "exponential": "score"}
 _PRIVATE = ("pure-dp", "gaussian-dp", "probabilistic-dp", "approximate-dp")
 """From the strongest to the weakest."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_MAX_SCALE = 2**40
 _SAME = 1e-12
 """What sums of floats may differ by, relative to them."""
 
@@ -94,9 +95,7 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
     wrong = [one for one in _TEXTS if not isinstance(draw.get(one), str)]
     wrong += [one for one in _NUMBERS if one in draw and not number(draw[one])]
     wrong += [
-        one
-        for one in ("most", "copies", "limit", "at_least", "above", "users")
-        if type(draw.get(one, 1)) is not int
+        one for one in ("most", "copies", "at_least", "above", "users") if type(draw.get(one, 1)) is not int
     ]
     if wrong:
         yield f"lacks '{wrong[0]}', or gives it a value of the wrong type"
@@ -107,8 +106,8 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
         yield "compares logs in another way than the guarantee"
     if draw["rows"] != "uncovered" and not (positive(draw.get("epsilon")) and number(draw.get("delta"))):
         yield "does not say what it costs"
-    if ("limit" in draw) != (draw["distribution"] == _TRUNCATED):
-        yield "lacks the limit of its distribution, or states one that its distribution does not have"
+    if ("item_delta" in draw) != (draw["distribution"] == _SELECTION):
+        yield "lacks the delta of one count, or states one that its distribution does not have"
     elif _NORMS.get(draw["distribution"]) != draw["norm"]:
         yield "has an unknown distribution, or the wrong norm for it"
     elif draw["distribution"] == "rounded-normal":
@@ -118,7 +117,7 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
         yield "states mu or p, but its noise is not Gaussian"
     elif draw["norm"] == "l1":
         yield from _laplace(draw)
-        yield from _truncated(draw) if draw["distribution"] == _TRUNCATED else ()
+        yield from _selection(draw) if draw["distribution"] == _SELECTION else ()
         yield from _public(draw) if "public" in draw else ()
     elif "public" in draw:
         yield "has a public list, which no proof covers here"
@@ -161,13 +160,15 @@ def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
         yield "has a guarantee that needs a public number of users, but does not state one"
 
 
-def _truncated(draw: Mapping[str, Any]) -> Iterator[str]:
-    """What the proof for noise that ends asks for: docs/proofs/truncated-geometric.md."""
+def _selection(draw: Mapping[str, Any]) -> Iterator[str]:
+    """Check the conditions of docs/proofs/truncated-geometric.md."""
     if draw["rows"] != "log" or draw["kind"] != "approximate-dp":
-        yield "has noise that ends, which is proven for rows of a log and approximate privacy only"
+        yield "has optimal selection noise, which is proven only for rows of a log and approximate privacy"
     if draw["copies"] != 1 or draw.get("at_least") != 1:
-        yield "has noise that ends, and counts users several times or has a first threshold"
-    if not 1 <= draw["limit"] <= draw.get("above", -1):
+        yield "has optimal selection noise, and counts users several times or has a first threshold"
+    if not (0 < draw["item_delta"] < 1 and 0 < draw.get("scale", 0) <= _MAX_SCALE):
+        yield "has a delta of one count that is not between 0 and 1, or no noise scale"
+    elif draw.get("above", -1) + 1 < recomputed.even_chance(draw["scale"], draw["item_delta"]):
         yield "has a threshold that noise alone exceeds"
 
 
@@ -176,8 +177,8 @@ def _truncated(draw: Mapping[str, Any]) -> Iterator[str]:
 
 def _worth(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth | None:
     """None where the checks of a method compute it: choices among candidates depend on the candidates."""
-    if draw["distribution"] == _TRUNCATED:
-        return recomputed.of_truncated(draw)
+    if draw["distribution"] == _SELECTION:
+        return recomputed.of_selection(draw)
     if draw["distribution"] != "discrete-laplace":
         return None
     return recomputed.of_draw(draw, probabilistic=probabilistic)

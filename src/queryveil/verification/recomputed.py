@@ -7,13 +7,13 @@ the log, and with p_k the chance that a row of k users is published:
     rows that are public        epsilon = s/scale                  delta = 0
     rows of the log             epsilon = s/scale                  delta = max(1 - (1 - p_1)^m, p_c)
     the same, probabilistic     epsilon = s max(1/scale, L)        delta = U m p/tau
-    the same, noise ends at k   epsilon = s/scale                  delta = 1 - (1 - e)^s
+    the same, optimal selection epsilon = s/scale                  delta = 1 - (1 - d)^s
 
 A public list among the rows of the log changes none of this: its rows have the same noise, searched for or not, and s
 and m bound one user over listed and other rows together. Only rows off the list can cost delta.
 
 There p_1 is taken at the first threshold, and c above 1 only where there is none. For probabilistic privacy p is the
-chance of a row of tau users, L = -ln(1 - p), and U the public number of users. The chance that noise is k is e. The
+chance of a row of tau users, L = -ln(1 - p), and U the public number of users. The delta of one count is d. The
 proofs are in docs/proofs/zealous.md, click-graph.md and truncated-geometric.md.
 """
 
@@ -21,11 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 _CONTEXT = Context(prec=100, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_EXACT = Context(prec=1_200, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Enough digits for every float times an integer."""
 _TINY = Decimal("1e-40")
 _ROUNDED_SUM = Decimal(1) + Decimal("1e-12")
 """A sum of printed numbers is rounded to a float once more; this much may be lost by it."""
@@ -60,21 +62,32 @@ def of_draw(draw: Mapping[str, Any], *, probabilistic: bool) -> Worth:
         return Worth(epsilon, max(spread, published(draw["scale"], draw["above"] + 1 - draw["copies"])))
 
 
-def of_truncated(draw: Mapping[str, Any]) -> Worth:
-    """What a draw of noise between -limit and limit is worth, if no count of 0 can come above its threshold."""
+def of_selection(draw: Mapping[str, Any]) -> Worth:
+    """Return the cost of optimal selection noise: its law is fixed by the scale and the delta of one count."""
+    counts, each = int(draw["sensitivity"]), Decimal(draw["item_delta"])
+    with localcontext(_EXACT):
+        delta = each * counts
     with localcontext(_CONTEXT):
-        counts, end = int(draw["sensitivity"]), outermost(draw["scale"], draw["limit"])
-        delta = end * counts if end * counts < _TINY else 1 - (1 - end) ** counts
+        # Below, the difference of nearly equal numbers is replaced by an upper bound that is as good.
+        if counts > 1 and delta >= _TINY:
+            delta = 1 - (1 - each) ** counts
         return Worth(_over(counts, draw["scale"]), min(Decimal(1), delta))
 
 
-def outermost(scale: float, limit: int) -> Decimal:
-    """P[noise = limit] of noise between -limit and limit: its weight over 1 + 2 (q + q^2 + ... + q^limit)."""
+def even_chance(scale: float, delta: float) -> int:
+    """Return the fewest users with an optimal release probability of 1/2 or more.
+
+    Up to the first n at which it exceeds (1 - delta)/(e^epsilon + 1), the probability is
+    delta (e^(n epsilon) - 1)/(e^epsilon - 1), and one user later it exceeds 1/2.
+    """
     with localcontext(_CONTEXT):
-        weight, ratio = (-_over(limit, scale)).exp(), (-_over(1, scale)).exp()
-        # Where a ratio is too near 1 to be told from it, the smallest of the weights stands for each.
-        one_side = limit * weight if 1 - ratio < _TINY else ratio * (1 - weight) / (1 - ratio)
-        return weight / (1 + 2 * one_side)
+        loss, each = _over(1, scale), Decimal(delta)
+        # Divided by e^epsilon, which may exceed every number.
+        shrink = (-loss).exp()
+        ratio = (1 - shrink + 2 * each * shrink) / (each * (1 + shrink))
+        users = int((ratio.ln() / loss).to_integral_value(ROUND_FLOOR)) + 1
+        rising = each * ((users - 1) * loss).exp() * (1 - (-users * loss).exp()) / (1 - shrink)
+        return users if 2 * rising >= 1 else users + 1
 
 
 def published(scale: float, needed: int) -> Decimal:

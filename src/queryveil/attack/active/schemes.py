@@ -34,6 +34,7 @@ from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.parameters import parameters
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import LOG, Draw
+from queryveil.privacy.selection_noise import SelectionNoise, noise_of
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -219,16 +220,14 @@ def zealous(at: Setting) -> Scheme:
     )
 
 
-def _most_telling(scale: float, tau: int, top: int, limit: int | None = None) -> Variant:
+def _most_telling(scale: float, tau: int, top: int, noise: SelectionNoise | None = None) -> Variant:
     """The number of accounts for which one user more moves the chance of being published most."""
 
     def chance(users: int) -> float:
         if users < tau:
             return 0.0
         needed = top + 1 - users
-        if limit is not None:
-            return float(calibration.truncated_tail(scale, limit, needed))
-        return float(calibration.tail(scale, needed))
+        return float(calibration.tail(scale, needed) if noise is None else noise.tail(needed))
 
     best = max((tau - 1, top, top + 1), key=lambda accounts: chance(accounts + 1) - chance(accounts))
     return Variant(accounts=best, copies=best, exact=(chance(best + 1), chance(best)))
@@ -262,7 +261,7 @@ def of_draws(cls: type[Mechanism], at: Setting) -> Scheme:
     table, column = draw.table, plan.table(draw.table).unique[0]
     return Scheme(
         method=method,
-        variants=(_weighed(draw) if draw.weights else _most_telling(*draw.thresholds, limit=draw.limit),),
+        variants=(_weighed(draw) if draw.weights else _most_telling(*draw.thresholds, noise=noise_of(draw)),),
         read=lambda release: _counted(release.tables[table], column),
         queries=words,
     )

@@ -1,8 +1,8 @@
 """Truncated geometric selection: publish the items that enough users share, where each user has few.
 
-Each user keeps at most d items. Noise that never leaves [-k, k] is added to every count; what is above k is published
-with its noisy count. After Desfontaines, Voss, Gipson and Mandayam, Differentially private partition selection (2022);
-the proof is in docs/proofs/truncated-geometric.md.
+Each user keeps at most d items. One draw of bounded noise per item decides whether it is published and with which
+count, and the release probabilities are the optimal ones of Desfontaines, Voss, Gipson, and Mandayam, Differentially
+private partition selection (2022). Proof: docs/proofs/truncated-geometric.md.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.truncated_geometric import theory, words
 from queryveil.mechanisms.zealous.theory import share_down
 from queryveil.parameters import COUNTED, param, validate
-from queryveil.privacy.draws import LOG, TRUNCATED_LAPLACE, Draw, PublicList
+from queryveil.privacy.draws import LOG, SELECTION, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
-from queryveil.privacy.noise import MAX_LIMIT
+from queryveil.privacy.selection_noise import MAX_USERS
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
@@ -87,7 +87,7 @@ class TruncatedGeometric(TakesPublicItems):
         total = functools.reduce(operator.add, promises.values())
         # The shares add up to what was asked for; their rounded floats may not.
         total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta).among(users, told=False)
-        shown = {kind: setting.as_dict(shares[kind][1]) for kind, setting in settings.items()}
+        shown = {kind: setting.as_dict() for kind, setting in settings.items()}
         draws = tuple(self._draw(kind, settings[kind], promises[kind]) for kind in settings)
         expected = few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace")
         for draw in draws:
@@ -120,20 +120,20 @@ class TruncatedGeometric(TakesPublicItems):
         }
 
     def _setting(self, epsilon: float, delta: float) -> theory.Setting:
-        return theory.calibrated(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
+        return theory.calibrate(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
 
     def _promise(self, kind: str, setting: theory.Setting) -> Guarantee:
         single = len(self.items) == 1
         public = self._public(setting)
         assumed = [] if public is None else [listed_items.assumed(public)]
-        caveats = [words.OF_COUNTS, words.OF_SMALL_COUNTS, words.within(kind, setting.limit)]
+        caveats = [words.OF_COUNTS, words.OF_SMALL_COUNTS, words.within(kind, setting.noise.limit)]
         if public is not None:
-            caveats.append(listed_items.caveat(listed_items.decoys(public, setting.scale, setting.limit)))
+            caveats.append(listed_items.caveat(listed_items.decoys(public, setting.scale, setting.noise)))
         return Guarantee(
             kind=APPROXIMATE,
             of="" if single else kind,
-            epsilon=self.epsilon if single else setting.epsilon,
-            delta=self.delta if single else setting.delta,
+            epsilon=setting.epsilon,
+            delta=setting.delta,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
             assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, *assumed_of(self.items), *assumed),
             caveats=tuple(caveats),
@@ -143,7 +143,7 @@ class TruncatedGeometric(TakesPublicItems):
         listed = self.public_items
         if listed is None:
             return None
-        return listed_items.declared(listed, setting.scale, self.public_z, setting.limit)
+        return listed_items.declared(listed, setting.scale, self.public_z, setting.noise.largest)
 
     def _draw(self, kind: str, setting: theory.Setting, promise: Guarantee) -> Draw:
         return Draw(
@@ -151,14 +151,14 @@ class TruncatedGeometric(TakesPublicItems):
             table="items" if len(self.items) == 1 else kind,
             bounded=kind,
             rule=self.keep,
-            most=setting.most,
+            most=setting.max_items,
             sensitivity=setting.moves,
-            distribution=TRUNCATED_LAPLACE,
+            distribution=SELECTION,
             scale=setting.scale,
-            limit=setting.limit,
+            item_delta=setting.item_delta,
             rows=LOG,
             at_least=1,
-            above=setting.limit,  # a lower one would publish items by noise alone: condition 4 of the proof
+            above=setting.noise.largest,  # [C3]
             public=self._public(setting),
             **promise.cost,
         )
@@ -177,9 +177,9 @@ class TruncatedGeometric(TakesPublicItems):
         """Users for an even chance, at this epsilon; more than there are where no noise could be calibrated."""
         shares = dataclasses.replace(self, epsilon=epsilon)._shares()
         try:
-            return max(self._setting(*share).even_chance for share in shares.values())
+            return max(self._setting(*share).noise.even_chance for share in shares.values())
         except UsageError:
-            return MAX_LIMIT
+            return MAX_USERS + 1
 
     def loaded(self) -> Iterator[None]:
         """Load what counts, step by step."""

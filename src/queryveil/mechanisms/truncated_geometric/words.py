@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 LABELS = {
     "noise_scale": "noise scale",
+    "item_delta": "delta of one count",
     "limit": "largest noise (users)",
     "threshold": "published above (noisy users)",
     "even_chance": "users needed for a 50 % chance of being published",
     "always": "users that are always enough",
-    "even_chance_without_counts": "users needed for a 50 % chance, if counts were left out",
     **listed_items.LABELS,
 }
 OF_COUNTS = say(
@@ -54,13 +54,15 @@ def what(kinds: tuple[str, ...]) -> str:
 
 def how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
     """What is done, for readers of the release."""
-    kept = listed([item_kinds.kind(kind).counted(one.most) for kind, one in settings.items()])
-    limits = {f"{one.limit:,}" for one in settings.values()}
-    # Kinds with unequal shares of the budget have different limits, which their caveats tell.
-    most, least = (limits.pop(),) * 2 if len(limits) == 1 else ("a certain number", "that")
+    kept = listed([item_kinds.kind(kind).counted(one.max_items) for kind, one in settings.items()])
+    noises = {one.noise for one in settings.values()}
+    # Kinds with unequal shares of the budget have different noise, which their caveats state.
+    amount, least = "a certain number", "as large as the smallest published count"
+    if len(noises) == 1:
+        amount, least = f"{(noise := noises.pop()).limit:,}", f"at least {noise.even_chance:,}"
     told = (
-        f"Each user contributed at most {kept}. Random noise, at most {most} up or down, was added to the number of "
-        f"users of each item. An item was published, with its noisy number, only if that number was above {least}."
+        f"Each user contributed at most {kept}. Random noise, at most {amount} up or down, was added to the number of "
+        f"users of each item. An item was published, with its noisy number, only if that number was {least}."
     )
     return told + "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
 
@@ -75,10 +77,10 @@ def tables(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> tuple[Publ
             f"One of the {in_words(kind)} that enough users share, with the noisy number of these users"
             f"{'; or one of a public list' if kind in lists else ''}.",
             item_kinds.kind(kind).columns,
-            least=(lists[kind].above if kind in lists else one.limit) + 1,
+            least=(lists[kind].above if kind in lists else one.noise.largest) + 1,
             texts=LISTED if kind in lists else TYPED,
             helps={
-                "count": f"number of users counted for the item, with noise of at most {one.limit:,} up or down"
+                "count": f"number of users counted for the item, with noise of at most {one.noise.limit:,} up or down"
             },
         )
         for kind, one in settings.items()
