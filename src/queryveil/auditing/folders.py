@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from queryveil.auditing.claims import Claim
 from queryveil.auditing.series import Repeats
 from queryveil.auditing.statistics import Level
 from queryveil.auditing.whole import opened
+from queryveil.files import workspace
 from queryveil.mechanisms import Mechanism
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
@@ -73,9 +73,9 @@ def compared(
         else:
             publish(log, mechanism, out=out, users=users, allow_empty=True, i_understand=True)
 
-    with tempfile.TemporaryDirectory(prefix="queryveil-audit-") as folder:
+    with workspace.temporary_folder() as folder:
         found: tuple[list[Fields], list[Fields]] = ([], [])
-        _more(published, logs, found, Path(folder), _FIRST_LOOK)
+        _more(published, logs, found, folder, _FIRST_LOOK)
         suspects = _different(found)[:_MOST_SHOWN]
         enough = max(_FIRST_LOOK, statistics.needed(claim, level.tests, level.chance) // 2 + 1)
         confirmed: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def compared(
             values = {name: found[0][0].get(name) for name in suspects}
             # What was looked at to choose the fields is not what they are tested on.
             found = ([], [])
-            _more(published, logs, found, Path(folder), enough)
+            _more(published, logs, found, folder, enough)
             confirmed = tuple(name for name in suspects if _refutes(found, name, values[name], claim, level))
             suspects = confirmed
         return Compared(

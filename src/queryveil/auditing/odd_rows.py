@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil.errors import QueryveilError
+from queryveil.files import workspace
 from queryveil.reading.log import read
 
 _TARGET = "target"
@@ -63,9 +63,9 @@ def shipped(file: Path) -> pa.Table:
 def checked(reader: Reader = shipped) -> OddRows:
     """Read files with and without each odd row, in each format."""
     swallowing = []
-    with tempfile.TemporaryDirectory(prefix="queryveil-audit-") as folder:
+    with workspace.temporary_folder() as folder:
         for suffix, line in _FORMATS.items():
-            place = Path(folder) / f"log.{suffix}"
+            place = folder / f"log.{suffix}"
             without = _others(reader, place, line, [])
             if _others(reader, place, line, list(ODD.values())) == without:
                 continue

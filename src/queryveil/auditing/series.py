@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from queryveil.auditing.trials import AuditFinding
 from queryveil.auditing.whole import ROW, SEPARATOR, Runner, opened, seen
 from queryveil.auditing.worlds import Pair, World
 from queryveil.errors import UsageError, instead
+from queryveil.files import workspace
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy.draws import Draw
 from queryveil.reading.log import SearchLog
@@ -154,9 +154,9 @@ class SeriesPath:
         log = opened(self.log(world, copies))
         keys = keys_of(self.dress, world.items, copies, SEPARATOR)
         found: list[Outcomes] = []
-        with tempfile.TemporaryDirectory(prefix="queryveil-audit-") as folder:
+        with workspace.temporary_folder() as folder:
             while sum(one.runs for one in found) < runs:
-                made = self.asked.published(log, self.mechanism, Path(folder) / str(len(found)), self.users)
+                made = self.asked.published(log, self.mechanism, folder / str(len(found)), self.users)
                 tables = [load(one).tables[self.table] for one in made.releases.values()]
                 found.append(side_by_side([seen(one, keys, world.items, copies) for one in tables]))
         return Outcomes.joined(found).some(slice(0, runs))

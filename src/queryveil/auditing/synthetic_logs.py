@@ -7,7 +7,6 @@ rows of the release; a log is drawn from these alone, so that outcomes of copies
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from queryveil.auditing.steps import HistogramStep
 from queryveil.auditing.whole import ROW, opened
 from queryveil.auditing.worlds import World
 from queryveil.errors import CannotBeMet
+from queryveil.files import workspace
 from queryveil.mechanisms import Mechanism
 from queryveil.privacy.noise import Noise
 from queryveil.release.publish import publish
@@ -89,11 +89,11 @@ class SyntheticPath:
         copies = min(self.copies, runs)
         log = opened(log_of(world, self.dress, copies, self.bystanders))
         values = np.full((runs, world.items), ABSENT, np.int64)
-        with tempfile.TemporaryDirectory(prefix="queryveil-audit-") as folder:
+        with workspace.temporary_folder() as folder:
             for start in range(0, runs, copies):
                 release = publish(log, self.mechanism, allow_empty=True, i_understand=True)
                 for copy, tables in _of_copies(release.tables, min(copies, runs - start)):
-                    rows = self.drawn(tables, world, Path(folder) / "log.parquet")
+                    rows = self.drawn(tables, world, folder / "log.parquet")
                     _fill(values[start + copy], _items(rows, self.dress), self.dress)
         return Outcomes(values)
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from queryveil.errors import UsageError
 from queryveil.files import interruptions
+from queryveil.files.forks import in_this_process
 from queryveil.files.removal import remove_tree
 
 _SUFFIX = ".writing"
@@ -117,6 +118,7 @@ class Claims:
 def claimed(*places: Path, option: str = "--out") -> Iterator[Claims]:
     """Claim places until the end of the block; contents that have not appeared by then are gone."""
     claims = Claims([])
+    leave = in_this_process(claims.leave)
     try:
         for place in places:
             with interruptions.held():
@@ -124,9 +126,9 @@ def claimed(*places: Path, option: str = "--out") -> Iterator[Claims]:
         yield claims
     finally:
         try:
-            claims.leave()
+            leave()
         except KeyboardInterrupt:  # it may have come before it could be held back
-            claims.leave()
+            leave()
             raise
 
 

@@ -15,10 +15,12 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from queryveil.errors import OutputError
 from queryveil.files import interruptions
+from queryveil.files.forks import in_this_process
 from queryveil.files.removal import remove_tree
 
 _LOCK = "owner.lock"
@@ -28,7 +30,9 @@ _ABANDONED = 3600.0
 """Seconds after which a folder that was made and never held is nobody's."""
 _PAGE = bytes(4096)
 _held: dict[Path, int] = {}
-"""The locks of this process."""
+"""The lock of each folder that this process, or the process that it was forked from, has made."""
+_removals: dict[Path, Callable[[], None]] = {}
+"""How to remove each of these folders; in a forked child this does nothing."""
 
 
 def place() -> Path:
@@ -40,13 +44,25 @@ def place() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def new_name() -> Path:
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder, and remove it after the block, unless the block ends in a forked child."""
+    folder = new_name()
+    try:
+        make(folder)
+        yield folder
+    finally:
+        remove(folder)
+
+
+def new_name(parent: Path | None = None) -> Path:
     """A name for a folder, known before it is made: an interruption at any point finds it."""
-    return place() / f"queryveil-{secrets.token_hex(8)}"
+    return (parent or place()) / f"queryveil-{secrets.token_hex(8)}"
 
 
 def make(folder: Path) -> None:
     """Make the folder, and hold it until `remove` or the end of this process."""
+    _removals[folder] = in_this_process(_remove, folder)
     try:
         _make(folder)
     except OSError as error:
@@ -80,7 +96,12 @@ def is_inside(file: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Take the folder away and let it go."""
+    """Remove a folder and release its lock, if this process has made it."""
+    if (removal := _removals.get(folder)) is not None:
+        removal()
+
+
+def _remove(folder: Path) -> None:
     with interruptions.held():
         shutil.rmtree(_unheld(folder), ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -88,6 +109,7 @@ def remove(folder: Path) -> None:
         if lock is not None:
             os.close(lock)
         remove_tree(folder)  # once more: the lock was a descriptor
+        del _removals[folder]
 
 
 def sweep() -> int:

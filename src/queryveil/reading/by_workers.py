@@ -136,15 +136,12 @@ def _read_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for value in batch.column(0):
             share: _Share = pickle.loads(value.as_py())  # noqa: S301 (from the program that this worker works for)
-            folder = workspace.new_name()
             try:
-                workspace.make(folder)
-                yield from _rows_and_note(share, folder)
+                with workspace.temporary_folder() as folder:
+                    yield from _rows_and_note(share, folder)
             except QueryveilError as error:
                 # Spark would tell of it as a failure of its own, after three more tries.
                 yield _as_batch(_Note(error=(type(error).__name__, error.message, error.hint)))
-            finally:
-                workspace.remove(folder)
 
 
 def _rows_alone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, OutputError
-from queryveil.files import memory
+from queryveil.files import forks, memory
 from queryveil.reading.model import (
     COLUMNS,
     LONGEST_TEXT,
@@ -166,7 +166,10 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
         "temp_directory": str(into / "spill"),
     }
     try:
-        with duckdb.connect(config=config) as connection:
+        with ExitStack() as stack:
+            connection = duckdb.connect(config=config)
+            forks.leave_open_in_children(connection)
+            stack.callback(forks.in_this_process(connection.close))
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET enable_geoparquet_conversion = false")
             connection.execute("SET lock_configuration = true")

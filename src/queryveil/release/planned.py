@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from queryveil.errors import QueryveilError
+from queryveil.files import workspace
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
 from queryveil.parameters import Parameter, parameters
@@ -53,12 +53,12 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
     if users is not None and type(users) is not int:
         raise TypeError("users")
     named = foreign(content) if _TAXONOMY in declared else None
-    with tempfile.TemporaryDirectory(prefix="queryveil-") as place:
+    with workspace.temporary_folder() as place:
         known = taxonomy if named else None
         for chosen in _variants(given, declared):
             filled = dict(chosen)
             if named:
-                filled[_TAXONOMY] = str(known or _stand_in(Path(place), given, chosen))
+                filled[_TAXONOMY] = str(known or _stand_in(place, given, chosen))
             try:
                 made: Mechanism = cls(**filled)
                 made = _with_list(made, content)

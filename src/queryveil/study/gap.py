@@ -8,7 +8,6 @@ attack looks at no times.
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from queryveil.attack.inversion import Inversion, Inverted
 from queryveil.attack.inversion.judging import score
 from queryveil.attack.inversion.kinds import GREEDY, HEAP, L1, SUREST
 from queryveil.charts.figures import Scale
+from queryveil.files import workspace
 from queryveil.reading.log import SearchLog, read
 from queryveil.study import hashed_halves as halves
 from queryveil.study import printed, shapes
@@ -77,9 +77,9 @@ def _pair(kept: Kept, cell: Cell, run: int) -> halves.Hashed:
         for other in [one for one in kept if one[:2] != key[:2]]:
             del kept[other]
         seed = cell["seed"] + run
-        with tempfile.TemporaryDirectory() as name:
-            reference = _log(cell, Path(name), day=0, seed=2 * seed)
-            original = _log(cell, Path(name), day=cell["gap"], seed=2 * seed + 1)
+        with workspace.temporary_folder() as folder:
+            reference = _log(cell, folder, day=0, seed=2 * seed)
+            original = _log(cell, folder, day=cell["gap"], seed=2 * seed + 1)
             kept[key] = halves.Hashed.of(reference, original)
     return kept[key]
 

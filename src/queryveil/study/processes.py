@@ -7,7 +7,6 @@ that only the curator may open, which is gone when the last cell is done.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -73,7 +72,7 @@ def _spread(
     study: Study, given: Given, cells: Sequence[Cell], workers: int
 ) -> Iterator[tuple[Cell, list[Row]]]:
     cores = os.cpu_count() or 1
-    with _shared_folder() as folder:
+    with workspace.temporary_folder() as folder:
         file = _written(given.log, folder) if given.log is not None else None
         gap = given.log.session_gap_minutes if given.log is not None else 0
         sent = pickle.dumps((study, dataclasses.replace(given, log=None)))
@@ -100,16 +99,6 @@ def _spread(
             if not done:
                 for process in set(multiprocessing.active_children()) - others:
                     process.terminate()
-
-
-@contextlib.contextmanager
-def _shared_folder() -> Iterator[Path]:
-    folder = workspace.new_name()
-    try:
-        workspace.make(folder)
-        yield folder
-    finally:
-        workspace.remove(folder)
 
 
 def _written(log: SearchLog, folder: Path) -> Path:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from queryveil.charts.figures import Scale
 from queryveil.errors import CannotBeMet
+from queryveil.files import workspace
 from queryveil.measure.graph import Graph
 from queryveil.measure.trained import cache_hits, click_rank, suggestion_hits
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
@@ -92,8 +91,8 @@ def _measured(halves: Halves, given: Given, cell: Cell) -> Iterator[Row]:
         yield from _learnt(Graph.of_release(release), halves.test, cell, RELEASE, run)
         if release.tables["queries"].num_rows == 0:
             continue
-        with TemporaryDirectory() as folder:
-            made = synthesize(release, Path(folder) / "synthetic.parquet", seed=run)
+        with workspace.temporary_folder() as folder:
+            made = synthesize(release, folder / "synthetic.parquet", seed=run)
             synthetic = read(made.path)
             yield from _learnt(Graph.of_log(synthetic), halves.test, cell, SYNTHETIC, run)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from queryveil.errors import UsageError
+from queryveil.files import workspace
 from queryveil.release.publish import Release
 from queryveil.release.series.publish import Series
 
@@ -23,6 +23,6 @@ def folder_of(value: Release | Series) -> Iterator[Path]:
     if value.path is not None:
         yield value.path
         return
-    with tempfile.TemporaryDirectory(prefix="queryveil-verify-") as place:
+    with workspace.temporary_folder() as place:
         public = dataclasses.replace(value, private={}, private_path=None)
-        yield public.save(Path(place) / "release").path or Path(place)
+        yield public.save(place / "release").path or place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import mmap
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.files import folder, memory, tables
+from queryveil.files import folder, memory, tables, workspace
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
@@ -121,8 +120,8 @@ def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
         if not one.table.num_columns:
             yield f"table {quoted(name)} has no column"
             continue
-        with tempfile.TemporaryDirectory(prefix="queryveil-") as place:
-            again = Path(place) / "again.parquet"
+        with workspace.temporary_folder() as place:
+            again = place / "again.parquet"
             folder.write_table(one.table, again)
             with _mapped(one.file) as found, _mapped(again) as written:
                 if found[:] == written[:]:

@@ -6,7 +6,6 @@ text. The order of all users is uniform: docs/proofs/semantic.md.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.errors import CannotBeMet
+from queryveil.files import workspace
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms.semantic.domain import SEPARATOR
 from queryveil.mechanisms.semantic.mapping import Drawn
@@ -50,7 +50,8 @@ class Rows:
         rows = log.rows if slots is None else log.users * slots
         self._number = min(_MOST_PILES, 1 + rows // _PILE_ROWS)
         # A table on disk stays readable after its file has lost its name.
-        self._folder = tempfile.TemporaryDirectory(dir=log.workspace, ignore_cleanup_errors=True)
+        self._folder = workspace.new_name(log.workspace)
+        workspace.make(self._folder)
         self._piles: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
 
     def __enter__(self) -> Rows:
@@ -60,10 +61,10 @@ class Rows:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close()
-        self._folder.cleanup()
+        workspace.remove(self._folder)
 
     def _file(self, name: str) -> Path:
-        return Path(self._folder.name) / f"{name}.arrow"
+        return self._folder / f"{name}.arrow"
 
     def _close(self) -> None:
         for writer in self._piles.values():

@@ -14,6 +14,7 @@ import ibis
 import pyarrow as pa
 
 from queryveil.errors import CannotBeMet, InputError, OutputError, QueryveilError, UsageError
+from queryveil.files import forks
 from queryveil.files.memory import within
 from queryveil.reading.engine.base import BLANK, Engine, temporary_name
 
@@ -313,6 +314,7 @@ def _backend() -> Any:
         @con.setter
         def con(self, instance: Any) -> None:
             self._instance, self._of_thread = instance, threading.local()
+            forks.leave_open_in_children(instance)
 
     return ThreadedBackend().connect(**_NO_FOREIGN_CODE)
 

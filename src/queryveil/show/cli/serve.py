@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import queryveil as qv
-from queryveil.files import output
+from queryveil.files import output, workspace
 from queryveil.show.cli import console, options
 
 PASSWORD = "QUERYVEIL_PASSWORD"  # noqa: S105 (the name of a variable)
@@ -100,7 +100,7 @@ def serve(
     from queryveil.show.web import serving
     from queryveil.show.web.settings import LOOPBACK, Settings
 
-    with serving.home() as home:
+    with workspace.temporary_folder() as home:
         settings = Settings(
             home=home,
             folders=tuple(folders),

@@ -16,7 +16,6 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from queryveil.errors import OutputError
-from queryveil.files import workspace
 from queryveil.show.web.app import application
 from queryveil.show.web.settings import Settings
 
@@ -48,17 +47,6 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-@contextlib.contextmanager
-def home() -> Iterator[Any]:
-    """A folder for uploads and results that goes away with this process, however that ends."""
-    folder = workspace.new_name()
-    workspace.make(folder)
-    try:
-        yield folder
-    finally:
-        workspace.remove(folder)
 
 
 def bound(host: str, port: int) -> socket.socket:
