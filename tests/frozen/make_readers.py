@@ -43,10 +43,8 @@ import zstandard
 from tests.frozen.reader_cases import GROUPS, answer
 from tests.frozen.store import (
     FOLDER,
-    changed_fields,
-    load_differences,
+    declare,
     load_group,
-    save_differences,
     save_group,
 )
 
@@ -1392,21 +1390,8 @@ def add_missing() -> None:
         sys.stdout.write(f"{group}: {len(stored)} cases, {refused} refused, {size:,} bytes\n")
 
 
-def declare(reason: str, ids: Sequence[str]) -> None:
-    """Record that cases answer differently now, and why."""
-    declared = load_differences()
-    for case_id in ids:
-        one = load_group(f"readers/{case_id.partition('/')[0]}")[case_id]
-        changed = changed_fields(one["answer"], answer_of(one))
-        if changed:
-            declared[case_id] = {"reason": reason, "changed": changed}
-        else:
-            declared.pop(case_id, None)
-    save_differences(declared)
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--declare"]:
-        declare(sys.argv[2], sys.argv[3:])
+        declare(sys.argv[2], sys.argv[3:], "readers", answer_of)
     else:
         add_missing()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,19 @@ def load_differences() -> dict[str, dict[str, Any]]:
 def save_differences(found: Mapping[str, Any]) -> None:
     text = json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=True)
     DIFFERENCES.write_text(text + "\n", encoding="utf-8")
+
+
+def declare(reason: str, ids: Sequence[str], kind: str, answer_of: Callable[[Answer], Answer]) -> None:
+    """Record that cases answer differently now, and why."""
+    declared = load_differences()
+    for case_id in ids:
+        one = load_group(f"{kind}/{case_id.partition('/')[0]}")[case_id]
+        changed = changed_fields(one["answer"], answer_of(one))
+        if changed:
+            declared[case_id] = {"reason": reason, "changed": changed}
+        else:
+            declared.pop(case_id, None)
+    save_differences(declared)
 
 
 def changed_fields(before: Answer, now: Answer) -> Answer:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.frozen.reader_cases import GROUPS, answer
-from tests.frozen.store import expected_answer, load_differences, load_group
+from tests.frozen.store import expected_answer, load_group
 
 
 @cache
@@ -27,7 +27,3 @@ def ids() -> Iterator[str]:
 def test_reader_answers_as_frozen(case_id: str, tmp_path: Path) -> None:
     case = cases_of(case_id.partition("/")[0])[case_id]
     assert answer(case, tmp_path) == expected_answer(case_id, case["answer"])
-
-
-def test_every_declared_difference_is_of_a_case() -> None:
-    assert load_differences().keys() <= set(ids())

@@ -1,0 +1,39 @@
+"""Every method keeps the items and publishes the tables of version 0.3.0, for the same rows, key, and test noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import queryveil as qv
+from tests.frozen.method_cases import GROUPS, answer
+from tests.frozen.store import expected_answer, load_group
+
+
+@cache
+def cases_of(group: str) -> dict[str, Any]:
+    return load_group(f"methods/{group}")
+
+
+def ids() -> Iterator[str]:
+    for group in GROUPS:
+        yield from cases_of(group)
+
+
+@pytest.mark.parametrize("case_id", list(ids()))
+def test_method_answers_as_frozen(case_id: str, tmp_path: Path) -> None:
+    case = cases_of(case_id.partition("/")[0])[case_id]
+    assert answer(case, tmp_path) == expected_answer(case_id, case["answer"])
+
+
+def test_every_method_publishes_something_in_a_frozen_case() -> None:
+    tables = [
+        (case["method"], table)
+        for case in cases_of("published").values()
+        for table in case["answer"].get("tables", {}).values()
+    ]
+    assert {name for name, table in tables if table.get("rows") or table.get("count")} == set(qv.MECHANISMS)
