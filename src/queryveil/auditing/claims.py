@@ -1,4 +1,7 @@
-"""What an audit tries to refute: a claim says how likely an event may be under one log, given the other."""
+"""What an audit tries to refute: a claim says how likely an event may be under one log, given the other.
+
+The conditions [A1] to [A3] are those of docs/proofs/audit.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A trial: a runner, two neighbouring worlds and a claim. What its runs prove is a finding."""
+"""A trial: a runner, two neighbouring worlds and a claim. What its runs prove is a finding.
+
+The conditions [E1] to [E3] are those of docs/proofs/audit.md.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from queryveil.privacy.statements import Statement
 GRID = 1 << 20
 """What one user may add to all sums of one round, as a root of a sum of squares, in whole numbers."""
 MOST_ITEMS = 10**6
-"""[C7] Items that one user may divide a vote among: squares of so many full scores, 2^40 each, fit into 64 bits."""
+"""[C7] of docs/proofs/steered.md. Most items of one user: squares of so many full scores, 2^40 each, fit 64 bits."""
 LEAST_EPSILON, MOST_EPSILON = 1e-4, 20.0
 """Below, noise would outgrow what can be drawn; above, nothing is promised that a person would notice."""
 

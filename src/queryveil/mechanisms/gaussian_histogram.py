@@ -235,7 +235,7 @@ def table(run: Run, chosen: Selected, noise: Noise) -> pa.Table:
     with run.stage("count") as say:
         made, true = with_counts(run, chosen.left, texts, chosen.first, noise)
         say(f"noise of about +-{math.ceil(noise.scale / GRID):,} users on small counts")
-    # [C8] Nothing else leaves: no sums, no scores, no number of items that were alive.
+    # [C8] of docs/proofs/steered.md. Nothing else leaves: no sums, no scores, no number of items that were alive.
     return noisy_histogram.ordered(
         run, f"{kind.name}-true-counts", made, ("count", *kind.columns), users=true
     )
@@ -246,8 +246,8 @@ def with_counts(
 ) -> tuple[pa.Table, npt.NDArray[np.int64]]:
     """Published rows with noisy numbers of users and their deviations; and true numbers, for the curator alone.
 
-    [C9] Whole histories count, also what the bound of the selection left out: the rows are published by now, and the
-    norm bounds what one user adds.
+    [C9] of docs/proofs/steered.md. Whole histories count, including items beyond the bound of the selection: the rows
+    are published by now, and the norm bounds what one user adds.
     """
     starts, places = found.among(texts)
     counts, deviations = selection.counted(starts, places, first, noise.scale, noise.share.norm, run.noise)

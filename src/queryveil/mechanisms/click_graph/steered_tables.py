@@ -149,6 +149,7 @@ class _Making:
     def _counted(self, part: Part, texts: pa.Table, found: Histories, first: Whole) -> pa.Table:
         """Published rows with noisy numbers of users, in an order that follows from what is published alone."""
         noise = self.account.noise(counts_of(part.name))
+        # [G6] Whole histories count, including rows that no bounded history keeps.
         # [G5] How much of a user counts in a row follows from the row's own noisy sum of the first round.
         made, true = gaussian_histogram.with_counts(self.run, found, texts, first, noise)
         if self.non_negative:
