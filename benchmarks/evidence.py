@@ -59,7 +59,7 @@ def engines() -> dict[str, Any]:
                     log, method, out=out, order_key="portable", allow_empty=True, i_understand=True
                 )
                 row[f"{name}_released"] = released.released["items"]
-                row[f"{name}_verified"] = qv.verify(out).passed
+                row[f"{name}_verified"] = qv.verify(out).passes
             row["distinct_items"] = len(histograms["duckdb"])
             row["equal_counts"] = histograms["duckdb"] == histograms["spark"]
             found["kinds"][kind.name] = row

@@ -9,21 +9,18 @@ parameter, what it must be and what it got.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-import operator
 import types
 import typing
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from queryveil.errors import UsageError, instead
 
 _MISSING = dataclasses.MISSING
 _KEY = "queryveil"
-_T = TypeVar("_T")
 
 PROMISES = "What it promises"
 COUNTED = "What is counted"
@@ -49,8 +46,6 @@ class Declaration:
     choices: tuple[str, ...] | None = None
     flag: str | None = None
     """Name of the command-line option where it is not the field's own."""
-    was: str | None = None
-    """The field's name in earlier versions, which is still understood."""
     short: str | None = None
     """A short form of the command-line option beside the long one, such as -n."""
     path: bool = False
@@ -81,10 +76,6 @@ class Parameter:
     @property
     def flag(self) -> str:
         return self.declaration.flag or _flag(self.name)
-
-    @property
-    def former_flag(self) -> str | None:
-        return _flag(self.declaration.was) if self.declaration.was else None
 
     def limits(self, *, below: float = math.inf) -> str:
         """Which values it may have, in a few words; without limits that nobody comes near, from `below` on."""
@@ -125,33 +116,6 @@ def _declared(cls: type) -> Iterator[Parameter]:
         yield Parameter(
             name=field.name, type=scalar, optional=optional, default=field.default, declaration=declaration
         )
-
-
-def present(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by their names of today; a former name beside today's is refused."""
-    names = {one.declaration.was: one.name for one in parameters(cls) if one.declaration.was}
-    for old, new in names.items():
-        if old in given and new in given:
-            raise UsageError(
-                f"parameter '{new}' is given twice, because '{old}' is its former name",
-                f"pass {new}= and leave {old}= out, also in dataclasses.replace",
-            )
-    return {names.get(name, name): value for name, value in given.items()}
-
-
-def former_names(cls: type[_T]) -> type[_T]:
-    """Let a dataclass take, and answer to, the former names of its parameters."""
-    made: Any = cls.__init__
-
-    @functools.wraps(made)
-    def init(self: Any, **given: Any) -> None:
-        made(self, **present(cls, given))
-
-    cls.__init__ = init  # type: ignore[method-assign]
-    for one in parameters(cls):
-        if one.declaration.was:
-            setattr(cls, one.declaration.was, property(operator.attrgetter(one.name)))
-    return cls
 
 
 def validate(instance: Any) -> None:

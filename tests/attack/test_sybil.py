@@ -65,7 +65,6 @@ def count_of(accounts: int, setting: dict[str, Any]) -> int:
 def test_the_curve_is_the_sum_of_the_noise(given: dict[str, Any]) -> None:
     found = exact(**given)
     curve = found["curve"]
-    assert found["parameters"]["count"] == found["parameters"]["count_by"]  # its former name
     assert curve[0]["accounts"] == 0 and curve[-1]["probability"] >= 0.999
     for point in curve:
         wanted = summed(count_of(point["accounts"], found["parameters"]), found["parameters"])

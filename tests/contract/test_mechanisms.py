@@ -90,7 +90,7 @@ def test_a_private_guarantee_names_unit_neighbours_and_assumptions(method: qv.Me
 def test_it_publishes_a_folder_that_verifies(published: Published) -> None:
     assert sum(published.release.released.values()) > 0
     verified = qv.verify(published.folder)
-    assert verified.passed, verified.failed
+    assert verified.passes, verified.failed
     for table in published.release.tables.values():
         if "count" not in table.column_names:  # rows of a log may repeat
             continue

@@ -158,7 +158,7 @@ def test_patients_and_their_diagnoses(kind: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     release = qv.publish(log, method, out=out, noise=qv.Noise(SeededBits(1)), i_understand=True)
     verdict = qv.verify(out)
-    assert verdict.passed, verdict.failed
+    assert verdict.passes, verdict.failed
     common = tuple(often[:2]) if KINDS[kind][0] == 2 else tuple(often)
     assert common in {tuple(row.values())[:-1] for row in release.tables["items"].to_pylist()}
     size = KINDS[kind][0]

@@ -71,7 +71,7 @@ def test_one_of_many_processes_is_charged(here: Path) -> None:
     assert said[-1] == "published\n" and len(said) == 4
     assert all("is being written by another process" in one or "exists already" in one for one in said[:-1])
     assert charges() == 1
-    assert qv.verify("out").passed
+    assert qv.verify("out").passes
 
 
 def test_one_of_sixteen_threads_is_charged(here: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_claim_holds_until_it_is_left(here: Path) -> None:
         "advise missing.tsv --purpose coverage --out {}",
         "demo --users 500 --out {}",
         "generate {}.tsv --users 20",
-        "generate log.tsv --users 20 --results {}.tsv",
+        "generate log.tsv --users 20 --results-out {}.tsv",
     ],
 )
 def test_an_address_elsewhere_is_no_place_for_an_output(line: str, place: str, here: Path) -> None:
@@ -137,7 +137,7 @@ def test_an_address_elsewhere_is_no_place_for_an_output(line: str, place: str, h
 def test_a_colon_in_a_name_is_no_address(name: str, here: Path) -> None:
     output.new_folder(Path(name))
     qv.publish(qv.read(many(300, ["apples"])), METHOD, out=name)
-    assert qv.verify(here / name).passed
+    assert qv.verify(here / name).passes
 
 
 def test_python_too_refuses_an_address_before_the_charge(here: Path) -> None:

@@ -107,7 +107,7 @@ def assert_true(done: Outcome, here: Path, charged: int) -> bool:
     stands = (here / "out").exists()
     if stands:
         assert names(here) == {"log.tsv", "out", "out.private"}
-        assert qv.verify(here / "out").passed and (here / "out.private" / "curator.json").exists()
+        assert qv.verify(here / "out").passes and (here / "out.private" / "curator.json").exists()
     else:
         assert names(here) == {"log.tsv"}
     if done.code == 130:
@@ -179,7 +179,7 @@ def test_what_a_killed_run_had_completed_is_there_after_the_next(here: Path) -> 
         else:
             assert done.code == 0, done
         assert names(here) == {"log.tsv", "out", "out.private"}
-        assert qv.verify("out").passed and Path("out.private/curator.json").exists()
+        assert qv.verify("out").passes and Path("out.private/curator.json").exists()
         assert command(*PUBLISH).code == 2
         clear(here)
         for left in (here.parent / "scratch").iterdir():
@@ -295,4 +295,4 @@ def test_a_thread_publishes_while_the_main_thread_is_interrupted(here: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
     thread.join()
-    assert qv.verify("out").passed and names(here) == {"log.tsv", "out", "out.private"}
+    assert qv.verify("out").passes and names(here) == {"log.tsv", "out", "out.private"}

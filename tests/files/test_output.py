@@ -22,11 +22,11 @@ WRITERS = {
     "hash-inversion": "attack hash-inversion --reference missing.tsv --target missing.tsv --truth missing.tsv "
     "--out {out}.tsv",
     "report": "report {release} --out {out}.html",
-    "export": "release export {release} --csv {out}",
+    "export": "release export {release} --out {out}",
     "synthesize": "synthesize {release} --out {out}.tsv",
     "demo": "demo --users 500 --out {out}",
     "generate": "generate {out}.tsv --users 20",
-    "results": "generate good.tsv --users 20 --results {out}.tsv",
+    "results": "generate good.tsv --users 20 --results-out {out}.tsv",
     "ledger": "ledger open {out}.db --source s --epsilon 1 --delta 0",
 }
 
@@ -53,7 +53,7 @@ def test_nothing_is_written_into_a_release(writer: str, place: str, release: Pat
     done = command(*line.split())
     assert done.code == 2 and "a published folder is never changed" in done.err
     assert done.err.count("\n") == 1 and done.out == ""
-    assert qv.verify(release).passed and not Path("good.tsv").exists()
+    assert qv.verify(release).passes and not Path("good.tsv").exists()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_release_with_a_damaged_manifest_is_still_one(release: Path) -> None:
 
 def test_a_result_that_cannot_be_kept_is_told_before_the_attack(release: Path) -> None:
     release.with_name("release.private").chmod(0o755)
-    done = command("attack", "linkage", "missing.tsv", str(release), "--keep")
+    done = command("attack", "linkage", "missing.tsv", str(release), "--save")
     assert done.code == 6 and "is not yours alone" in done.err
     done = command("report", str(release), "--curator", "--log", "missing.tsv")
     assert done.code == 6 and "is not yours alone" in done.err

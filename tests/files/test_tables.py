@@ -50,7 +50,7 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("asked", "code"),
-    [("report", 3), ("release export --csv csv", 3), ("release verify", 1), ("attack exposure", 3)],
+    [("report", 3), ("release export --out csv", 3), ("release verify", 1), ("attack exposure", 3)],
 )
 def test_a_text_that_is_repeated_without_end_is_refused(
     asked: str, code: int, hostile: Path, monkeypatch: pytest.MonkeyPatch

@@ -106,7 +106,7 @@ def _outside(folder: Path, size: float) -> str:
 
 def _formula(folder: Path, size: float) -> str:
     _release(folder)
-    return "release export release --csv sheets"
+    return "release export release --out sheets"
 
 
 def _escapes(folder: Path, size: float) -> str:

@@ -85,9 +85,9 @@ def test_a_release_says_that_its_words_were_cut(tmp_path: Path) -> None:
             assert manifest["parameters"].get("segment") is (True if cut else None)
             for document in ("report.html", "DATASHEET.md"):
                 assert ("ICU" in (out / document).read_text()) is cut
-            assert qv.verify(out).passed, qv.verify(out).failed
+            assert qv.verify(out).passes, qv.verify(out).failed
             again = qv.load(out).save(tmp_path / f"again-{method.name}-{cut}")
-            assert again.path is not None and qv.verify(again.path).passed
+            assert again.path is not None and qv.verify(again.path).passes
     lies: tuple[Any, ...] = (False, 1, "yes", None)
     for lie in lies:  # said of words that were cut, or not said at all
         manifest = json.loads((tmp_path / "zealous-True" / "manifest.json").read_text())
@@ -95,7 +95,7 @@ def test_a_release_says_that_its_words_were_cut(tmp_path: Path) -> None:
         if lie is None:
             del manifest["parameters"]["segment"]
         (tmp_path / "again-zealous-True" / "manifest.json").write_text(json.dumps(manifest, indent=2))
-        assert not qv.verify(tmp_path / "again-zealous-True").passed
+        assert not qv.verify(tmp_path / "again-zealous-True").passes
 
 
 def test_the_same_words_on_spark(spark: Any) -> None:

@@ -262,4 +262,4 @@ def test_a_release_shows_what_k_users_share_and_hides_the_rest(tmp_path: Path) -
     release.save(tmp_path / "out")
     for file in (tmp_path / "out").iterdir():
         assert b"555-0100" not in file.read_bytes() and b"blue dog" not in file.read_bytes()
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed

@@ -28,7 +28,7 @@ def test_everyone_has_the_same_number_of_rows(food_file: Path, tmp_path: Path) -
     assert table["number"].to_pylist() == [0, 1, 2, 3, 4] * 3
     food = qv.Taxonomy.from_file(food_file)
     assert set(table["query"].to_pylist()) <= set(food.labels(range(len(food))))
-    assert qv.verify(tmp_path / "out").passed
+    assert qv.verify(tmp_path / "out").passes
 
 
 def test_a_replaced_history_moves_two_counts_per_phrase() -> None:

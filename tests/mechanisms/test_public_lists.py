@@ -173,7 +173,7 @@ def test_it_verifies_and_is_saved_again_byte_by_byte(
 ) -> None:
     release = releases[which]
     verdict = qv.verify(release)
-    assert verdict.passed, verdict.failed
+    assert verdict.passes, verdict.failed
     assert any(line.startswith("public list:") for line in verdict.not_checked)
     qv.load(release).save(tmp_path / "again")
     for file in release.iterdir():

@@ -265,4 +265,4 @@ def test_plan_and_publish_say_it(tree: str, tmp_path: Path) -> None:
     assert "Expect A drawn concept is the true one in 48 of 100 draws" in " ".join(made.out.split())
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
     assert "drawn_within_2_steps (share of draws that are at most two steps from it)" in sheet
-    assert qv.verify(tmp_path / "out").passed and qv.verify(tmp_path / "out", taxonomy=Path(tree)).passed
+    assert qv.verify(tmp_path / "out").passes and qv.verify(tmp_path / "out", taxonomy=Path(tree)).passes

@@ -118,7 +118,7 @@ def test_it_promises_nothing_and_says_so(tmp_path: Path) -> None:
         assert "york" not in text and "token-map" not in text
     assert (tmp_path / "out.private" / "token-map.parquet").exists()
     assert not (tmp_path / "out" / "token-map.parquet").exists()
-    assert qv.verify(tmp_path / "out").passed
+    assert qv.verify(tmp_path / "out").passes
 
 
 def test_spark_publishes_the_same(spark: object) -> None:

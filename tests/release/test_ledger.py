@@ -30,7 +30,7 @@ from queryveil.privacy.guarantee import (
     REPLACE,
     Guarantee,
 )
-from queryveil.release.ledger import schema, store
+from queryveil.release.ledger import store
 from queryveil.release.ledger.ledger import Account, Amount, Ledger
 from tests.command import command
 from tests.conftest import many
@@ -296,7 +296,6 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
         "if_looked": None,
         "not_composable": 0,
         "only_composable": False,
-        "sealed": True,
         "events": [
             {
                 "id": number,
@@ -649,21 +648,6 @@ def places(content: bytes, word: bytes) -> list[int]:
         found.append(at)
         at = content.find(word, at + 1)
     return found
-
-
-def test_a_ledger_of_the_old_format_is_read_and_sealed_by_its_next_charge(
-    charged: Ledger, file: Path
-) -> None:
-    columns = [f"ALTER TABLE queryveil_events DROP COLUMN {name}" for name in schema.LATER]
-    changed(file, *columns, "DROP TABLE queryveil_seals", "PRAGMA user_version = 1")
-    old = Ledger(str(file))
-    assert not old.budget(SOURCE).sealed and old.budget(SOURCE).spent.epsilon == 0.5
-    old.charge(SOURCE, "zealous", pure(0.25))
-    assert old.budget(SOURCE).sealed and old.budget("maps").sealed
-    assert old.budget(SOURCE).spent.epsilon == 0.75
-    changed(file, "UPDATE queryveil_events SET epsilon = '0.05' WHERE id = 1")
-    with pytest.raises(InputError, match="damaged"):
-        old.show()
 
 
 def test_opening_that_is_killed_leaves_no_ledger_behind(file: Path) -> None:

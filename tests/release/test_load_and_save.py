@@ -25,7 +25,7 @@ CHOICES: dict[str, st.SearchStrategy[qv.Mechanism]] = {
             st.sampled_from(["keywords", "queries", "query-pairs", "clicks"]), min_size=1, unique=True
         ).map(tuple),
         keep=st.sampled_from(["random", "first"]),
-        promise=st.sampled_from(["approximate", "probabilistic"]),
+        guarantee=st.sampled_from(["approximate", "probabilistic"]),
         analysis=st.sampled_from(["tight", "paper"]),
     ),
     "click-graph": st.builds(
@@ -33,7 +33,7 @@ CHOICES: dict[str, st.SearchStrategy[qv.Mechanism]] = {
         epsilon=st.floats(4, 40),
         delta=st.floats(1e-9, 1e-3),
         max_queries=st.integers(1, 4),
-        count=st.sampled_from(["occurrences", "users"]),
+        count_by=st.sampled_from(["occurrences", "users"]),
         urls=st.just("private"),
         epsilon_clicks=st.floats(1, 9),
         delta_clicks=st.floats(1e-9, 1e-3),
@@ -103,7 +103,7 @@ def test_load_is_the_inverse_of_save(method: qv.Mechanism, users: int | None, tm
 def test_every_method_is_loaded_as_it_was_saved(method: str, tmp_path: Path) -> None:
     qv.publish(LOG, mutations.METHODS[method], out=tmp_path / "first", i_understand=True)
     same(tmp_path / "first", tmp_path / "second")
-    assert qv.verify(tmp_path / "second").passed
+    assert qv.verify(tmp_path / "second").passes
 
 
 def test_the_day_stays(tmp_path: Path) -> None:

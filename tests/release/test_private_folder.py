@@ -35,9 +35,9 @@ def test_it_goes_where_it_is_told_to_and_is_found_there(here: Path) -> None:
     assert stat.S_IMODE(Path("vault/mine").stat().st_mode) == 0o700
     assert Path("vault/mine/curator.json").exists()
     everything = b"".join(file.read_bytes() for file in Path("public/release").iterdir())
-    assert b"vault" not in everything and qv.verify("public/release").passed
+    assert b"vault" not in everything and qv.verify("public/release").passes
 
-    done = run("attack linkage log.tsv public/release --trials 5 --known 1 --keep --private vault/mine")
+    done = run("attack linkage log.tsv public/release --trials 5 --known 1 --save --private vault/mine")
     assert done.code == 0 and Path("vault/mine/attacks/linkage.json").exists(), done
     done = run("report public/release --curator --log log.tsv --private vault/mine")
     assert done.code == 0 and Path("vault/mine/report.html").exists(), done

@@ -42,7 +42,7 @@ def test_a_release_folder_is_complete_and_verifies(log: qv.SearchLog, tmp_path: 
     assert table.column_names == ["query", "count"]
     assert table["query"].to_pylist() and set(table["query"].to_pylist()) <= {"apples", "pears"}
     assert table.equals(release.tables["items"])
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
     private = tmp_path / "out.private"
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in private.iterdir())
@@ -51,7 +51,7 @@ def test_a_release_folder_is_complete_and_verifies(log: qv.SearchLog, tmp_path: 
 
 def test_save_writes_the_same_folder(log: qv.SearchLog, tmp_path: Path) -> None:
     release = qv.publish(log, METHOD, items="queries").save(tmp_path / "deep" / "out")
-    assert qv.verify(tmp_path / "deep" / "out").passed
+    assert qv.verify(tmp_path / "deep" / "out").passes
     assert release.path == tmp_path / "deep" / "out"
 
 
@@ -109,7 +109,7 @@ def test_an_empty_release_is_refused_unless_asked_for(log: qv.SearchLog, tmp_pat
     assert not list(tmp_path.iterdir())
     release = qv.publish(log, strict, out=tmp_path / "out", allow_empty=True)
     assert release.released == {"items": 0}
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
 
 
 def test_more_users_than_declared_are_refused(log: qv.SearchLog) -> None:
@@ -159,7 +159,7 @@ def test_every_kind_on_every_engine(
     releases = []
     for number in range(12):
         release = qv.publish(log, method, out=tmp_path / f"out{number}", allow_empty=True, i_understand=True)
-        assert qv.verify(tmp_path / f"out{number}").passed, qv.verify(tmp_path / f"out{number}").failed
+        assert qv.verify(tmp_path / f"out{number}").passes, qv.verify(tmp_path / f"out{number}").failed
         rows = release.tables["items"].to_pylist()
         items = [tuple(row[column] for column in columns) for row in rows]
         assert all(truth[item] >= 2 for item in items)
@@ -179,7 +179,7 @@ def test_several_kinds_share_the_budget(generated: Path, tmp_path: Path) -> None
     assert (release.guarantee.epsilon, release.guarantee.delta) == (8, 0.1)
     assert [part.of for part in release.guarantee.parts] == ["keywords", "queries"]
     assert [part.epsilon for part in release.guarantee.parts] == [2, 6]
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
 
 
 def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Path, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_queries_then_clicks_publishes_every_result_zeros_included(generated: Pa
     assert min(clicks["count"].to_pylist()) < 0 < max(clicks["count"].to_pylist())
     assert release.guarantee.epsilon == 12 and release.guarantee.delta == 0.1
     assert release.guarantee.kind == "probabilistic-dp"
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
     assert str(generated.parent) not in (tmp_path / "out" / "manifest.json").read_text()
 
 

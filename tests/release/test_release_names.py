@@ -15,7 +15,7 @@ from tests.command import command
 from tests.conftest import many
 
 COMMANDS = {
-    "export": "release export release --csv csv",
+    "export": "release export release --out csv",
     "report": "report release --out page.html",
     "curator": "report release --curator",
     "evaluate": "evaluate log.parquet release --metric coverage",
@@ -91,7 +91,7 @@ def test_no_command_follows_a_table_name_out_of_the_folder(asked: str, name: str
 def test_verify_does_not_open_what_lies_elsewhere(name: str, place: Path) -> None:
     rewrite(place, NAMES[name].format(victim=place / "victim"))
     found = {check.name: check for check in qv.verify(place / "release").checks}
-    assert not found["digests"].passed and not found["tables"].passed
+    assert not found["digests"].passes and not found["tables"].passes
     assert "is missing" in found["tables"].detail
     assert command("release", "verify", "release").code == 1
 

@@ -265,7 +265,7 @@ def test_every_release_and_the_index_say_who_publishes_them(tmp_path: Path) -> N
                     r"<style>.*?</style>", "", document.read_text(encoding="utf-8"), flags=re.DOTALL
                 )
                 assert not re.search(r"\[[A-Za-z ]+\](?!\()", text), document
-    assert qv.verify(made.path).passed
+    assert qv.verify(made.path).passes
 
 
 def test_a_release_that_says_something_else_than_its_series_shows(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_at_a_delta_that_lets_secrets_through_nothing_is_called_harmless(tmp_pat
     assert release.released["items"] > 10, "these are secrets of one user each"
     said = documents(tmp_path / "out")
     assert "almost nothing" not in said and said.count("delta 0.95 is too large") >= 4
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_limit_is_one_in_the_number_of_users_or_a_thousandth(
         assert ledger.budget("log").events == (), "refused before the charge"
     release = qv.publish(log, method, **asked, i_understand=True)
     assert release.guarantee.delta_too_large is not fine
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
 
 
 def test_a_private_number_of_users_decides_nothing_in_public(tmp_path: Path) -> None:
@@ -175,13 +175,13 @@ def test_seeded_noise_promises_nothing(noise: qv.Noise, method: qv.Mechanism, tm
     release = qv.publish(log, method, out=tmp_path / "out", noise=noise, i_understand=True)
     assert release.guarantee.kind == "none"
     assert "the noise did not come from the operating system's generator" in documents(tmp_path / "out")
-    assert qv.verify(tmp_path / "out").passed, qv.verify(tmp_path / "out").failed
+    assert qv.verify(tmp_path / "out").passes, qv.verify(tmp_path / "out").failed
     # The broken twin: the same folder with the promise that secret noise would have had.
     manifest = tmp_path / "out" / "manifest.json"
     content = json.loads(manifest.read_text())
     content["guarantee"] |= {"epsilon": 9.0, "delta": 1e-6}
     manifest.write_text(json.dumps(content))
-    assert not qv.verify(tmp_path / "out").passed
+    assert not qv.verify(tmp_path / "out").passes
 
 
 def test_the_noise_of_the_system_is_secret() -> None:

@@ -53,7 +53,7 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     assert "Do not publish it" in page and "No attack is kept" in page and "No row was rejected" in page
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert snapshot(release) == before, "the release is not touched"
-    assert qv.verify(release).passed
+    assert qv.verify(release).passes
 
 
 def test_without_lists_of_names_it_says_how_to_get_them(
@@ -213,7 +213,7 @@ def test_each_of_several_releases_keeps_its_own_headline(tmp_path: Path) -> None
     qv.publish(known, qv.AdHoc(steps=("hash-users",)), out=tmp_path / "bare", i_understand=True)
     qv.publish(known, METHOD, items="queries", out=tmp_path / "counts", allow_empty=True)
     for name, order in (("linkage", ("bare", "counts")), ("exposure", ("counts", "bare"))):
-        made = command("attack", name, str(log), *(str(tmp_path / one) for one in order), "--keep", "--json")
+        made = command("attack", name, str(log), *(str(tmp_path / one) for one in order), "--save", "--json")
         assert made.code == 0, made.err
         kept = {
             one: json.loads(text(tmp_path / f"{one}.private" / "attacks" / f"{name}.json"))["result"]
@@ -262,7 +262,7 @@ def test_a_published_folder_is_never_written_to(release: Path, tmp_path: Path) -
         refused = command("report", str(release), "--out", str(out))
         assert refused.code == 2 and ("never changed" in refused.err or "exists" in refused.err), out
     assert command("report", str(tmp_path / "link"), "--out", str(release / "x.html")).code == 2
-    assert qv.verify(release).passed
+    assert qv.verify(release).passes
 
 
 def test_a_changed_release_gets_no_report(release: Path) -> None:
@@ -321,7 +321,7 @@ def test_what_is_no_release_is_refused(what: str, tmp_path: Path) -> None:
     for more in ((), ("--curator",)):
         refused = command("report", str(here), *more)
         assert refused.code == 3 and refused.err.count("\n") == 1
-    assert command("release", "export", str(here), "--csv", str(tmp_path / "csv")).code == 3
+    assert command("release", "export", str(here), "--out", str(tmp_path / "csv")).code == 3
     assert not (tmp_path / "x.private").exists() and not (tmp_path / "csv").exists()
 
 
@@ -333,24 +333,24 @@ def test_a_release_named_by_a_dot(release: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_export_to_a_spreadsheet(tmp_path: Path) -> None:
     qv.publish(qv.read(pages.hostile_log()), pages.METHODS["probabilistic"], out=tmp_path / "out")
-    made = command("release", "export", str(tmp_path / "out"), "--csv", str(tmp_path / "csv"), "--json")
+    made = command("release", "export", str(tmp_path / "out"), "--out", str(tmp_path / "csv"), "--json")
     assert made.code == 0 and made.document["files"] == [str(tmp_path / "csv" / "items.csv")]
     lines = text(tmp_path / "csv" / "items.csv").splitlines()
     assert lines[0] == "query,count" and len(lines) == 1 + len(pages.HOSTILE)
     assert sum(line.startswith("'") for line in lines) == 3
-    inside = command("release", "export", str(tmp_path / "out"), "--csv", str(tmp_path / "out" / "csv"))
+    inside = command("release", "export", str(tmp_path / "out"), "--out", str(tmp_path / "out" / "csv"))
     assert inside.code == 2 and "a published folder is never changed" in inside.err
-    again = command("release", "export", str(tmp_path / "out"), "--csv", str(tmp_path / "csv"))
+    again = command("release", "export", str(tmp_path / "out"), "--out", str(tmp_path / "csv"))
     assert again.code == 2 and "exists already" in again.err
 
 
 def test_an_attack_is_kept_by_its_command(tmp_path: Path) -> None:
     qv.publish(qv.read(pages.hostile_log()), pages.METHODS["approximate"], out=tmp_path / "out")
-    made = command("attack", "sybil", str(tmp_path / "out"), "--trials", "3", "--keep", "--json")
+    made = command("attack", "sybil", str(tmp_path / "out"), "--trials", "3", "--save", "--json")
     assert made.code == 0 and made.document["kept"] == [
         str(tmp_path / "out.private" / "attacks" / "sybil.json")
     ]
     assert "<h3>sybil</h3>" in text(qv.write_curator_report(tmp_path / "out"))
     alone = ("attack", "sybil", "--epsilon", "2", "--delta", "1e-2", "--max-queries", "2", "--trials", "3")
-    refused = command(*alone, "--keep")
+    refused = command(*alone, "--save")
     assert refused.code == 2 and "no release" in refused.err

@@ -25,7 +25,7 @@ def rows(study: str, metric: str, values: Iterable[float], along: str, *at: Any,
 
 def outcome(study: str, *lines: list[Row]) -> dict[str, bool]:
     found = Findings(tuple(itertools.chain(*lines)))
-    return {check.name: check.passed for check in qv.STUDIES[study].checks(found)}
+    return {check.name: check.passes for check in qv.STUDIES[study].checks(found)}
 
 
 # -- private histograms --------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_a_study_writes_table_figures_checks_and_page(log: qv.SearchLog, tmp_pat
     assert [float(row["value"]) for row in rows] == table["value"].to_pylist()
     facts = json.loads((out / "checks.json").read_text())
     assert facts["axes"]["d"] == [1, 2, 5]
-    assert [check["passes"] for check in facts["checks"]] == [check.passed for check in made.checks]
+    assert [check["passes"] for check in facts["checks"]] == [check.passes for check in made.checks]
 
 
 def test_results_of_a_raw_log_are_for_the_curator_alone(log: qv.SearchLog, tmp_path: Path) -> None:

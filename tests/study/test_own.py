@@ -51,7 +51,7 @@ def test_it_runs_methods_over_the_grid(log: qv.SearchLog, own: Path, tmp_path: P
     ]
     assert {row["mechanism"] for row in rows} == {"zealous", "k-query"}
     assert {row["value"] for row in rows} == {1.0} and {row["unit"] for row in rows} == {"share"}
-    assert [check.passed for check in made.checks] == [True]
+    assert [check.passes for check in made.checks] == [True]
     assert "coverage-2.png" in [file.name for file in made.figures]
 
 
@@ -187,7 +187,7 @@ def test_what_is_expected_may_leave_out_the_default(
     made = qv.compare(log, own)
     assert made.checks[0].name.startswith(f"{meant} is flat along k")
     if "clicks" not in meant:
-        assert made.checks[0].passed, "and it is found among what was measured"
+        assert made.checks[0].passes, "and it is found among what was measured"
 
 
 @pytest.mark.parametrize(

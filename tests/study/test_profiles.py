@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> qv.Comparison:
 
 
 def test_every_expected_shape_is_there_and_drawn(made: qv.Comparison) -> None:
-    assert [check.name for check in made.checks if not check.passed] == []
+    assert [check.name for check in made.checks if not check.passes] == []
     assert len(made.checks) == 1 + 9 + 12 + 6 + 4 + 9
     assert [file.name for file in made.figures] == ["per-query.png", "per-user.png", "printed.png"]
 
@@ -77,7 +77,7 @@ def test_a_domain_that_leaks_out_of_topics_is_noticed(monkeypatch: pytest.Monkey
     monkeypatch.setitem(SETTINGS, "D=P", SETTINGS["C"])
     vary = {**SMALL, "setting": ["D=P"], "criterion": ["nsqc"], "epsilon": [1.0], "epsilon_per": ["query"]}
     broken = qv.compare(None, "profiles", vary=vary, repeats=1)
-    assert [check.passed for check in broken.checks] == [False]
+    assert [check.passes for check in broken.checks] == [False]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_checks_fail_for_results_without_the_shape(
         return {**row, "value": 2.0} if same else row
 
     checks = made.study.checks(Findings(tuple(map(spoilt, made.findings))))
-    assert any(name in check.name for check in checks if not check.passed)
+    assert any(name in check.name for check in checks if not check.passes)
 
 
 def test_topics_are_the_largest_direct_specialisations() -> None:
@@ -137,7 +137,7 @@ def test_a_log_brings_its_own_phrases() -> None:
     log = qv.read(table)
     vary: dict[str, Any] = {"criterion": PERTURBED, "epsilon": [1.0], "setting": ["D=P"]}
     made = qv.compare(log, "profiles", vary=vary, repeats=1)
-    assert made.passed
+    assert made.passes
     assert {(row["users"], row["phrases"]) for row in made.findings} == {(2, 2)}, "c has no topic"
     nothing = qv.read(pa.table({"user": ["a"], "query": ["zzzz"]}))
     with pytest.raises(qv.CannotBeMet, match="topics"):

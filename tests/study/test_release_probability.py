@@ -70,5 +70,5 @@ def test_a_mechanism_with_the_wrong_threshold_is_seen() -> None:
 
 
 def test_the_study_passes_its_own_checks(measured: qv.Comparison) -> None:
-    assert measured.passed
+    assert measured.passes
     assert any("170" in check.name for check in measured.checks)

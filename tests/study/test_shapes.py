@@ -152,7 +152,7 @@ BESIDE = Beside(
 
 def test_one_check_for_each_line_in_the_order_of_its_points() -> None:
     checks = expected(FALLS)(found(row("a", 9, 1), row("a", 1, 3), row("b", 1, 1), row("b", 9, 1)))
-    assert [(one.name, one.passed, one.detail) for one in checks] == [
+    assert [(one.name, one.passes, one.detail) for one in checks] == [
         ("a falls", True, "3 at 1 to 1 at 9"),
         ("b falls", False, "1 at 1 to 1 at 9"),
     ]
@@ -166,12 +166,12 @@ def test_of_what_was_not_measured_nothing_is_said() -> None:
 def test_two_ways_are_compared_where_both_were_measured() -> None:
     one = found(row("a", 1, 1), row("a", 2, 3), row("b", 1, 2), row("b", 2, 3), row("b", 9, 0))
     (check,) = expected(BESIDE)(one)
-    assert (check.passed, check.detail) == (False, "in 1 of 2, by 0 to 1")
+    assert (check.passes, check.detail) == (False, "in 1 of 2, by 0 to 1")
     (check,) = expected(BESIDE)(found(row("a", 1, 1), row("b", 1, 2)))
-    assert check.passed
+    assert check.passes
 
 
 def test_repeats_are_compared_by_their_means() -> None:
     rows = [row("a", 1, value) for value in (0, 3)] + [row("b", 1, value) for value in (2, 2)]
     (check,) = expected(BESIDE)(found(*rows))
-    assert check.passed and check.detail == "in 1 of 1, by 0.5 to 0.5"
+    assert check.passes and check.detail == "in 1 of 1, by 0.5 to 0.5"

@@ -169,7 +169,7 @@ def test_reading_hashes_can_fail(queries: int, believed: int, correct: int, fail
         for (how, category, metric), value in numbers.items()
     ]
     checks = qv.STUDIES["exposure"].checks(Findings(tuple(rows)))
-    assert {check.name for check in checks if not check.passed} == failed
+    assert {check.name for check in checks if not check.passes} == failed
 
 
 def test_one_user_has_no_two_halves() -> None:
@@ -192,9 +192,9 @@ def test_shapes_that_are_missing_fail() -> None:
     queries = [f"news {number % 6}" for number in range(3_000)]
     table = pa.table({"user": users, "time": [at(0)] * 3_000, "query": queries})
     made = qv.compare(qv.read(table), "release-d", vary={**EASY, "d": [1, 5, 20]})
-    failed = {check.name for check in made.checks if not check.passed}
+    failed = {check.name for check in made.checks if not check.passes}
     assert {"impressions peak at an inner d (tight)", "impressions peak at an inner d (paper)"} <= failed
-    assert not made.passed
+    assert not made.passes
 
 
 @pytest.mark.parametrize("query", ["news", ""])

@@ -22,7 +22,7 @@ COMMANDS = (
     "report changed --out page.html",
     "report changed --curator --log log.parquet",
     "evaluate log.parquet changed",
-    "release export changed --csv csv",
+    "release export changed --out csv",
     "release verify changed",
     "attack exposure changed",
     "attack linkage log.parquet changed",

@@ -194,7 +194,7 @@ MAKERS = (
 
 def failed(content: Content) -> set[str]:
     """Checks that fail, each with a finding of its own: not because the code fell over what it did not foresee."""
-    made = [check for check in draws.checks(Manifest(content, ())) if not check.passed]
+    made = [check for check in draws.checks(Manifest(content, ())) if not check.passes]
     assert not [check for check in made if "cannot be checked" in check.detail], made
     return {check.name for check in made}
 
@@ -203,7 +203,7 @@ def failed(content: Content) -> set[str]:
 def test_what_fits_passes(make: Callable[[], Content]) -> None:
     made = draws.checks(Manifest(make(), ()))
     assert [check.name for check in made] == ["draws", "guarantee", "implied-guarantee", "users"]
-    assert all(check.passed for check in made), made
+    assert all(check.passes for check in made), made
     assert ("nothing is promised" in made[1].detail) == (make is uncovered)
 
 
@@ -452,7 +452,7 @@ def test_a_guarantee_that_draws_do_not_give(case: str) -> None:
 def test_what_is_wrong_is_said_once() -> None:
     content = public()
     paid(epsilon=0.5)(content)
-    (found,) = (check for check in draws.checks(Manifest(content, ())) if not check.passed)
+    (found,) = (check for check in draws.checks(Manifest(content, ())) if not check.passes)
     assert found.detail.count("states epsilon 0.5, but noise and thresholds give 1") == 1
     assert ";" not in found.detail
 

@@ -246,7 +246,7 @@ def test_any_click_graph_has_draws_that_verify(
         epsilon_clicks=epsilon / 3,
         delta_clicks=10**-exponent / 7,
     )
-    assert all(check.passed for check in draws.checks(Manifest(method.plan().as_dict(), ())))
+    assert all(check.passes for check in draws.checks(Manifest(method.plan().as_dict(), ())))
 
 
 @settings(max_examples=60, deadline=None)
@@ -255,7 +255,7 @@ def test_any_click_graph_has_draws_that_verify(
     epsilon=st.floats(0.01, 30),
     exponent=st.floats(0.5, 30),
     users=st.integers(1, 10**9),
-    promise=st.sampled_from(["probabilistic", "approximate"]),
+    guarantee=st.sampled_from(["probabilistic", "approximate"]),
     analysis=st.sampled_from(["tight", "paper"]),
     kinds=st.sampled_from([("queries",), ("keywords", "queries", "clicks")]),
 )
@@ -271,4 +271,4 @@ def test_any_histogram_has_draws_that_verify(
         items=kinds,
     )
     made = draws.checks(Manifest(method.plan(users=users).as_dict(), ()))
-    assert made and all(check.passed for check in made), made
+    assert made and all(check.passes for check in made), made

@@ -62,7 +62,7 @@ def survivors(
             write_again(changed_one, changed(content, at), with_documents=True)
         except (TypeError, ValueError, KeyError, AttributeError):
             write_again(changed_one, changed(content, at), with_documents=False)
-        if qv.verify(changed_one).passed:
+        if qv.verify(changed_one).passes:
             survived.add(at)
     return survived
 
@@ -116,7 +116,7 @@ def test_a_leaf_changed_alone_fails_too(releases: dict[str, Path], tmp_path: Pat
     for at in leaves(content):
         release = copied(releases["zealous"], tmp_path / "changed")
         write_again(release, changed(content, at), with_documents=False)
-        assert not qv.verify(release).passed, at
+        assert not qv.verify(release).passes, at
 
 
 # -- words, forms and documents ------------------------------------------------------------------------------
@@ -346,14 +346,14 @@ def test_a_taxonomy_that_is_not_here_is_on_the_list_or_given(tmp_path: Path) -> 
     other.write_text(TREE + "golf\tsport\n")
     for name, release in made.items():
         found = qv.verify(release)
-        assert found.passed, (name, found.failed)
+        assert found.passes, (name, found.failed)
         assert any(line.startswith("taxonomy:") for line in found.not_checked), name
         given = qv.verify(release, taxonomy=file)
-        assert given.passed, (name, given.failed)
+        assert given.passes, (name, given.failed)
         assert not any(line.startswith("taxonomy:") for line in given.not_checked), name
         assert "taxonomy" in failed(release, taxonomy=other), name
     edit(made["semantic"], lambda content: content["calibration"].update(concepts=5))
-    assert qv.verify(made["semantic"]).passed
+    assert qv.verify(made["semantic"]).passes
     done = command("release", "verify", str(made["semantic"]), "--taxonomy", str(file))
     assert done.code == 1 and "calibration.concepts" in done.out
     edit(made["clump"], lambda content: content.update(how=content["how"] + " measles"))

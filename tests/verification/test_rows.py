@@ -351,4 +351,4 @@ def test_many_rows_are_checked(releases: dict[str, Path], tmp_path: Path) -> Non
     made, rows = Draft(releases["histogram"]), 200_000
     counts = [10**6 - number // 3 for number in range(rows)]
     tables(items=table(counts, query=[f"q{number:07}" for number in range(rows)]))(made)
-    assert verify(made.write(tmp_path / "many")).passed
+    assert verify(made.write(tmp_path / "many")).passes

@@ -44,7 +44,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_good_release_passes(name: str, releases: dict[str, Path]) -> None:
     result = verify(releases[name])
     assert result.failed == ()
-    assert result.passed
+    assert result.passes
     said = result.as_dict()
     assert said["release"] == str(releases[name])
     assert said["passes"] is True
@@ -141,7 +141,7 @@ def test_content_that_is_wrong(case: str, releases: dict[str, Path], tmp_path: P
     change(made)
     result = verify(made.write(tmp_path / "release"))
     assert failed(result) == expected, result.failed
-    assert not result.passed
+    assert not result.passes
     assert result.as_dict()["passes"] is False
 
 
@@ -287,7 +287,7 @@ def test_malformed_manifest_never_raises_and_never_quotes(
         inner[path[-1]] = junk[number % len(junk)]
         save(release, manifest)
         result = verify(release)
-        assert not result.passed, path
+        assert not result.passes, path
         assert not any("query text" in check.detail for check in result.checks if check.name != "method")
 
 

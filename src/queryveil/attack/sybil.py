@@ -24,7 +24,7 @@ from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
-from queryveil.parameters import former_names, param, validate
+from queryveil.parameters import param, validate
 from queryveil.privacy.noise import MAX_SCALE, Noise
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _SHOWN = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 _METHOD = ("epsilon", "delta", "noise_scale", "threshold", "max_queries", "count_by")
 
 
-@former_names
 @dataclass(frozen=True, kw_only=True)
 class SybilAttack:
     """Fake accounts repeat a private query until a click-graph release publishes it."""
@@ -65,7 +64,6 @@ class SybilAttack:
         "count every time a query is made, or every user once",
         choices=("occurrences", "users"),
         default=None,
-        was="count",
     )
     accounts: int | None = param(
         "fake accounts; if left out, as many as --probability needs", ge=1, le=10**12, default=None
@@ -232,7 +230,6 @@ class Chances:
             "threshold": setting.top,
             "max_queries": setting.d,
             "count_by": self.method.count_by,
-            "count": self.method.count_by,  # the former name of count_by
             "epsilon": setting.epsilon,
             "delta": setting.delta,
             "target_copies": self.target_copies,

@@ -8,7 +8,7 @@ from typing import Any
 
 from queryveil.errors import UsageError, instead
 from queryveil.mechanisms import MECHANISMS, Mechanism, mechanism
-from queryveil.parameters import parameters, present
+from queryveil.parameters import parameters
 
 
 def chosen(
@@ -34,16 +34,15 @@ def chosen(
 def _named(name: str, given: Mapping[str, Any]) -> Mechanism:
     cls = mechanism(name)
     declared = parameters(cls)
-    values = present(cls, given)
     names = [one.name for one in declared]
-    for one in values:
+    for one in given:
         if one not in names:
             raise UsageError(f"neither publish nor '{name}' has an argument '{one}'", instead(one, names))
-    missing = [one.name for one in declared if one.required and one.name not in values]
+    missing = [one.name for one in declared if one.required and one.name not in given]
     if missing:
         example = ", ".join(f"{one}={cls.example.get(one, '...')}" for one in missing)
         raise UsageError(f"method '{name}' needs {' and '.join(missing)}", f"pass {example}")
-    return cls(**values)
+    return cls(**given)
 
 
 def _value(method: Any) -> Mechanism:

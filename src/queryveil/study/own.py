@@ -29,7 +29,7 @@ from queryveil.errors import InputError, UsageError, instead
 from queryveil.measure.evaluation import measures
 from queryveil.measure.measure import Measure
 from queryveil.mechanisms import MECHANISMS
-from queryveil.parameters import Parameter, parameters, present
+from queryveil.parameters import Parameter, parameters
 from queryveil.study import grid
 from queryveil.study.declaration import MOST_CELLS, MOST_REPEATS, Axis, Findings, Metric, Study
 from queryveil.study.drawing import MEANS, Curves
@@ -170,7 +170,7 @@ def _entry(about: _Reading, said: Any) -> Entry:
     about.known([method], MECHANISMS, "the package")
     cls = MECHANISMS[str(method)]
     declared = {one.name: one for one in parameters(cls)}
-    given = present(cls, {str(name).replace("-", "_"): value for name, value in given.items()})
+    given = {str(name).replace("-", "_"): value for name, value in given.items()}
     about.known(given, declared, str(method))
     fixed = {name: _value(about, declared[name], value) for name, value in given.items()}
     return Entry(str(label or method), str(method), fixed)
@@ -178,8 +178,6 @@ def _entry(about: _Reading, said: Any) -> Entry:
 
 def _axis(about: _Reading, entries: tuple[Entry, ...], name: str, values: Any) -> Axis:
     name = name.replace("-", "_")
-    today = (new for entry in entries for new in present(MECHANISMS[entry.method], {name: values}))
-    name = next((new for new in today if new != name), name)
     takers = [entry for entry in entries if entry.takes(name)]
     if not takers:
         raise about.wrong(

@@ -50,11 +50,6 @@ class Comparison(Shown):
         return not any(check.fails for check in self.checks)
 
     @property
-    def passed(self) -> bool:
-        """The former name of `passes`."""
-        return self.passes
-
-    @property
     def figures(self) -> list[Path]:
         return sorted((self.path / "figures").glob("*.png")) if self.path else []
 

@@ -26,11 +26,6 @@ class Check:
     """There is too little to judge by, so that it neither passes nor fails. Checks of releases are never undecided."""
 
     @property
-    def passed(self) -> bool:
-        """The former name of `passes`."""
-        return self.passes
-
-    @property
     def fails(self) -> bool:
         return not self.passes and not self.undecided
 
@@ -61,11 +56,6 @@ class Verification(Shown):
     @property
     def passes(self) -> bool:
         return bool(self.checks) and all(check.passes for check in self.checks)
-
-    @property
-    def passed(self) -> bool:
-        """The former name of `passes`."""
-        return self.passes
 
     @property
     def failed(self) -> tuple[Check, ...]:

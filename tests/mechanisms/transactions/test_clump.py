@@ -253,7 +253,7 @@ def test_uncovered_words_are_counted_for_the_curator_and_never_published(food: s
     for file in out.iterdir():
         for word in (b"zwieback", b"anna-lena", b"food.tsv", str(tmp_path).encode()):
             assert word not in file.read_bytes(), file.name
-    assert qv.verify(out).passed
+    assert qv.verify(out).passes
 
 
 def test_function_words_are_no_concepts_of_wordnet(tmp_path: Path) -> None:

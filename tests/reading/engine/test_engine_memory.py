@@ -135,7 +135,7 @@ def test_a_check_that_memory_cut_short_is_no_failure_of_the_release(
 ) -> None:
     """Only where memory is limited: a damaged file may ask for any amount, and is damaged then."""
     with mock.patch("queryveil.verification.tables._nulls", side_effect=MemoryError):
-        assert not qv.verify(release).passed
+        assert not qv.verify(release).passes
         monkeypatch.setattr("queryveil.files.memory.allowed", lambda: 2 * 10**9)
         with pytest.raises(MemoryError):
             qv.verify(release)

@@ -205,7 +205,7 @@ def test_a_description_that_differs_from_the_manifest_is_found(case: str, tmp_pa
         qv.Zealous(epsilon=9, delta=1e-3, max_items=2, guarantee="probabilistic"),
         out=release,
     )
-    assert qv.verify(release).passed
+    assert qv.verify(release).passes
     CHANGES[case](release)
     assert "croissant" in [check.name for check in qv.verify(release).failed]
 
@@ -223,7 +223,7 @@ def test_a_release_without_a_description_still_verifies(tmp_path: Path) -> None:
     del manifest["files"]["croissant.json"]
     manifest["software"]["version"] = "0.1.0"
     (release / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert qv.verify(release).passed
+    assert qv.verify(release).passes
 
 
 def test_words_of_the_publisher_cannot_pass_for_those_of_the_release(tmp_path: Path) -> None:

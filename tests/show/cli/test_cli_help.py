@@ -20,7 +20,6 @@ import queryveil as qv
 from queryveil.parameters import GROUPS, OUTPUT, PROMISES, READING, parameters
 from queryveil.privacy.noise import Noise
 from queryveil.reading.formats import READERS
-from queryveil.show.cli import help
 from queryveil.show.cli.app import app
 from queryveil.show.cli.commands import loaded
 from queryveil.show.cli.options import FORMATS
@@ -178,23 +177,6 @@ def test_a_method_that_is_not_said_right_is_one_sentence(words: str, sentence: s
     outcome = command("publish", *words.split())
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert sentence in outcome.err
-
-
-# -- old spellings -------------------------------------------------------------------------------------------
-
-
-def test_an_old_spelling_is_understood_and_not_shown() -> None:
-    @help.former({"--old": "--new"})
-    def single(new: str = "") -> None:
-        typer.echo(new)
-
-    small = help.App()
-    small.callback()(lambda: None)
-    small.command("single")(single)
-    parsed: Any = typer.main.get_command(small)
-    context = parsed.commands["single"].make_context("single", ["--old", "value"])
-    assert context.params == {"new": "value"}
-    assert "--old" not in context.get_help() and "--new TEXT" in context.get_help()
 
 
 def test_a_method_is_planned_without_the_others() -> None:

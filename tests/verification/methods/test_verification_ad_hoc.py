@@ -173,4 +173,4 @@ def test_no_query_is_quoted(tmp_path: Path) -> None:
     made = ad_hoc()
     tables(log=log((HASH, 0, "my.secret@x.example"), (HASH, 1, "b")))(made)
     result = verify(made.write(tmp_path / "release"))
-    assert not result.passed and all("secret@" not in check.detail for check in result.checks)
+    assert not result.passes and all("secret@" not in check.detail for check in result.checks)

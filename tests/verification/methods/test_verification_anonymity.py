@@ -144,10 +144,10 @@ def test_no_query_is_quoted(tmp_path: Path) -> None:
     made = k_query()
     tables(log=rows((0, "my secret"), (1, "b"), (2, "b")))(made)
     result = verify(made.write(tmp_path / "release"))
-    assert not result.passed and all("secret" not in check.detail for check in result.checks)
+    assert not result.passes and all("secret" not in check.detail for check in result.checks)
 
 
 def test_an_empty_release_passes(tmp_path: Path) -> None:
     made = k_query()
     tables(log=k_query().tables["log"].slice(0, 0))(made)
-    assert verify(made.write(tmp_path / "release")).passed
+    assert verify(made.write(tmp_path / "release")).passes

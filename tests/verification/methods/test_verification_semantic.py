@@ -40,7 +40,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_untouched_releases_pass(releases: Path, name: str) -> None:
-    assert qv.verify(releases / name).passed, qv.verify(releases / name).failed
+    assert qv.verify(releases / name).passes, qv.verify(releases / name).failed
 
 
 Change = Callable[[dict[str, Any], list[dict[str, Any]]], None]
@@ -143,4 +143,4 @@ def test_labels_of_a_file_are_not_looked_up(tmp_path: Path) -> None:
     method = qv.Semantic(epsilon=1, taxonomy=str(tmp_path / "food.tsv"))
     qv.publish(qv.read(history(ann=["tea"])), method, out=tmp_path / "out")
     checks = {check.name: check for check in qv.verify(tmp_path / "out").checks}
-    assert checks["labels"].passed and "cannot be looked up" in checks["labels"].detail
+    assert checks["labels"].passes and "cannot be looked up" in checks["labels"].detail

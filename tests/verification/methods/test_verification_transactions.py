@@ -149,7 +149,7 @@ def test_no_item_is_quoted(tmp_path: Path) -> None:
     made = clump()
     transactions((0, ["secret"]), (0, ["secret", "other"]))(made)
     result = verify(made.write(tmp_path / "release"))
-    assert not result.passed and all("secret" not in check.detail for check in result.checks)
+    assert not result.passes and all("secret" not in check.detail for check in result.checks)
 
 
 def test_an_empty_release_passes(tmp_path: Path) -> None:

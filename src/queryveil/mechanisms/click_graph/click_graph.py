@@ -32,7 +32,7 @@ from queryveil.mechanisms.click_graph import (
 )
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
 from queryveil.mechanisms.listed_items import TakesPublicItems
-from queryveil.parameters import COUNTED, METHOD, PROMISES, former_names, param, validate
+from queryveil.parameters import COUNTED, METHOD, PROMISES, param, validate
 from queryveil.privacy.calibration import MAX_SCALE
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
@@ -49,7 +49,6 @@ _CHANCE = {"gt": 0, "lt": 1, "default": None, "group": PROMISES}
 _SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
 
 
-@former_names
 @dataclass(frozen=True, kw_only=True)
 class ClickGraph(TakesPublicItems):
     """Frequent queries, clicks and reformulations with noise."""
@@ -101,7 +100,6 @@ class ClickGraph(TakesPublicItems):
         "count every time a query is made, or every user once",
         choices=("occurrences", "users"),
         default="occurrences",
-        was="count",
         group=COUNTED,
     )
     group_queries: str = param(

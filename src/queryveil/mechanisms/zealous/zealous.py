@@ -29,7 +29,7 @@ from queryveil.mechanisms.base import (
 )
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.mechanisms.zealous import theory, words
-from queryveil.parameters import COUNTED, PROMISES, former_names, param, validate
+from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
 
 
-@former_names
 @dataclass(frozen=True, kw_only=True)
 class Zealous(TakesPublicItems):
     """Items that enough users share, with noisy user counts."""
@@ -60,7 +59,6 @@ class Zealous(TakesPublicItems):
         "kind of guarantee",
         choices=("probabilistic", "approximate"),
         default="approximate",
-        was="promise",
         group=PROMISES,
     )
     analysis: str = param(

@@ -77,8 +77,6 @@ class Account:
     """Whom the budget is for: a user, or a user in each period (`PERIODS`)."""
     head: str | None = None
     """The digest of the last row; it stands for all rows before it."""
-    sealed: bool = True
-    """Rows have digests, so that a changed one is noticed; an older ledger gets them with its next charge."""
 
     @cached_property
     def rule(self) -> BySums:
@@ -234,7 +232,6 @@ class Account:
             "if_looked": dataclasses.asdict(looked) if looked else None,
             "not_composable": self.not_composable,
             "only_composable": self.only_composable,
-            "sealed": self.sealed,
             "head": self.head,
             "events": [event.as_dict() for event in self.events],
         }

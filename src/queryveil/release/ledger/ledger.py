@@ -23,7 +23,7 @@ from queryveil.release.ledger import pricing, seals, verifying
 from queryveil.release.ledger.accounts import PERIODS, Account, Event, timestamp
 from queryveil.release.ledger.amounts import Amount
 from queryveil.release.ledger.pricing import number
-from queryveil.release.ledger.schema import LATER, tables
+from queryveil.release.ledger.schema import OPTIONAL, tables
 from queryveil.release.ledger.store import Store
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = ["Account", "Amount", "Event", "Ledger"]
 
 _NEIGHBOURS = (REPLACE, ADD_REMOVE)
 _LONGEST_NAME = 200
-_EMPTY = dict.fromkeys(("epsilon", "delta", *LATER))
+_EMPTY = dict.fromkeys(OPTIONAL)
 WHO = "QUERYVEIL_WHO"
 """The environment variable that says who charges, where the name of the account does not: of a service, say."""
 ONLY_COMPOSABLE = "only-composable"
@@ -216,10 +216,8 @@ class Ledger:
 
     def _account(self, connection: Connection, source: str) -> Account:
         _check_name("the name of a source log", source)
-        sealed = self._store.sealed(connection)
-        if sealed:
-            # Of all sources: one that lost its budget must not look like one that never had any.
-            self._check_seals(connection)
+        # Of all sources: one that lost its budget must not look like one that never had any.
+        self._chains(connection)
         rows = self._budget_rows(connection, source)
         if not rows:
             others = [row.source for row in self._budget_rows(connection, None)]
@@ -228,8 +226,8 @@ class Ledger:
                 # Never how to open it: a slip of the pen must not end in a second budget for the same people.
                 nearest(source, others) or f"use one of {', '.join(others)}",
             )
-        found = connection.execute(seals.rows(source)).all() if sealed else []
-        terms = found[0].terms.split() if found else []
+        found = connection.execute(seals.rows(source)).all()
+        terms = found[0].terms.split()
         try:
             return Account(
                 source=source,
@@ -240,34 +238,20 @@ class Ledger:
                 gaussian_share=_share(terms),
                 repeated=_REPEATED in terms,
                 unit=next((one.removeprefix(_UNIT) for one in terms if one.startswith(_UNIT)), "user"),
-                sealed=sealed,
-                head=found[-1].digest if found else None,
+                head=found[-1].digest,
             )
         except (TypeError, ValueError):
             raise self._store.damaged("a row holds no number or time where one belongs") from None
 
-    def _check_seals(self, connection: Connection) -> None:
-        """Compute all digests anew: a row that was changed, added or taken away does not fit them."""
-        expected = {source: chain for source, chain in self._recomputed(connection).items() if chain}
-        if expected != verifying.found(connection):
-            raise self._store.damaged("a row is not as it was written")
-
-    def _recomputed(self, connection: Connection) -> dict[str, list[str]]:
-        return verifying.recomputed(self._store, connection)
-
     def _chains(self, connection: Connection) -> dict[str, list[str]]:
-        """The digests of all rows, checked; a ledger of the old format gets them now."""
-        if self._store.sealed(connection):
-            self._check_seals(connection)
-        unsealed = self._store.update(connection)
-        chains = self._recomputed(connection)
-        for source, chain in chains.items() if unsealed else ():
-            for place, digest in enumerate(chain):
-                seals.add(connection, source, place, digest)
+        """Compute all digests anew and compare them: a row that was changed, added or removed does not fit them."""
+        chains = verifying.recomputed(self._store, connection)
+        if chains != verifying.found(connection):
+            raise self._store.damaged("a row is not as it was written")
         return chains
 
     def _events(self, connection: Connection, source: str | None) -> list[Any]:
-        return verifying.events(self._store, connection, source)
+        return verifying.events(connection, source)
 
 
 # -- terms and names -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The tables of a ledger, how they came to be what they are, and what keeps rows from being changed."""
+"""The tables of a ledger, and the guards that keep their rows from being changed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,11 @@ if TYPE_CHECKING:
 
 # Written into the header of a SQLite file, so that no other program's database is taken for a ledger.
 APPLICATION_ID = 0x51564C47
-FORMAT_VERSION = 4
-UNSEALED = 1
-"""The format before rows had seals: it is read, and the next row that is written seals all that are there."""
+FORMAT_VERSION = 1
 
-SHIFT = ("mu", "p")
-"""Columns of events since format 3: of a Gaussian release."""
-NOTES = ("who", "recipe", "period", "neighbours", "losses")
-"""Columns of events since format 4: who charged, from which recipe, for which period, which neighbours the release
-compares, and what its draws lose."""
-LATER = (*SHIFT, *NOTES)
-"""Columns of events that older ledgers do not have. They are read as if these were empty."""
-_COLUMNS_OF = {UNSEALED: (), 2: (), 3: SHIFT, FORMAT_VERSION: LATER}
+OPTIONAL = ("epsilon", "delta", "mu", "p", "who", "recipe", "period", "neighbours", "losses")
+"""Columns of events that may be empty: the cost, mu and p of a Gaussian release, who charged, from which recipe, for
+which period, which neighbors the release compares, and the losses of its draws."""
 
 
 class Tables(NamedTuple):
@@ -56,9 +49,7 @@ def tables() -> Tables:
         Column("method", Text, nullable=False),
         Column("headline", Text, nullable=False),
         Column("kind", Text, nullable=False),
-        Column("epsilon", Text),
-        Column("delta", Text),
-        *(Column(name, Text) for name in LATER),
+        *(Column(name, Text) for name in OPTIONAL),
         sqlite_autoincrement=True,
     )
     # A seal for each row of the others: the budget of a source is its row 0, its events are 1, 2, ...
@@ -73,24 +64,9 @@ def tables() -> Tables:
     return Tables(metadata, budgets, events, seals)
 
 
-def known_format(version: object) -> bool:
-    return version in _COLUMNS_OF
-
-
-def later_columns(version: int) -> set[str]:
-    """The columns that events of a format have beyond those of the first."""
-    return set(_COLUMNS_OF[version])
-
-
 # -- SQLite --------------------------------------------------------------------------------------------------
 
 SQLITE_MARKS = ("application_id", "user_version")
-
-
-def sqlite_marks() -> Iterator[str]:
-    """Mark the file as a ledger of this format."""
-    yield f"PRAGMA application_id = {APPLICATION_ID}"
-    yield f"PRAGMA user_version = {FORMAT_VERSION}"
 
 
 def _sqlite_append_only(table: Table, *keys: str) -> Iterator[str]:
@@ -103,16 +79,13 @@ def _sqlite_append_only(table: Table, *keys: str) -> Iterator[str]:
     yield f"CREATE TRIGGER {table.name}_no_replace BEFORE INSERT ON {table.name} WHEN {taken} {stop}"
 
 
-def sqlite_seals_append_only() -> Iterator[str]:
-    yield from _sqlite_append_only(tables().seals, "source", "number")
-
-
 def sqlite_guards() -> Iterator[str]:
     """Let nobody change or take away a row, whatever program opens the file."""
-    yield from sqlite_marks()
+    yield f"PRAGMA application_id = {APPLICATION_ID}"
+    yield f"PRAGMA user_version = {FORMAT_VERSION}"
     yield from _sqlite_append_only(tables().budgets, "source")
     yield from _sqlite_append_only(tables().events, "id")
-    yield from sqlite_seals_append_only()
+    yield from _sqlite_append_only(tables().seals, "source", "number")
 
 
 # -- PostgreSQL ----------------------------------------------------------------------------------------------

@@ -12,14 +12,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from queryveil.release.ledger.schema import NOTES, SHIFT, tables
+from queryveil.release.ledger.schema import OPTIONAL, tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
 _BUDGET = ("source", "neighbours", "epsilon", "delta", "opened")
-_EVENT = ("id", "source", "time", "method", "headline", "kind", "epsilon", "delta")
-_SHIFT, _NOTES = SHIFT, NOTES
+_EVENT = ("id", "source", "time", "method", "headline", "kind", *OPTIONAL)
 
 
 def of_budget(row: Mapping[str, Any], terms: str) -> str:
@@ -29,12 +28,7 @@ def of_budget(row: Mapping[str, Any], terms: str) -> str:
 
 def of_event(before: str, row: Mapping[str, Any]) -> str:
     """The digest of an event that comes after another digest."""
-    # Rows of before there were mu and p, or notes, keep the digests that they were given then.
-    shift, notes = [row[name] for name in _SHIFT], [row[name] for name in _NOTES]
-    noted = any(one is not None for one in notes)
-    shifted = noted or any(one is not None for one in shift)
-    more = [*(shift if shifted else []), *(notes if noted else [])]
-    return _digest("event", before, *(row[name] for name in _EVENT), *more)
+    return _digest("event", before, *(row[name] for name in _EVENT))
 
 
 def _digest(*parts: Any) -> str:

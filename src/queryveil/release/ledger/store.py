@@ -139,6 +139,8 @@ class Store:
             connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
     def _check_format(self, connection: Connection, *, create: bool) -> None:
+        import sqlalchemy
+
         found = self._tables(connection)
         needed = {tables().budgets.name, tables().events.name}
         needed |= set() if self._path is not None else {tables().seals.name, schema.HEAD}
@@ -157,12 +159,14 @@ class Store:
                 f"{self.name} is not a queryveil ledger",
                 "check the name of the file, or restore the ledger from its backup",
             )
-        if not schema.known_format(version):
+        if version != schema.FORMAT_VERSION:
             raise InputError(f"{self.name} has a format this version cannot use", "update queryveil")
-        if version != schema.UNSEALED and tables().seals.name not in found:
+        if tables().seals.name not in found:
             raise self.damaged("the seals of its rows are gone")
-        if self.later_columns(connection) != schema.later_columns(version):
-            raise self.damaged("its columns are not those of its format")
+        if self._path is not None:
+            columns = sqlalchemy.inspect(connection).get_columns(tables().events.name)
+            if {one["name"] for one in columns} != set(tables().events.c.keys()):
+                raise self.damaged("its columns are not those of its format")
         self._check_whole(connection)
 
     def _tables(self, connection: Connection) -> set[str]:
@@ -209,37 +213,6 @@ class Store:
         if self._path is None:
             connection.exec_driver_sql(f"UPDATE {schema.HEAD} SET events = events + 1")  # noqa: S608
         return number + 1
-
-    def sealed(self, connection: Connection) -> bool:
-        """Whether the rows of this ledger have seals."""
-        return tables().seals.name in self._tables(connection)
-
-    def later_columns(self, connection: Connection) -> set[str]:
-        """Which of the columns that came later events of this ledger have."""
-        import sqlalchemy
-
-        if self._path is None:
-            return set(schema.LATER)  # no server has an older ledger
-        found = sqlalchemy.inspect(connection).get_columns(tables().events.name)
-        return {str(column["name"]) for column in found} & set(schema.LATER)
-
-    def update(self, connection: Connection) -> bool:
-        """Bring a ledger of an older format to this one; whether the caller must seal the rows that are there."""
-        import sqlalchemy
-
-        unsealed, events = not self.sealed(connection), tables().events
-        missing = [name for name in schema.LATER if name not in self.later_columns(connection)]
-        for name in missing:
-            # Rows stay as they are: an event of before has none of these, and counts as it did.
-            connection.execute(sqlalchemy.text(f"ALTER TABLE {events.name} ADD COLUMN {name} TEXT"))
-        if unsealed:
-            tables().seals.create(connection)
-        if self._path is not None:
-            more = [*(schema.sqlite_marks() if missing else ())]
-            more += [*(schema.sqlite_seals_append_only() if unsealed else ())]
-            for statement in more:
-                connection.exec_driver_sql(statement)
-        return unsealed
 
     def damaged(self, what: str) -> InputError:
         return InputError(f"{self.name} is damaged: {what}", "restore the ledger from its backup")

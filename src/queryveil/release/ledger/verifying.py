@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from queryveil.errors import InputError
 from queryveil.release.ledger import seals
-from queryveil.release.ledger.schema import LATER, tables
+from queryveil.release.ledger.schema import tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -23,7 +23,6 @@ class Findings:
 
     chains: Mapping[str, tuple[str, ...]]
     """The digests of each source: that of its budget, and those of its events."""
-    sealed: bool
     problems: tuple[str, ...]
 
     @property
@@ -56,7 +55,6 @@ class Findings:
     def as_dict(self) -> dict[str, Any]:
         return {
             "passes": self.passes,
-            "sealed": self.sealed,
             "sources": self.heads,
             "problems": list(self.problems),
         }
@@ -66,24 +64,20 @@ def findings(store: Store) -> Findings:
     """All problems of a ledger; what is no ledger at all is refused as ever."""
     try:
         with store.transaction(write=False) as connection:
-            sealed = store.sealed(connection)
-            there = found(connection) if sealed else {}
-            problems, expected = _compared(store, connection, there)
+            problems, expected = _compared(store, connection)
     except InputError as error:
         damaged = f"{store.name} is damaged: "
         if not error.message.startswith(damaged):
             raise
-        return Findings(chains={}, sealed=True, problems=(error.message.removeprefix(damaged),))
+        return Findings(chains={}, problems=(error.message.removeprefix(damaged),))
     chains = {source: tuple(chain) for source, chain in sorted(expected.items())}
-    return Findings(chains=chains, sealed=sealed, problems=tuple(problems) if sealed else ())
+    return Findings(chains=chains, problems=tuple(problems))
 
 
-def _compared(
-    store: Store, connection: Connection, there: Mapping[str, list[str]]
-) -> tuple[list[str], dict[str, list[str]]]:
-    expected = recomputed(store, connection)
+def _compared(store: Store, connection: Connection) -> tuple[list[str], dict[str, list[str]]]:
+    expected, there = recomputed(store, connection), found(connection)
     numbers: dict[str, list[int]] = {}
-    for event in events(store, connection, None):
+    for event in events(connection, None):
         numbers.setdefault(event.source, []).append(event.id)
     problems: list[str] = []
     for source in sorted({*expected, *there}):
@@ -122,15 +116,13 @@ def found(connection: Connection) -> dict[str, list[str]]:
 
 def recomputed(store: Store, connection: Connection) -> dict[str, list[str]]:
     """For each source the digests that its rows must have: that of its budget, and those of its events."""
-    terms = {}
-    if store.sealed(connection):
-        terms = {row.source: row.terms for row in connection.execute(seals.rows()) if row.number == 0}
+    terms = {row.source: row.terms for row in connection.execute(seals.rows()) if row.number == 0}
     budgets = tables().budgets
     chains = {
         row.source: [seals.of_budget(row._asdict(), terms.get(row.source, ""))]
         for row in connection.execute(budgets.select().order_by(budgets.c.source))
     }
-    for event in events(store, connection, None):
+    for event in events(connection, None):
         if event.source not in chains:
             raise store.damaged("an event has no budget that it belongs to")
         chain = chains[event.source]
@@ -138,14 +130,8 @@ def recomputed(store: Store, connection: Connection) -> dict[str, list[str]]:
     return chains
 
 
-def events(store: Store, connection: Connection, source: str | None) -> list[Any]:
-    """Events in their order, of one source or of all; what an older ledger has no column for is empty."""
-    import sqlalchemy
-
-    rows, there = tables().events, store.later_columns(connection)
-    columns: list[Any] = [
-        column if column.name in there or column.name not in LATER else sqlalchemy.null().label(column.name)
-        for column in rows.c
-    ]
-    query = sqlalchemy.select(*columns).order_by(rows.c.id)
+def events(connection: Connection, source: str | None) -> list[Any]:
+    """Events in their order, of one source or of all."""
+    rows = tables().events
+    query = rows.select().order_by(rows.c.id)
     return list(connection.execute(query if source is None else query.where(rows.c.source == source)))

@@ -46,8 +46,7 @@ def add_to(app: typer.Typer) -> None:
             )
         )
         command = options.with_signature(_attacker(cls), made)
-        old = options.former_flags([cls]) | ({"--keep": "--save"} if _takes_releases(cls) else {})
-        attacks.command(name, help=cls.__doc__)(help.former(old)(command))
+        attacks.command(name, help=cls.__doc__)(command)
     app.add_typer(attacks, name="attack")
 
 

@@ -136,7 +136,7 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.declared([cls], required=True)
     made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
     command = options.with_signature(_auditor(cls), made)
-    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
+    app.command(name, help=cls.__doc__)(command)
 
 
 def _auditor(cls: type[qv.Mechanism]) -> Any:

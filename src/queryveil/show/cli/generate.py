@@ -13,11 +13,10 @@ import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
 from queryveil.show.cli import console, options
-from queryveil.show.cli.help import former
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("generate")(former({"--results": "--results-out"})(generate))
+    app.command("generate")(generate)
 
 
 def generate(

@@ -1,7 +1,4 @@
-"""Help as it is printed: options in the groups that they declare, every name whole, in as few lines as it takes.
-
-Old spellings are understood by the parser, and are neither shown nor completed: `former` names them.
-"""
+"""Help as it is printed: options in the groups that they declare, every name whole, in as few lines as it takes."""
 
 from __future__ import annotations
 
@@ -23,27 +20,11 @@ _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _NOUNS = {"int": "N", "float": "NUMBER", "str": "TEXT", "Path": "FILE"}
 
 
-def former(names: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Let a command understand old spellings of its options: old -> new."""
-
-    def remember(function: Any) -> Any:
-        function.former = {**getattr(function, "former", {}), **names}
-        return function
-
-    return remember
-
-
 class Command(TyperCommand):
     """A command whose help stands in groups."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named | {"rich_markup_mode": None})
-
-    def make_parser(self, ctx: Any) -> Any:
-        parser = super().make_parser(ctx)
-        for old, new in getattr(self.callback, "former", {}).items():
-            parser._long_opt.setdefault(old, parser._long_opt[new])
-        return parser
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         formatter.write_usage(ctx.command_path, " ".join(_usage(self.get_params(ctx))))

@@ -224,9 +224,7 @@ def _show_findings(found: Any, since: Path | None) -> None:
             console.labelled("ok", f"'{name}': {_releases(head['events'])}, last digest {head['head'][:16]}")
     for problem in found.problems:
         console.labelled("FAILED", problem)
-    if not found.sealed:
-        console.labelled("unchecked", "an older ledger without digests; the next charge adds them")
-    elif since is None:
+    if since is None:
         console.labelled(
             "unchecked",
             "whoever rewrites rows and digests together, or puts back an older copy, shows only beside an export "
@@ -322,8 +320,6 @@ def _notes(account: Any) -> Iterator[tuple[str, str]]:
         yield "Note", "only releases that add up are taken"
     if account.repeated:
         yield "Note", "only releases like the first one are taken, or such that give away less"
-    if not account.sealed:
-        yield "Note", "an older ledger, in which nobody would notice changed rows; the next charge seals them"
 
 
 def _show_curve(account: Any) -> None:

@@ -257,11 +257,6 @@ def _help(one: Parameter) -> str:
     return f"{one.declaration.help} ({notes})" if notes else one.declaration.help
 
 
-def former_flags(classes: Iterable[type]) -> dict[str, str]:
-    """Old spellings of options that are made from declared parameters."""
-    return {one.former_flag: one.flag for cls in classes for one in parameters(cls) if one.former_flag}
-
-
 def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
     """The declared parameters of `cls` that were given, with lists cut at commas."""
     chosen: dict[str, Any] = {}

@@ -63,7 +63,7 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.declared([cls], required=True)
     made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])
     command = options.with_signature(_planner(cls), made)
-    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
+    app.command(name, help=cls.__doc__)(command)
 
 
 def _planner(cls: type[qv.Mechanism]) -> Any:

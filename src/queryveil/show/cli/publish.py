@@ -173,7 +173,7 @@ def _add_method(name: str, app: help.App) -> None:
     made = options.own_parameters(log) + options.declared([cls], required=True)
     made += options.own_parameters((*_OWN, *_SERIES)) + options.reading_parameters()
     command = options.with_signature(_publisher(cls), made)
-    app.command(name, help=cls.__doc__)(help.former(options.former_flags([cls]))(command))
+    app.command(name, help=cls.__doc__)(command)
 
 
 def _method_first(args: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 import queryveil as qv
 from queryveil.files import output
 from queryveil.show.cli import console, options, releases
-from queryveil.show.cli.help import App, former
+from queryveil.show.cli.help import App
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
     commands.command("diff")(diff)
     commands.command("review")(review)
     commands.command("withhold")(withhold)
-    commands.command("export")(former({"--csv": "--out"})(export))
+    commands.command("export")(export)
     app.add_typer(commands, name="release")
 
 

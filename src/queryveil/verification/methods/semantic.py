@@ -62,8 +62,7 @@ _SEMANTIC: dict[str, Rule] = {
     "whole_queries": lambda value: isinstance(value, bool),
 }
 _HISTOGRAM: dict[str, Rule] = {"epsilon": _epsilon, "max_queries": whole(1, _MOST), "domain": _text}
-_OPTIONAL = {"topics", "max_phrases", "reserve", "since", "whole_queries"}
-"""Left out where there is none; `whole_queries` by earlier versions, for which it was always false."""
+_OPTIONAL = {"topics", "max_phrases", "reserve", "since"}
 
 
 def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
@@ -147,9 +146,7 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
 
 def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
     """That the shares of near draws are possible: no weight is above the true concept's, or below it by more than
-    a factor of e to the epsilon. Earlier versions stated none."""
-    if "drawn_true" not in figures:
-        return
+    a factor of e to the epsilon."""
     shares = [figures[name] for name in planned.NEAR]
     others = figures["concepts"] - 1
     least, most = 1 / (1 + others), 1 / (1 + others * math.exp(-epsilon))

@@ -28,9 +28,8 @@ USERS_NOT_SEEN = "rows have no users, so nobody can see whether they come from d
 _OF_ALL: dict[str, Callable[[Any], bool]] = {
     "k": whole(2, MOST_USERS),
     "transactions": one_of("users", "queries"),
+    "whole_queries": lambda value: isinstance(value, bool),
 }
-_OF_NEW: dict[str, Callable[[Any], bool]] = {"whole_queries": lambda value: isinstance(value, bool)}
-"""Parameters that earlier releases do not have: what they say was then always false."""
 _OF_CLUMP: dict[str, Callable[[Any], bool]] = {
     "r": whole(1, 10**6),
     "algorithm": one_of("better", "paper"),
@@ -54,16 +53,14 @@ _CAVEATS = {
 
 def clump(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     distinct = manifest.section("parameters").get("distinct") is True
-    return _checks(manifest, opened, _promised(manifest, _OF_ALL | _OF_CLUMP), once=distinct)
+    return _checks(manifest, opened, _promised(_OF_ALL | _OF_CLUMP), once=distinct)
 
 
 def partition(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
-    return _checks(manifest, opened, _promised(manifest, _OF_ALL), once=True)
+    return _checks(manifest, opened, _promised(_OF_ALL), once=True)
 
 
-def _promised(manifest: Manifest, rules: Mapping[str, Callable[[Any], bool]]) -> Promised:
-    stated = manifest.section("parameters")
-    rules = {**rules, **{name: rule for name, rule in _OF_NEW.items() if name in stated}}
+def _promised(rules: Mapping[str, Callable[[Any], bool]]) -> Promised:
     return Promised(rules, shared="transaction", assumptions=_ASSUMPTIONS, caveats=_CAVEATS)
 
 
