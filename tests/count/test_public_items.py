@@ -93,7 +93,7 @@ def test_the_table_of_an_earlier_release_is_a_list(tmp_path: Path) -> None:
     ("name", "content", "kind", "said"),
     [
         ("empty.txt", "", "queries", "has no item"),
-        ("blank.txt", "\n \n\"'\n", "queries", "has no item"),
+        ("blank.txt", "\n \n\"\n''\n", "queries", "has no item"),
         ("latin.txt", b"caf\xe9\n", "queries", "not in UTF-8"),
         ("list.csv", "a,b\n", "queries", "commas"),
         ("short.tsv", "a\tb\nsecret\n", "clicks", "line 2 .* fewer columns"),

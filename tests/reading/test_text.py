@@ -25,7 +25,18 @@ def test_examples_in_docstrings() -> None:
     [
         ("  Honda\t ACCORD  ", "honda accord"),
         ('"new york"', "new york"),
-        ("'it''s'", "it''s"),
+        ("'it''s'", "'it''s'"),
+        ('"risk management" AND hospital', '"risk management" and hospital'),
+        ('"video stores" AND "virginia"', '"video stores" and "virginia"'),
+        ('monitor 19"', 'monitor 19"'),
+        ("dogs'", "dogs'"),
+        ('"the dog\'s bowl"', "the dog's bowl"),
+        ("'\" ``new york`` \"'", "'\" ``new york`` \"'"),
+        ("\"' new york '\"", "new york"),
+        ("`new york'", "new york"),
+        ("„Straße“", "strasse"),
+        ("“new” york”", "“new” york”"),
+        ('"', ""),
         ("ﬁnd ① Ｔｏｋｙｏ", "find 1 tokyo"),
         ("STRASSE straße", "strasse strasse"),
         ("a\x00b\x07c", "abc"),
@@ -60,6 +71,7 @@ def test_symbols_are_part_of_words() -> None:
     assert qv.keywords("c++ $100 (used) #1 u.s.a.") == ["c++", "$100", "used", "1", "u.s.a"]
 
 
+MARKS = ["", '"', "'", "`", '""', "\"'", "' \"", "'`"]
 ASCII = st.text(st.characters(max_codepoint=127), max_size=12)
 
 
@@ -72,7 +84,8 @@ def test_duckdb_expression_agrees_with_the_function(raw: list[str]) -> None:
 def test_spark_expression_agrees_with_the_function(spark: object) -> None:
     controls = [f"a{chr(code)}b {chr(code)}" for code in range(128)]
     ends = [f"{chr(code)}x y{chr(code)}" for code in range(128)]
-    mixed = ["  A  b ", "''q''", '"', "` x `", "É à", "ﬁ", "\u2003wide\u2003", "", "c++ (x)"]
+    quoted = [f"{left} a {middle} b{right}" for left in MARKS for middle in MARKS for right in MARKS]
+    mixed = [*quoted, "  A  b ", "''q''", '"', "` x `", "É à", "ﬁ", "\u2003wide\u2003", "", "c++ (x)"]
     _engine_agrees(spark, controls + ends + mixed)
     _engine_agrees("duckdb", controls + ends + mixed)
 

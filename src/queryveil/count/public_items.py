@@ -31,8 +31,6 @@ MOST_LINES: Final = 10_000_000
 _LONGEST_LINE: Final = 1_000_000
 _CHUNK: Final = 8_000_000
 """Bytes that are read at a time."""
-_MORE_TO_DO: Final = r"[\x00-\x1F\x7F]|  "
-"""Control characters, or blanks that become one."""
 PLACE: Final = "place"
 """The column that says where on the list an item stands."""
 
@@ -249,9 +247,11 @@ def normalised(texts: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     texts = pc.fill_null(texts, "")
-    # Lower case, and nothing around it: most texts are in normal form then.
-    plain = pc.ascii_trim(pc.ascii_lower(texts), characters=" \"'`\t\r")
-    other = pc.or_(pc.match_substring_regex(plain, _MORE_TO_DO), pc.invert(pc.string_is_ascii(texts)))
+    # Most texts are in normal form once they are in lower case and trimmed.
+    plain = pc.ascii_trim(pc.ascii_lower(texts), characters=" \t\r")
+    other = pc.or_(
+        pc.match_substring_regex(plain, text.NOT_NORMAL_ASCII), pc.invert(pc.string_is_ascii(texts))
+    )
     if not pc.any(other).as_py():
         return plain
     normal = [text.normalise(one) for one in texts.filter(other).to_pylist()]

@@ -22,8 +22,8 @@ BLOCK = 256
 """Texts that are looked up together: what they need of the table is fetched for all of them at once."""
 _PART, _FEW = 7, 24
 _BLANK, _TO_LOWER = 32, 32
-ITSELF, SPACE, CONTROL, UPPER, QUOTE, BEYOND = range(6)
-"""What a byte is to a normal form: kept as it is, a blank, dropped, made small, cut off at the ends, not ASCII."""
+ITSELF, SPACE, CONTROL, UPPER, DOUBLE, SINGLE, BEYOND = range(7)
+"""Roles of bytes in the normal form: unchanged, blank, dropped, lowered, two kinds of quotation marks, not ASCII."""
 
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -161,6 +161,26 @@ def in_other_form(starts: Whole, arena: Bytes, plain: Flags, begin: int, end: in
         found[text] = other or blank
 
 
+@inner
+def _strip_quotation_marks(made: Bytes, begin: int, end: int, roles: Bytes, mark: int) -> tuple[int, int]:
+    """Return the part between surrounding marks of one kind, without blanks at its ends; else the whole."""
+    first, last = begin, end
+    while first < last and roles[made[first]] == mark:
+        first += 1
+    while last > first and roles[made[last - 1]] == mark:
+        last -= 1
+    if end > begin and (roles[made[begin]] != mark or roles[made[end - 1]] != mark):
+        return begin, end
+    for at in range(first, last):
+        if roles[made[at]] == mark:
+            return begin, end
+    while first < last and made[first] == _BLANK:
+        first += 1
+    while last > first and made[last - 1] == _BLANK:
+        last -= 1
+    return first, last
+
+
 @unlocked
 def ascii_normal(
     starts: Whole | Numbers,
@@ -194,11 +214,9 @@ def ascii_normal(
                 blank = False
                 made[end] = byte + _TO_LOWER if role == UPPER else byte
                 end += 1
-        while end > first and (roles[made[end - 1]] == QUOTE or made[end - 1] == _BLANK):
-            end -= 1
         skipped = first
-        while skipped < end and (roles[made[skipped]] == QUOTE or made[skipped] == _BLANK):
-            skipped += 1
+        for mark in (DOUBLE, SINGLE, DOUBLE):
+            skipped, end = _strip_quotation_marks(made, skipped, end, roles, mark)
         for at in range(skipped, end):
             made[first + at - skipped] = made[at]
         offsets[text + 1] = first + end - skipped

@@ -38,8 +38,9 @@ def _role(byte: int) -> int:
         return text_loops.SPACE
     if re.fullmatch(text.ASCII_CONTROL, one):
         return text_loops.CONTROL
-    if one in text.QUOTES:
-        return text_loops.QUOTE
+    for role, marks in zip((text_loops.DOUBLE, text_loops.SINGLE), text.QUOTATION_MARKS, strict=False):
+        if one in marks:
+            return role
     return text_loops.UPPER if one != one.lower() else text_loops.ITSELF
 
 

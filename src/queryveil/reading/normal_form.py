@@ -44,18 +44,20 @@ def normalised(table: ir.Table, engine: Engine, known: ir.Table | None) -> ir.Ta
     """
     raw = table["query"]
     if known is None:
-        return table.mutate(query=_ascii_normal(raw)).mutate(words=ibis._["query"])
+        return table.mutate(query=_ascii_normal(raw, engine)).mutate(words=ibis._["query"])
     keyed = table.mutate(foreign=ibis.ifelse(engine.is_ascii(raw), ibis.null("string"), raw))
     joined = keyed.left_join(known, keyed["foreign"] == known["raw"])
-    plain = _ascii_normal(joined["query"])
+    plain = _ascii_normal(joined["query"], engine)
     return joined.mutate(
         query=joined["normal"].fill_null(plain), words=joined["words"].fill_null(plain)
     ).select(*table.columns, "words")
 
 
-def _ascii_normal(raw: ir.StringValue) -> ir.StringValue:
-    bare = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower()
-    bare = bare.re_extract(text.ASCII_UNQUOTED, 1).fill_null("")
+def _ascii_normal(raw: ir.StringValue, engine: Engine) -> ir.StringValue:
+    bare = raw.re_replace(text.ASCII_CONTROL, "").re_replace(text.ASCII_SPACE, " ").lower().strip()
+    between = "".join(map(engine.group_reference.format, (1, 2)))
+    for _ in range(2):  # each of ASCII's two kinds of quotation marks may surround the text once
+        bare = bare.re_replace(text.ASCII_QUOTED, between).strip()
     # Most rows are in normal form already: one test instead of four changes.
     return ibis.cases((raw.isnull(), ""), (raw.re_search(text.NOT_NORMAL_ASCII), bare), else_=raw)
 

@@ -1,7 +1,7 @@
 """The one definition of what a query's text is, used by every engine and every item.
 
 A query is brought to Unicode NFKC, case-folded, its runs of white space collapsed to one blank, control
-characters dropped and surrounding quotes removed. A keyword is a part between blanks, without the
+characters dropped and surrounding quotation marks removed. A keyword is a part between blanks, without the
 punctuation at its ends. Engines lack NFKC and case folding, so plain ASCII text goes by the patterns below,
 as an engine expression, and everything else by the functions below, once per distinct text.
 """
@@ -13,8 +13,8 @@ import unicodedata
 from functools import lru_cache
 from itertools import groupby
 
-QUOTES = "\"'`´‘’‚‛“”„‟‹›«»「」『』"
-"""What may surround a query as a quote."""
+QUOTATION_MARKS = ('"“”„‟', "'`‘’‚‛", "«»", "‹›", "「」", "『』")
+"""Marks by kind. They surround a text if it begins and ends with one kind, which is not between."""
 
 # For engines. The patterns are in the part of the syntax that RE2 (DuckDB) and Java (Spark) share; \z and not $,
 # which in Java also matches before a line end. No group is repeated: Java goes one call deeper for each repetition,
@@ -25,8 +25,8 @@ NOT_NORMAL_ASCII = rf"^\z|^ | \z|  |{_NOT_PLAIN}"
 """Matches ASCII text that may not be its own normal form: empty, upper case, quote, control or a blank too many."""
 ASCII_SPACE = r"[\x09-\x0D\x1C-\x1F ]+"
 ASCII_CONTROL = r"[\x00-\x08\x0E-\x1B\x7F]"
-ASCII_UNQUOTED = r"(?s)^[ \"'`]*([^ \"'`](?:.*[^ \"'`])?)"
-"""Its group is what is left without surrounding blanks and quotes; no match if nothing is."""
+ASCII_QUOTED = rf"""^(?:{"|".join(f"[{marks}]+(?:([^{marks}]+)[{marks}]+)?" for marks in ('"', "'`"))})\z"""
+"""Matches a text surrounded by one kind of marks; its groups are the text between, of each kind of marks."""
 _P, _NOT_P = r"[!-#%-*,-/:;?@\[-\]_{}]", r"[^!-#%-*,-/:;?@\[-\]_{}]"
 ASCII_PUNCTUATION = "".join(one for one in map(chr, range(128)) if unicodedata.category(one).startswith("P"))
 """Unicode's punctuation (categories P*) within ASCII; symbols such as + and $ are part of a word: 'c++'."""
@@ -50,8 +50,10 @@ _ASCII = 128
 def normalise(text: str) -> str:
     """The normal form of a query; empty if nothing is left.
 
-    >>> normalise('  "New\\tYORK"  hotels ')
-    'new york" hotels'
+    >>> normalise('  "New\\tYORK  hotels" ')
+    'new york hotels'
+    >>> normalise('"risk management" AND hospital')
+    '"risk management" and hospital'
     >>> normalise('“Straße”')
     'strasse'
     """
@@ -59,10 +61,18 @@ def normalise(text: str) -> str:
     # combine), so repeat until nothing moves: the result is its own normal form.
     while True:
         folded = _nfkc(_nfkc(text.translate(_CLEAN)).casefold())
-        result = " ".join(part for part in folded.split(" ") if part).strip(QUOTES + " ")
+        result = _strip_quotation_marks(" ".join(part for part in folded.split(" ") if part))
         if result == text:
             return result
         text = result
+
+
+def _strip_quotation_marks(text: str) -> str:
+    for marks in QUOTATION_MARKS:
+        between = text.strip(marks)
+        if text and text[0] in marks and text[-1] in marks and not any(mark in between for mark in marks):
+            text = between.strip(" ")
+    return text
 
 
 def is_plain_byte(byte: int) -> bool:

@@ -31,6 +31,9 @@ class Engine:
     inside = False
     """Whether it runs inside this process, so that all rows may come here without a detour."""
 
+    group_reference = "\\{}"
+    """How a group of a pattern is named in the text that replaces a match."""
+
     def __init__(self, con: Any) -> None:
         self.con = con
 

@@ -63,6 +63,7 @@ def _guarded(method: Method) -> Method:
 class Spark(Engine):
     name = "spark"
     fast_hash_name = "xxhash64"
+    group_reference = "${}"
 
     def __init__(self, con: Any) -> None:
         super().__init__(con)
