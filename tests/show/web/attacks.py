@@ -51,6 +51,14 @@ def said(answer: Any) -> str:
     )
 
 
+def confirmed_log(visitor: Visitor) -> str:
+    """The id of a log whose columns this visitor confirmed."""
+    log = re.search(r'href="/log/(\w+)"><b>log.tsv', visitor.look("/log").text)[1]
+    visitor.waited(f"/log/{log}")
+    visitor.submit(f"/log/{log}/confirm")
+    return log
+
+
 @attack("No cookie", "Open a page of the workbench without having used the link", "303 to /enter")
 def _(start: Starter) -> str:
     answer = start(inside=False).get("/log", follow_redirects=False)
@@ -194,28 +202,29 @@ def _(start: Starter) -> str:
 @attack("Traversal by release name", "Publish a release named ../outside", "400 .*letters, figures")
 def _(start: Starter) -> str:
     visitor = start()
-    log = re.search(r'href="/log/(\w+)"', visitor.look("/log").text)[1]
+    log = confirmed_log(visitor)
     given = {"method": "zealous", "epsilon": "1", "delta": "1e-4", "name": "../outside", "confirmed": "yes"}
     return said(visitor.submit(f"/publish/{log}", given))
 
 
 @attack(
     "Another's confirmation",
-    "Publish from a log whose columns only another person confirmed, and confirm what another changed meanwhile",
+    "Publish from a log whose columns only another person confirmed, and confirm what another tab changed meanwhile",
     "303 to /log; 303 to /log",
 )
 def _(start: Starter) -> str:
     visitor = start()
-    log = re.search(r'href="/log/(\w+)"><b>log.tsv', visitor.look("/log").text)[1]
-    visitor.waited(f"/log/{log}")
-    visitor.submit(f"/log/{log}/confirm")
+    log = confirmed_log(visitor)
     other = Visitor(visitor.app, base_url=BASE)
     other.get(f"/open?token={visitor.bench.sessions.new_token()}")
     other.waited(f"/log/{log}")
     given = {"method": "zealous", "epsilon": "1", "delta": "1e-4", "name": "x", "confirmed": "yes"}
     answers = [other.submit(f"/publish/{log}", given, follow_redirects=False)]
-    visitor.submit(f"/log/{log}/read", {"column-user": "query", "column-query": "user"})
-    visitor.waited(f"/log/{log}")
+    tab = Visitor(visitor.app, base_url=BASE)
+    tab.cookies.update(other.cookies)
+    tab.look("/log")
+    tab.submit(f"/log/{log}/read", {"column-user": "query", "column-query": "user"})
+    tab.waited(f"/log/{log}")
     answers.append(other.submit(f"/log/{log}/confirm", follow_redirects=False))
     return "; ".join(
         f"{one.status_code} to {one.headers['location'].split(log)[0].rstrip('/')}" for one in answers
@@ -225,7 +234,7 @@ def _(start: Starter) -> str:
 @attack("A file by a parameter", "Name a file of this machine as a method's public list", "not taken")
 def _(start: Starter) -> str:
     visitor = start()
-    log = re.search(r'href="/log/(\w+)"', visitor.look("/log").text)[1]
+    log = confirmed_log(visitor)
     found = visitor.get(
         f"/design/{log}/preview?method=zealous&epsilon=1&delta=1e-4&public=/etc/passwd"
     ).json()

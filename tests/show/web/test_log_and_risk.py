@@ -107,11 +107,15 @@ def test_a_confirmation_is_of_one_person_one_file_and_these_columns(start: Start
     other = Visitor(visitor.app, base_url=BASE)
     other.get(f"/open?token={visitor.bench.sessions.new_token()}")
     assert other.look(risk).url.path == address
-    # Other columns, or another file, are nothing that was confirmed.
+    # How somebody else reads the log changes nothing for this person.
     other.waited(address)
     other.submit(f"{address}/read", {"column-user": "query", "column-query": "user"})
+    other.waited(address)
+    assert visitor.look(risk).url.path == risk
+    # Other columns, or another file, are nothing that was confirmed.
+    visitor.submit(f"{address}/read", {"column-user": "query", "column-query": "user"})
     assert visitor.waited(risk).url.path == address
-    assert "Not confirmed" in visitor.submit(f"{address}/confirm", {"seen": "0" * 64}).text
+    assert visitor.submit(f"{address}/confirm", {"seen": "0" * 64}).url.params["changed"] == "yes"
     assert visitor.submit(f"{address}/confirm").url.path == risk
     assert other.get(risk).url.path == address
     file.write_text("user\tquery\n1\tcats\n2\tdogs\n3\tbirds\n")

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -116,6 +116,11 @@ def _refused(request: Request, error: Exception) -> Response:
     return rendering.refused(request, error)
 
 
+def _ask_to_confirm(_: Request, error: Exception) -> Response:
+    assert isinstance(error, log.NotConfirmed)  # noqa: S101 (what it is registered for)
+    return RedirectResponse(error.address, 303)
+
+
 def _missing(request: Request, error: Exception) -> Response:
     code = getattr(error, "status_code", 404)
     if code != 404:
@@ -141,7 +146,12 @@ def application(settings: Settings, tell: Callable[[str], None]) -> Starlette:
     bench = Bench(settings, tell)
     app = Starlette(
         routes=_routes(),
-        exception_handlers={QueryveilError: _refused, HTTPException: _missing, Exception: _failed},
+        exception_handlers={
+            QueryveilError: _refused,
+            log.NotConfirmed: _ask_to_confirm,
+            HTTPException: _missing,
+            Exception: _failed,
+        },
         middleware=[Middleware(Guard, settings=settings, sessions=bench.sessions)],
     )
     app.state.bench = bench

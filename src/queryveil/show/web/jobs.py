@@ -24,6 +24,8 @@ from queryveil.errors import UsageError
 from queryveil.show.web.settings import Settings
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
+PUBLICATIONS = ("publish", "series")
+"""Kinds of jobs that charge a ledger."""
 _AT_ONCE = 2
 _MOST_WAITING = 20
 _PATIENCE = 8.0
@@ -44,7 +46,7 @@ class Job:
     kind: str
     title: str
     about: str
-    """What it is of: a log or a release."""
+    """What it is of: the digest of a snapshot of a log, or the name of a release."""
     folder: Path
     spec: dict[str, Any]
     who: str | None = None
@@ -182,10 +184,14 @@ class Jobs:
             if job.process is not None:
                 _send(job.process, signal.SIGINT)
 
-    def forget(self, about: str) -> None:
-        """Cancel and drop what is about a thing that is gone, with what it wrote."""
+    def forget(self, log_id: str) -> None:
+        """Cancel and delete all jobs of a deleted log with their results, except publications."""
         with self._lock:
-            gone = [one for one in self._all.values() if one.about == about]
+            gone = [
+                one
+                for one in self._all.values()
+                if one.spec["log"]["id"] == log_id and one.kind not in PUBLICATIONS
+            ]
             for one in gone:
                 self.cancel(one)
                 _ended(one.process)

@@ -1,18 +1,27 @@
-"""Logs that may be chosen: files below allowed folders, and uploads. Nothing else of the disk can be named."""
+"""Logs that can be chosen: files below allowed folders, and uploads. Nothing else of the disk can be named.
+
+A request takes one `LogSnapshot` of a log and uses nothing else: the file and its state, how it is read, and the
+columns that were found. Snapshots never change, so what was confirmed, charged, and published cannot differ.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from queryveil.errors import UsageError
+import queryveil as qv
+from queryveil.errors import InputError, UsageError
+from queryveil.files import confined
 from queryveil.show.web.settings import Settings
 
 _TEXTS = {"tsv", "csv", "txt", "log", "jsonl", "ndjson", "json"}
@@ -21,48 +30,181 @@ _PACKED = {"gz", "zst", "bz2", "xz", "zip"}
 _SUFFIXES = frozenset(_TEXTS | _TABLES | _PACKED)
 _MOST_FILES = 200
 _DEEPEST = 3
-
-
-def stamp(path: str | Path) -> list[int]:
-    """Size and time of a file: other ones are another log."""
-    try:
-        facts = Path(path).stat()
-    except OSError:
-        return [0, 0]
-    return [facts.st_size, facts.st_mtime_ns]
-
-
-@dataclass
-class ChosenLog:
-    """A log, and how it is to be read."""
-
-    id: str
-    path: Path
-    name: str
-    """What people call it: its path below its folder, or the name of the uploaded file."""
-    uploaded: bool = False
-    how: dict[str, Any] = field(default_factory=dict)
-    """What was said about reading it, as `queryveil.read` takes it."""
-
-    @property
-    def said_path(self) -> str:
-        """What to write in a command: of an upload its name, since the copy here goes away."""
-        return self.name if self.uploaded else str(self.path)
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What a job is told of it: where it is, how it is read, and what the file was like."""
-        return {"path": str(self.path), "how": self.how, "stamp": stamp(self.path)}
-
-    def digest(self, columns: Mapping[str, Any]) -> str:
-        """Of the file and of its columns as they were read: what a person confirms, and nothing else."""
-        said = json.dumps([self.spec, dict(columns)], sort_keys=True, default=str)
-        return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
+_SQLITE = b"SQLite format 3\0"
+_UNSETTLED = (".wal", "-wal", "-journal")
+"""Endings of the files beside a database that hold some of its rows."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file that may be chosen."""
+class LogFile:
+    """A file that can be chosen."""
+
+    id: str
+    folder: Path
+    """The allowed folder, or that of uploads: the file must lie below it whenever it is used."""
+    path: Path
+    name: str
+    """How people call it: its path below its folder, or the name of the uploaded file."""
+    uploaded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSnapshot:
+    """A log as one request sees it."""
+
+    file: LogFile
+    identity: confined.Identity
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """How it is read, as `queryveil.read` takes it."""
+    columns: Mapping[str, Any] | None = None
+    """The format and the columns that reading it found; None before that."""
+
+    @property
+    def id(self) -> str:
+        return self.file.id
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def uploaded(self) -> bool:
+        return self.file.uploaded
+
+    @property
+    def path(self) -> Path:
+        return self.file.path
+
+    @property
+    def displayed_path(self) -> str:
+        """The path for a command; for an upload its name, because the copy is deleted at the end."""
+        return self.name if self.uploaded else str(self.path)
+
+    @property
+    def reading_key(self) -> str:
+        """The digest of the file and of how it is read."""
+        return _digest({**self.as_dict(), "columns": None})
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything that a person confirms; empty before the columns are known."""
+        return "" if self.columns is None else _digest(self.as_dict())
+
+    def with_columns(self, found: Mapping[str, Any]) -> LogSnapshot:
+        """Return the snapshot with the format and columns of a result of reading it."""
+        return dataclasses.replace(self, columns=freeze(columns_of(found["format"], found["columns"])))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, from which `from_dict` makes the same snapshot."""
+        return {
+            "id": self.id,
+            "folder": str(self.file.folder),
+            "path": str(self.path),
+            "name": self.name,
+            "uploaded": self.uploaded,
+            "identity": list(self.identity),
+            "options": _thaw(self.options),
+            "columns": None if self.columns is None else _thaw(self.columns),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> LogSnapshot:
+        """Return the snapshot that `as_dict` described."""
+        file = LogFile(
+            given["id"], Path(given["folder"]), Path(given["path"]), given["name"], given["uploaded"]
+        )
+        inode, size, written, changed = given["identity"]
+        return cls(
+            file=file,
+            identity=(inode, size, written, changed),
+            options=freeze(given["options"]),
+            columns=None if given["columns"] is None else freeze(given["columns"]),
+        )
+
+    def read(self, place: Path, progress: Any = None) -> qv.SearchLog:
+        """Read the log in a process that reads nothing else, and refuse any other file or other columns.
+
+        The file is opened once, below its allowed folder and without following links. Readers get a link to the open
+        file, in the folder `place`, so a file that is swapped in later is never read.
+
+        Raises:
+            InputError: if the file is not the one of the snapshot, or its columns are not those that were confirmed.
+        """
+        try:
+            handle = confined.open_file(self.file.folder, self.path)
+        except PermissionError:
+            raise InputError(
+                "no permission to read the file of the log", "ask its owner, or copy it"
+            ) from None
+        except OSError:
+            raise _changed() from None
+        if confined.identity_of_open(handle) != self.identity:
+            raise _changed()
+        self._refuse_unsettled()
+        shown = place / "input" / self.path.name
+        shown.parent.mkdir(mode=0o700)
+        if os.pread(handle, len(_SQLITE), 0) == _SQLITE:
+            # SQLite resolves links to names, and would open the file by its name again.
+            with open(handle, "rb", closefd=False) as source, shown.open("xb") as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+        else:
+            shown.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
+        log = qv.read(shown, progress=progress, **_thaw(self.options))
+        if confined.identity_of_open(handle) != self.identity:
+            raise _changed()
+        if self.columns is not None and columns_of_log(log) != _thaw(self.columns):
+            raise InputError(
+                "the columns of the log are not those that were confirmed",
+                "look at its columns again, and confirm them; nothing was charged",
+            )
+        return log
+
+    def _refuse_unsettled(self) -> None:
+        for ending in _UNSETTLED:
+            beside = self.path.with_name(self.path.name + ending)
+            if beside.exists() and beside.stat().st_size:
+                raise InputError(
+                    f"the database is in use: some of its rows are still in {beside.name!r}",
+                    "close the program that writes to it, and start again",
+                )
+
+
+def columns_of(format: str | None, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a person confirms: the format, and the source of each standard column."""
+    return {"format": format, "columns": dict(columns)}
+
+
+def columns_of_log(log: qv.SearchLog) -> dict[str, Any]:
+    """Return what a person confirms of a log that was read."""
+    staged = log.staged
+    return columns_of(staged.format, staged.mapping) if staged else columns_of(None, {})
+
+
+def freeze(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a mapping that cannot be changed, with its inner mappings."""
+    return MappingProxyType(
+        {name: freeze(value) if isinstance(value, Mapping) else value for name, value in given.items()}
+    )
+
+
+def _thaw(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _thaw(value) if isinstance(value, Mapping) else value for name, value in given.items()}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _changed() -> InputError:
+    return InputError(
+        "the file of the log has changed since you looked at it",
+        "look at its columns again, and confirm them; nothing was charged",
+    )
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file that can be chosen, with what a list shows of it."""
 
     id: str
     name: str
@@ -76,35 +218,53 @@ class Logs:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._chosen: dict[str, ChosenLog] = {}
+        self._uploads: dict[str, LogFile] = {}
+        self._found: dict[str, LogFile] = {}
 
-    def files(self) -> list[Found]:
-        """Files below the allowed folders that may be logs; releases and private folders are none."""
-        found = []
-        for folder in self.settings.folders:
-            for path in _below(folder, _DEEPEST):
-                facts = path.stat()
-                name = path.relative_to(folder).as_posix()
-                found.append(
-                    Found(_id(path), name, facts.st_size, facts.st_mtime, folder.name or str(folder))
-                )
-                if len(found) >= _MOST_FILES:
-                    return found
-        return found
+    def files(self) -> tuple[list[ListedFile], int]:
+        """Return the files below the allowed folders that may be logs, and how many have unusable names.
 
-    def chosen(self) -> list[ChosenLog]:
-        return list(self._chosen.values())
+        Releases and private folders are left out. A name that is not UTF-8 fits in no page, command, or recipe.
+        """
+        found: list[ListedFile] = []
+        unusable = 0
+        for folder, path in self._below_folders():
+            if not _is_text(str(path)):
+                unusable += 1
+                continue
+            file = _log_file(folder, path)
+            try:
+                _, size, written, _ = confined.identity_of(file.folder, file.path)
+            except OSError:
+                continue
+            found.append(ListedFile(file.id, file.name, size, written / 1e9, folder.name or str(folder)))
+            if len(found) >= _MOST_FILES:
+                break
+        return found, unusable
 
-    def find(self, id: str) -> ChosenLog | None:
-        """A log by its id. Files of folders keep theirs over a restart."""
-        if id in self._chosen:
-            return self._chosen[id]
-        for folder in self.settings.folders:
-            for path in _below(folder, _DEEPEST):
-                if _id(path) == id:
-                    self._chosen[id] = ChosenLog(id, path, path.relative_to(folder).as_posix())
-                    return self._chosen[id]
-        return None
+    def uploads(self) -> list[LogFile]:
+        return list(self._uploads.values())
+
+    def find(self, id: str) -> LogFile | None:
+        """Return a log by its id. Files of folders keep theirs over a restart."""
+        if id in self._uploads:
+            return self._uploads[id]
+        if id not in self._found:
+            for folder, path in self._below_folders():
+                if _is_text(str(path)) and (file := _log_file(folder, path)).id == id:
+                    self._found[id] = file
+        return self._found.get(id)
+
+    def snapshot(self, id: str, options: Mapping[str, Any]) -> LogSnapshot | None:
+        """Return the log as it is now and as it is to be read; None if there is no such file below its folder."""
+        file = self.find(id)
+        if file is None:
+            return None
+        try:
+            identity = confined.identity_of(file.folder, file.path)
+        except OSError:
+            return None
+        return LogSnapshot(file=file, identity=identity, options=freeze(options))
 
     def place_for_upload(self, given: str) -> tuple[str, Path]:
         """A new place for an upload, under a name of which nothing but letters, figures and dots is left."""
@@ -117,20 +277,36 @@ class Logs:
         folder.mkdir(mode=0o700, parents=True)
         return id, folder / name
 
-    def uploaded(self, id: str, path: Path) -> ChosenLog:
+    def add_upload(self, id: str, path: Path) -> LogFile:
         path.chmod(0o600)
-        self._chosen[id] = ChosenLog(id, path, path.name, uploaded=True)
-        return self._chosen[id]
+        self._uploads[id] = LogFile(id, self.settings.uploads, path, path.name, uploaded=True)
+        return self._uploads[id]
 
-    def forget(self, log: ChosenLog) -> None:
-        """Take an upload away; a file of a folder is left alone."""
-        self._chosen.pop(log.id, None)
-        if log.uploaded:
-            shutil.rmtree(log.path.parent, ignore_errors=True)
+    def is_upload(self, id: str) -> bool:
+        return id in self._uploads
+
+    def forget(self, id: str) -> None:
+        """Delete an upload."""
+        shutil.rmtree(self._uploads.pop(id).path.parent, ignore_errors=True)
+
+    def _below_folders(self) -> Iterator[tuple[Path, Path]]:
+        for folder in self.settings.folders:
+            for path in _below(folder, _DEEPEST):
+                yield folder, path
 
 
-def _id(path: Path) -> str:
-    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+def _log_file(folder: Path, path: Path) -> LogFile:
+    """Return a file of an allowed folder; its id is the same after a restart."""
+    id = hashlib.sha256(str(path).encode()).hexdigest()[:12]
+    return LogFile(id, folder, path, path.relative_to(folder).as_posix())
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:

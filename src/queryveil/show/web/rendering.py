@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from queryveil.errors import QueryveilError
-from queryveil.show.web import confirming
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -68,12 +67,13 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
             csrf=session.csrf if session else "",
             who=session.who if session else None,
             inside=session is not None,
-            further=given["log"] is not None and confirming.confirmed(bench.jobs, session, given["log"]),
+            further=given["log"] is not None and session is not None and session.has_confirmed(given["log"]),
             remote=bench.settings.remote,
             **given,
         )
     )
-    return HTMLResponse(text, status)
+    # Names that are not UTF-8 reach pages as lone surrogates, which no encoding of a page has.
+    return HTMLResponse(text.encode("utf-8", "backslashreplace"), status)
 
 
 def refused(request: Request, error: QueryveilError) -> HTMLResponse:

@@ -9,7 +9,7 @@ from typing import Any
 
 import queryveil as qv
 from queryveil.parameters import parameters
-from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.logs import LogSnapshot
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Same:
     python: str
 
 
-def reading_words(how: Mapping[str, Any]) -> list[str]:
+def reading_words(reading: Mapping[str, Any]) -> list[str]:
     """How a log is read, as words of a command."""
     words: list[str] = []
-    for name, value in how.items():
+    for name, value in reading.items():
         flag = "--" + name.replace("_", "-")
         if name == "columns":
             words += [flag, ",".join(f"{one}={at}" for one, at in value.items())]
@@ -34,14 +34,17 @@ def reading_words(how: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _read(log: ChosenLog) -> str:
-    said = "".join(f", {name}={value!r}" for name, value in log.how.items())
-    return f"log = qv.read({log.said_path!r}{said})"
+def _read(log: LogSnapshot) -> str:
+    said = "".join(
+        f", {name}={dict(value) if isinstance(value, Mapping) else value!r}"
+        for name, value in log.options.items()
+    )
+    return f"log = qv.read({log.displayed_path!r}{said})"
 
 
-def of_log(log: ChosenLog, verb: str, python: str, *more: str) -> Same:
+def of_log(log: LogSnapshot, verb: str, python: str, *more: str) -> Same:
     """A command about a log, and the same in Python."""
-    command = shlex.join(["queryveil", verb, log.said_path, *reading_words(log.how), *more])
+    command = shlex.join(["queryveil", verb, log.displayed_path, *reading_words(log.options), *more])
     return Same(command, f"import queryveil as qv\n\n{_read(log)}\n{python}")
 
 
@@ -73,10 +76,17 @@ def called(cls: type, given: Mapping[str, Any]) -> str:
     return f"qv.{cls.__name__}({said})"
 
 
-def publish(log: ChosenLog, method: str, given: Mapping[str, Any], more: Mapping[str, Any]) -> Same:
+def publish(log: LogSnapshot, method: str, given: Mapping[str, Any], more: Mapping[str, Any]) -> Same:
     """Publishing, with its own options such as `out`, `ledger` and `source`."""
     cls = qv.MECHANISMS[method]
-    words = ["queryveil", "publish", method, log.said_path, *reading_words(log.how), *given_words(cls, given)]
+    words = [
+        "queryveil",
+        "publish",
+        method,
+        log.displayed_path,
+        *reading_words(log.options),
+        *given_words(cls, given),
+    ]
     for name, value in more.items():
         flag = "--" + name.replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
@@ -85,7 +95,7 @@ def publish(log: ChosenLog, method: str, given: Mapping[str, Any], more: Mapping
     return Same(shlex.join(words), f"import queryveil as qv\n\n{_read(log)}\n{call}")
 
 
-def series(log: ChosenLog, method: str, given: Mapping[str, Any], words: Mapping[str, Any]) -> Same:
+def series(log: LogSnapshot, method: str, given: Mapping[str, Any], words: Mapping[str, Any]) -> Same:
     """Publishing a series; `words` are its options by the names of the command line."""
     typed = publish(log, method, given, words).command
     names = {"series": "name", "from": "start", "to": "end"}

@@ -6,8 +6,11 @@ import hmac
 import secrets
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from queryveil.show.web.logs import LogSnapshot
 
 _LONGEST = 12 * 3600.0
 """Seconds after which a browser that was quiet has to come in again."""
@@ -30,8 +33,14 @@ class Session:
     """Settings to compare, by log."""
     looked: dict[str, set[str]] = field(default_factory=dict)
     """Settings whose previews were seen, by log: choosing among them has a price."""
+    reading: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How this browser reads a log, by log: another browser may read it in another way."""
     confirmed: dict[str, str] = field(default_factory=dict)
-    """What this person said is right, by log: the digest of the file and of its columns as they were shown."""
+    """By log, the digest of the snapshot whose columns were confirmed."""
+
+    def has_confirmed(self, log: LogSnapshot) -> bool:
+        """Whether this browser confirmed the columns of exactly this snapshot."""
+        return bool(log.digest) and self.confirmed.get(log.id) == log.digest
 
 
 class Sessions:

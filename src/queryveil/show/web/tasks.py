@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import queryveil as qv
 from queryveil.show.web import forms
-from queryveil.show.web.logs import stamp
+from queryveil.show.web.logs import LogSnapshot
 
 SHOWN_ROWS = 5
 _LONGEST_SHOWN = 200
@@ -25,14 +25,15 @@ class Telling(Protocol):
 Task = Callable[[dict[str, Any], Telling, Path], Any]
 
 
-def _log(asked: Mapping[str, Any], told: Telling) -> qv.SearchLog:
+def _read(asked: Mapping[str, Any], told: Telling, folder: Path) -> qv.SearchLog:
+    """Read the log of a job; refuse another file than that of its snapshot, and other columns than those confirmed."""
     told.stage("read")
-    return qv.read(asked["path"], progress=told.progress, **asked["how"])
+    return LogSnapshot.from_dict(asked["log"]).read(folder, told.progress)
 
 
-def read(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def read(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Which column is what, how many rows there are, and which were rejected and why."""
-    log = _log(asked, told)
+    log = _read(asked, told, folder)
     told.stage("count", "users and columns")
     staged = log.staged
     rows = log.engine.arrow(log.source.limit(SHOWN_ROWS)).to_pylist()
@@ -63,9 +64,9 @@ def _short(value: Any) -> str | None:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
-def inspect(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def inspect(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """The risk at a glance, and a first release that is worth a try."""
-    log = _log(asked, told)
+    log = _read(asked, told, folder)
     told.stage("inspect", "who is unique, what queries give away")
     found = qv.inspect(log)
     told.stage("propose", "a first release that is worth a try")
@@ -88,18 +89,19 @@ def _given(method: qv.Mechanism) -> dict[str, Any]:
     return found
 
 
-def pilot(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def pilot(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Count what previews need, once: numbers alone, no text and no id."""
-    log = _log(asked, told)
+    log = _read(asked, told, folder)
     told.stage("count", "items of some users")
     made = qv.PilotCounts.of(log, progress=told.progress)
+    Path(asked["file"]).unlink(missing_ok=True)  # of a job that was cancelled
     made.save(asked["file"])
     return {"file": asked["file"], "users": made.users, "all_users": made.all_users}
 
 
-def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def advise(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Which method and parameters fit a purpose."""
-    log = _log(asked, told)
+    log = _read(asked, told, folder)
     told.stage("try", "settings, one after the other")
     found = qv.advise(
         log, asked["purpose"], epsilon=asked["epsilon"], delta=asked["delta"], progress=told.progress
@@ -118,21 +120,10 @@ def advise(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     return found.as_dict() | {"tried": options}
 
 
-def _refuse_changed(asked: Mapping[str, Any]) -> None:
-    """What is published is what a person looked at: nothing is charged for another file."""
-    if stamp(asked["path"]) != asked["stamp"]:
-        raise qv.InputError(
-            "the file of the log has changed since its columns were confirmed",
-            "look at its columns again, and publish then; nothing was charged",
-        )
-
-
-def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
-    """Charge the ledger, protect, write; sign if there is a key. A recipe says all of it."""
-    _refuse_changed(asked)
+def publish(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
+    """Read the log of the snapshot, charge the ledger, protect, and write; sign if there is a key."""
     recipe = qv.Recipe.read(asked["recipe"])
-    told.stage("read")
-    log = recipe.read_log(progress=told.progress)
+    log = _read(asked, told, folder)
     release = qv.publish_recipe(recipe, log=log, i_understand=asked["i_understand"], told=told.stage)
     kept = Path(asked["kept"])
     kept.unlink(missing_ok=True)  # of a release that was taken away
@@ -152,9 +143,8 @@ def publish(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     }
 
 
-def series(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def series(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Charge and publish one period after the other; those of an earlier try stay."""
-    _refuse_changed(asked)
     out = Path(asked["out"])
     there = len(list(out.glob("*/manifest.json"))) if asked["resume"] else 0
     written = [0]
@@ -166,7 +156,7 @@ def series(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
             told.progress(written[0], max(1, asked["periods"] - there))
 
     made = qv.publish_series(
-        lambda: _log(asked, told),
+        lambda: _read(asked, told, folder),
         forms.made(qv.MECHANISMS[asked["method"]], asked["given"]),
         name=asked["name"],
         out=out,
@@ -189,7 +179,7 @@ def series(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     return {"complete": made.complete, "checks": len(checked.checks), "passes": checked.passes}
 
 
-def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
+def attack(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
     """Attack a release, beside a control, and keep the result in its private folder."""
     made = forms.made(qv.ATTACKS[asked["attack"]], asked["given"])
     release = qv.load(asked["release"])
@@ -197,7 +187,7 @@ def attack(asked: dict[str, Any], told: Telling, _: Path) -> dict[str, Any]:
     for one in made.inputs:
         found: Any = release if "release" in one.kind else None
         if one.kind == "log" and one.needed:
-            found = _log(asked, told)
+            found = _read(asked, told, folder)
         inputs.append([found] if one.many and found is not None else found)
     told.stage("attack")
     result = made.run(*inputs, progress=told.progress)

@@ -11,7 +11,8 @@ from starlette.responses import RedirectResponse, Response
 import queryveil as qv
 from queryveil.show.web import charts, forms, same, shelf
 from queryveil.show.web.jobs import DONE
-from queryveil.show.web.pages.log import chosen, confirmed
+from queryveil.show.web.logs import LogSnapshot
+from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.rendering import page
 
 
@@ -28,9 +29,7 @@ def on_releases() -> dict[str, type[qv.Attack]]:
 
 
 def shown(request: Request) -> Response:
-    log, bench = chosen(request), request.app.state.bench
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}", 303)
+    log, bench = confirmed_log(request), request.app.state.bench
     attacks, found = on_releases(), shelf.releases(bench.settings.releases)
     name = request.query_params.get("attack", "")
     name = name if name in attacks else next(iter(attacks))
@@ -41,7 +40,7 @@ def shown(request: Request) -> Response:
         given = forms.given(attacks[name], request.query_params)
     except qv.QueryveilError as error:
         wrong = error
-    job = bench.jobs.latest("attack", f"{release.name}/{name}") if release is not None else None
+    job = bench.jobs.latest("attack", _about(log, release, name)) if release is not None else None
     return page(
         request,
         "attack.html",
@@ -60,7 +59,7 @@ def shown(request: Request) -> Response:
     )
 
 
-def _same(log: Any, name: str, given: dict[str, Any], release: str) -> same.Same:
+def _same(log: LogSnapshot, name: str, given: dict[str, Any], release: str) -> same.Same:
     inputs: list[tuple[Any, str]] = []
     reads = False
     for one in qv.ATTACKS[name].inputs:
@@ -68,20 +67,25 @@ def _same(log: Any, name: str, given: dict[str, Any], release: str) -> same.Same
             inputs.append((one, release))
         elif one.kind == "log" and one.needed:
             reads = True
-            inputs.append((one, log.said_path))
-    return same.attack(name, given, inputs, same.reading_words(log.how) if reads else [])
+            inputs.append((one, log.displayed_path))
+    return same.attack(name, given, inputs, same.reading_words(log.options) if reads else [])
+
+
+def _about(log: LogSnapshot, release: shelf.Shelved, name: str) -> str:
+    """Return what a job attacks: a result with other columns is no result for these."""
+    return f"{release.name}/{name}/{log.digest}"
 
 
 def start(request: Request, form: FormData) -> Response:
-    log, bench = chosen(request), request.app.state.bench
+    log, bench = confirmed_log(request), request.app.state.bench
     attacks, name = on_releases(), str(form.get("attack", ""))
     release = shelf.find(bench.settings.releases, str(form.get("release", "")))
     if name not in attacks or release is None:
         raise qv.UsageError("no attack or no release was chosen", "choose both")
     given = forms.given(attacks[name], form)
     forms.made(attacks[name], given)
-    spec = log.spec | {"attack": name, "given": given, "release": str(release.path)}
-    bench.jobs.start("attack", f"Attacking {release.name} by {name}", f"{release.name}/{name}", spec)
+    spec = {"log": log.as_dict(), "attack": name, "given": given, "release": str(release.path)}
+    bench.jobs.start("attack", f"Attacking {release.name} by {name}", _about(log, release, name), spec)
     said = charts.address(
         {"attack": name, "release": release.name} | {key: forms.typed(one) for key, one in given.items()}
     )

@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 import queryveil as qv
 from queryveil.show.web import charts, forms, same
 from queryveil.show.web.jobs import DONE, Job
-from queryveil.show.web.logs import ChosenLog
-from queryveil.show.web.pages.log import chosen, confirmed
+from queryveil.show.web.logs import LogSnapshot
+from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.pages.risk import inspection
 from queryveil.show.web.rendering import page
 from queryveil.show.web.sessions import Session
@@ -92,25 +92,23 @@ def _beginning(cls: type[qv.Mechanism], delta: float) -> dict[str, Any]:
     return needed | made
 
 
-def pilot_of(request: Request, log: ChosenLog) -> Job | None:
-    job: Job | None = request.app.state.bench.jobs.latest("pilot", log.id)
-    return (
-        job if job is not None and all(job.spec[name] == value for name, value in log.spec.items()) else None
-    )
+def pilot_of(request: Request, log: LogSnapshot) -> Job | None:
+    job: Job | None = request.app.state.bench.jobs.latest("pilot", log.digest)
+    return job
 
 
-def facts(request: Request, log: ChosenLog) -> tuple[float, int | None]:
+def facts(request: Request, log: LogSnapshot) -> tuple[float, int | None]:
     """A delta that fits the log, and its users; what is known so far."""
-    job = inspection(request, log.id, log.spec)
+    job = inspection(request, log)
     found = job.result if job is not None and job.state == DONE else None
-    read = request.app.state.bench.jobs.latest("read", log.id)
+    read = request.app.state.bench.jobs.latest("read", log.reading_key)
     users = read.result["users"] if read is not None and read.state == DONE else None
     if found is not None:
         return float(found["delta"]), int(found["users"])
     return (float(f"1e-{max(6, len(str(users)) + 1)}") if users else 1e-6), users
 
 
-def _price(session: Session, log: ChosenLog) -> str:
+def _price(session: Session, log: LogSnapshot) -> str:
     looked = len(session.looked.get(log.id, ()))
     if looked < 2:
         return "A choice that you make without looking at previews costs nothing."
@@ -121,7 +119,7 @@ def _price(session: Session, log: ChosenLog) -> str:
     )
 
 
-async def _previewed(request: Request, log: ChosenLog, setting: Setting) -> dict[str, Any] | None:
+async def _previewed(request: Request, log: LogSnapshot, setting: Setting) -> dict[str, Any] | None:
     """The figures of a setting; None without a pilot, or where the setting is wrong."""
     job = pilot_of(request, log)
     if setting.plan is None or job is None or job.state != DONE:
@@ -151,15 +149,13 @@ async def _asked(typed: Any, delta: float, users: int | None) -> Setting:
 
 
 async def shown(request: Request) -> Response:
-    log = chosen(request)
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}", 303)
+    log = await run_in_threadpool(confirmed_log, request)
     delta, users = await run_in_threadpool(facts, request, log)
     setting = await _asked(request.query_params, delta, users)
     job, session = pilot_of(request, log), request.state.session
     figures = await _previewed(request, log, setting)
     kept = [(one, Setting(one["query"], delta, users=users)) for one in session.kept.get(log.id, [])]
-    advice = request.app.state.bench.jobs.latest("advise", log.id)
+    advice = request.app.state.bench.jobs.latest("advise", log.digest)
     return await run_in_threadpool(
         page,
         request,
@@ -183,13 +179,13 @@ async def shown(request: Request) -> Response:
     )
 
 
-def _same(log: ChosenLog, setting: Setting) -> same.Same:
+def _same(log: LogSnapshot, setting: Setting) -> same.Same:
     return same.publish(log, setting.method, setting.given, {"out": "release"})
 
 
 async def preview(request: Request) -> Response:
     """The same as JSON, for a page that follows what is typed."""
-    log = chosen(request)
+    log = await run_in_threadpool(confirmed_log, request)
     delta, users = await run_in_threadpool(facts, request, log)
     setting = await _asked(request.query_params, delta, users)
     figures = await _previewed(request, log, setting)
@@ -207,7 +203,7 @@ async def preview(request: Request) -> Response:
 
 async def curve(request: Request) -> Response:
     """Figures over epsilon, for a chart; each is one more look."""
-    log = chosen(request)
+    log = await run_in_threadpool(confirmed_log, request)
     delta, users = await run_in_threadpool(facts, request, log)
     rows = []
     for epsilon in _EPSILONS:
@@ -222,16 +218,17 @@ async def curve(request: Request) -> Response:
 
 def make_pilot(request: Request, form: FormData) -> Response:
     """Count once what previews need."""
-    log, bench = chosen(request), request.app.state.bench
-    file = bench.settings.pilots / f"{log.id}-{len(list(bench.settings.pilots.iterdir()))}.npz"
-    if pilot_of(request, log) is None or pilot_of(request, log).state != DONE:  # type: ignore[union-attr]
-        bench.jobs.start("pilot", f"Preparing previews of {log.name}", log.id, log.spec | {"file": str(file)})
+    log, bench = confirmed_log(request), request.app.state.bench
+    job = pilot_of(request, log)
+    if job is None or job.state != DONE:
+        spec = {"log": log.as_dict(), "file": str(bench.settings.pilots / f"{log.digest}.npz")}
+        bench.jobs.start("pilot", f"Preparing previews of {log.name}", log.digest, spec)
         bench.previews.warm()
     return RedirectResponse(f"/design/{log.id}?{form.get('setting', '')}", 303)
 
 
 def advise(request: Request, form: FormData) -> Response:
-    log = chosen(request)
+    log = confirmed_log(request)
     purpose = qv.find_purpose(str(form.get("purpose", "")))
     numbers = {}
     for name in ("epsilon", "delta"):
@@ -240,14 +237,14 @@ def advise(request: Request, form: FormData) -> Response:
         except ValueError:
             raise qv.UsageError(f"{name} must be a number", "type figures") from None
     qv.wanted(purpose, epsilon=numbers["epsilon"], delta=numbers["delta"])
-    spec = log.spec | {"purpose": purpose.name, **numbers}
-    request.app.state.bench.jobs.start("advise", f"Trying settings for {purpose.name}", log.id, spec)
+    spec = {"log": log.as_dict(), "purpose": purpose.name, **numbers}
+    request.app.state.bench.jobs.start("advise", f"Trying settings for {purpose.name}", log.digest, spec)
     return RedirectResponse(f"/design/{log.id}#purpose", 303)
 
 
 def keep(request: Request, form: FormData) -> Response:
     """Put a setting beside others; four at most."""
-    log, session = chosen(request), request.state.session
+    log, session = confirmed_log(request), request.state.session
     delta, users = facts(request, log)
     setting = Setting(form, delta, users=users)
     if setting.error is not None:
@@ -267,7 +264,7 @@ def keep(request: Request, form: FormData) -> Response:
 
 
 def drop(request: Request, form: FormData) -> Response:
-    log, session = chosen(request), request.state.session
+    log, session = confirmed_log(request), request.state.session
     kept, at = session.kept.get(log.id, []), str(form.get("at", ""))
     if at.isdecimal() and int(at) < len(kept):
         kept.pop(int(at))

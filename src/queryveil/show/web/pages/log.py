@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.files import output
-from queryveil.show.web import confirming, same
+from queryveil.show.web import same
 from queryveil.show.web.jobs import DONE, Job
-from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.logs import LogSnapshot, freeze
 from queryveil.show.web.rendering import page
 
 STANDARD = {
@@ -28,49 +28,79 @@ STANDARD = {
 """The columns of a search log, in words."""
 
 
-def chosen(request: Request) -> ChosenLog:
-    """The log that the address names."""
-    found: ChosenLog | None = request.app.state.bench.logs.find(request.path_params["log"])
-    if found is None:
+class NotConfirmed(Exception):
+    """The columns of a log were not confirmed in this browser, or something has changed since."""
+
+    def __init__(self, log_id: str, *, changed: bool) -> None:
+        super().__init__(log_id)
+        self.address = f"/log/{log_id}{'?changed=yes' if changed else ''}"
+
+
+def find_snapshot(request: Request, log_id: str) -> LogSnapshot | None:
+    """Return a log as this browser reads it now; None if it is gone. A request takes one snapshot, and no second."""
+    bench, session = request.app.state.bench, request.state.session
+    log: LogSnapshot | None = bench.logs.snapshot(log_id, session.reading.get(log_id, {}))
+    if log is None:
+        return None
+    job: Job | None = bench.jobs.latest("read", log.reading_key)
+    return log.with_columns(job.result) if job is not None and job.state == DONE else log
+
+
+def named_log(request: Request) -> LogSnapshot:
+    """Return the log that the address names, for pages that show its columns and start nothing else."""
+    log = find_snapshot(request, request.path_params["log"])
+    if log is None:
         raise HTTPException(404)
-    return found
+    return log
 
 
-def reading(request: Request, log: ChosenLog) -> Job:
-    """The job that reads the log: the one there is, or a new one."""
+def confirmed_log(request: Request) -> LogSnapshot:
+    """Return the log that the address names; raise NotConfirmed if this browser did not confirm its columns."""
+    return require_confirmed(request, named_log(request))
+
+
+def require_confirmed(request: Request, log: LogSnapshot) -> LogSnapshot:
+    """Return the log; raise NotConfirmed if this browser did not confirm exactly this snapshot."""
+    session = request.state.session
+    if not session.has_confirmed(log):
+        raise NotConfirmed(log.id, changed=log.id in session.confirmed)
+    return log
+
+
+def start_reading(request: Request, log: LogSnapshot) -> Job:
+    """Return the job that reads the log: the present one, or a new one."""
     jobs = request.app.state.bench.jobs
-    job: Job | None = jobs.latest("read", log.id)
-    if job is None or job.spec != log.spec or job.state == "cancelled":
-        job = jobs.start("read", f"Reading {log.name}", log.id, log.spec)
+    job: Job | None = jobs.latest("read", log.reading_key)
+    if job is None or job.state == "cancelled":
+        spec = {"log": log.as_dict() | {"columns": None}}
+        job = jobs.start("read", f"Reading {log.name}", log.reading_key, spec)
     return job
-
-
-def confirmed(request: Request, log: ChosenLog) -> bool:
-    """Whether the person who asks confirmed the columns of this log."""
-    return confirming.confirmed(request.app.state.bench.jobs, request.state.session, log)
 
 
 def overview(request: Request) -> Response:
     bench = request.app.state.bench
+    files, unusable = bench.logs.files()
     return page(
         request,
         "log.html",
         step="log",
-        files=bench.logs.files(),
+        files=files,
+        unusable=unusable,
         folders=[str(one) for one in bench.settings.folders],
-        uploads=[one for one in bench.logs.chosen() if one.uploaded],
+        uploads=bench.logs.uploads(),
         most=bench.settings.most_upload,
         cut_short=bench.jobs.cut_short(),
     )
 
 
 def one(request: Request) -> Response:
-    log = chosen(request)
-    return _shown(request, log, reading(request, log))
+    return _columns_page(request, named_log(request))
 
 
-def _shown(request: Request, log: ChosenLog, job: Job, *, revealed: bool = False) -> Response:
+def _columns_page(request: Request, log: LogSnapshot, *, revealed: bool = False) -> Response:
+    job = start_reading(request, log)
     facts: dict[str, Any] | None = job.result if job.state == DONE else None
+    log = log.with_columns(facts) if facts else log
     names = [*facts["columns"].values(), *facts["ignored"]] if facts else []
     return page(
         request,
@@ -85,7 +115,7 @@ def _shown(request: Request, log: ChosenLog, job: Job, *, revealed: bool = False
         if facts
         else [],
         revealed=revealed,
-        seen=confirming.seen(request.app.state.bench.jobs, log),
+        seen=log.digest,
         changed="changed" in request.query_params,
         same=same.of_log(log, "inspect", "print(log.rows, log.users, log.staged.reasons)"),
     )
@@ -106,34 +136,35 @@ def _mask(name: str, value: str) -> str:
 
 def reveal(request: Request, _: FormData) -> Response:
     """The first rows as they are: asked for each time, and kept by nobody."""
-    log = chosen(request)
-    return _shown(request, log, reading(request, log), revealed=True)
+    return _columns_page(request, named_log(request), revealed=True)
 
 
 def read_again(request: Request, form: FormData) -> Response:
     """Read with what was said about columns and format."""
-    log = chosen(request)
-    how = {name: value for name in ("format", "time_format") if (value := str(form.get(name, "")).strip())}
+    log = named_log(request)
+    options: dict[str, Any] = {
+        name: value for name in ("format", "time_format") if (value := str(form.get(name, "")).strip())
+    }
     delimiter = str(form.get("delimiter", ""))
     columns = {name: str(form.get(f"column-{name}", "")).strip() for name in STANDARD}
     columns = {name: value for name, value in columns.items() if value}
     if columns:
-        numbers = {name: int(value) if value.isdecimal() else value for name, value in columns.items()}
-        how["columns"] = numbers  # type: ignore[assignment]  # the one that is no text
+        options["columns"] = {
+            name: int(value) if value.isdecimal() else value for name, value in columns.items()
+        }
     if delimiter:
-        how["delimiter"] = "\t" if delimiter == "\\t" else delimiter
-    qv.ReadOptions(**how)  # type: ignore[arg-type]  # refused here if it is wrong, before anything is started
-    log.how = dict(how)
+        options["delimiter"] = "\t" if delimiter == "\\t" else delimiter
+    qv.ReadOptions(**options)  # refused here if it is wrong, before anything is started
+    request.state.session.reading[log.id] = freeze(options)
     return RedirectResponse(f"/log/{log.id}", 303)
 
 
 def confirm(request: Request, form: FormData) -> Response:
-    """For this person alone, and for what was on the page: another may have changed it since."""
-    log = chosen(request)
-    now = confirming.seen(request.app.state.bench.jobs, log)
-    if now is None or str(form.get("seen", "")) != now:
+    """Confirm for this browser only, and only what its page showed: the file or the options may have changed since."""
+    log = named_log(request)
+    if not log.digest or str(form.get("seen", "")) != log.digest:
         return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
-    request.state.session.confirmed[log.id] = now
+    request.state.session.confirmed[log.id] = log.digest
     return RedirectResponse(f"/risk/{log.id}", 303)
 
 
@@ -145,15 +176,16 @@ def upload(request: Request, form: FormData) -> Response:
     id, place = bench.logs.place_for_upload(given.filename)
     with output.disk_errors(place), place.open("xb") as copy:
         shutil.copyfileobj(given.file, copy, 1 << 20)
-    log = bench.logs.uploaded(id, place)
-    return RedirectResponse(f"/log/{log.id}", 303)
+    bench.logs.add_upload(id, place)
+    return RedirectResponse(f"/log/{id}", 303)
 
 
 def forget(request: Request, _: FormData) -> Response:
     """Take an upload away before the end."""
-    bench, log = request.app.state.bench, chosen(request)
-    bench.jobs.forget(log.id)
-    bench.logs.forget(log)
+    bench, log_id = request.app.state.bench, request.path_params["log"]
+    if bench.logs.is_upload(log_id):
+        bench.jobs.forget(log_id)
+        bench.logs.forget(log_id)
     return RedirectResponse("/log", 303)
 
 

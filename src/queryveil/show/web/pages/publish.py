@@ -14,11 +14,11 @@ from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.show.web import charts, same, shelf
-from queryveil.show.web.jobs import DONE, Job
-from queryveil.show.web.logs import ChosenLog
+from queryveil.show.web.jobs import DONE, PUBLICATIONS, Job
+from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages import series
 from queryveil.show.web.pages.design import Setting, facts
-from queryveil.show.web.pages.log import chosen, confirmed
+from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.rendering import page
 
 ABOUT = {
@@ -42,7 +42,7 @@ class Budget:
     error: qv.QueryveilError | None = None
 
 
-def _stem(log: ChosenLog) -> str:
+def _stem(log: LogSnapshot) -> str:
     last = re.split(r"[/\\]", log.name)[-1]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", last.split(".")[0]).strip("-")[:40] or "log"
 
@@ -65,7 +65,7 @@ def _budget(ledger: str, source: str, setting: Setting) -> Budget:
         return Budget(before, None, error)
 
 
-def _free_name(request: Request, log: ChosenLog) -> str:
+def _free_name(request: Request, log: LogSnapshot) -> str:
     folder = request.app.state.bench.settings.releases
     first = f"{_stem(log)}-{datetime.datetime.now(datetime.UTC).date().isoformat()}"
     names = [first, *(f"{first}-{number}" for number in range(2, 1000))]
@@ -78,16 +78,14 @@ def _needs_understanding(setting: Setting) -> bool:
     return guarantee is not None and (guarantee.kind == "none" or guarantee.exposing)
 
 
-def publishing(request: Request, log: ChosenLog) -> list[Job]:
+def publishing(request: Request, log: LogSnapshot) -> list[Job]:
     """Publications of this log in this start, of whoever began them."""
     jobs = request.app.state.bench.jobs
-    return [one for kind in ("publish", "series") for one in jobs.of_kind(kind) if one.spec["log"] == log.id]
+    return [one for kind in PUBLICATIONS for one in jobs.of_kind(kind) if one.spec["log"]["id"] == log.id]
 
 
 def shown(request: Request) -> Response:
-    log, settings = chosen(request), request.app.state.bench.settings
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}", 303)
+    log, settings = confirmed_log(request), request.app.state.bench.settings
     begun = publishing(request, log)
     job = next((one for one in begun if one.id == request.query_params.get("job")), None)
     if job is not None and job.state == DONE:
@@ -137,14 +135,14 @@ def shown(request: Request) -> Response:
     )
 
 
-def _same(log: ChosenLog, setting: Setting, settings: Any, name: str, source: str) -> same.Same:
+def _same(log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str) -> same.Same:
     words = {"out": f"{settings.releases}/{name}", "ledger": settings.ledger, "source": source or "NAME"}
     return same.publish(log, setting.method, setting.given, words)
 
 
 def open_budget(request: Request, form: FormData) -> Response:
     """Give a source its budget, once and for all."""
-    log, settings = chosen(request), request.app.state.bench.settings
+    log, settings = confirmed_log(request), request.app.state.bench.settings
     delta, users = facts(request, log)
     setting = Setting(form, delta, users=users)
     numbers = {}
@@ -164,8 +162,8 @@ def open_budget(request: Request, form: FormData) -> Response:
 
 
 def start(request: Request, form: FormData) -> Response:
-    """Everything is checked before anything is started; the ledger is charged by the job."""
-    bench, log = request.app.state.bench, chosen(request)
+    """Check everything before anything is started; the job charges the ledger. All of it uses one snapshot."""
+    bench, log = request.app.state.bench, confirmed_log(request)
     settings = bench.settings
     delta, users = facts(request, log)
     setting = Setting(form, delta, users=users)
@@ -174,8 +172,6 @@ def start(request: Request, form: FormData) -> Response:
     if form.get("confirmed") != "yes":
         raise qv.UsageError("the promise and the budget were not confirmed", "tick the box before the button")
     name, source = shelf.checked_name(str(form.get("name", "")).strip()), str(form.get("source", ""))
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
     if (settings.releases / name).exists():
         raise qv.UsageError(f"there is a release '{name}' already", "choose another name")
     if source not in _sources(settings.ledger):
@@ -189,9 +185,7 @@ def start(request: Request, form: FormData) -> Response:
     qv.refuse_unless_understood(setting.mechanism, users=None, i_understand=understood)
     recipe = _recipe(log, setting, settings, name, source, form)
     spec = {
-        "log": log.id,
-        "path": str(log.path),
-        "stamp": log.spec["stamp"],
+        "log": log.as_dict(),
         "recipe": str(_confirmed(recipe, settings.private, name)),
         "kept": str(settings.private / f"{name}.yaml"),
         "i_understand": understood,
@@ -217,15 +211,14 @@ def _confirmed(recipe: qv.Recipe, private: Path, name: str) -> Path:
 
 
 def _recipe(
-    log: ChosenLog, setting: Setting, settings: Any, name: str, source: str, form: FormData
+    log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str, form: FormData
 ) -> qv.Recipe:
     said = {one: str(form.get(one, "")).strip() or NOT_STATED for one in ABOUT}
-    columns = log.how.get("columns")
     return qv.Recipe(
         log=(str(log.path),),
-        columns=columns,
+        columns=log.options.get("columns"),
         columns_confirmed=True,
-        reading={key: value for key, value in log.how.items() if key != "columns"},
+        reading={key: value for key, value in log.options.items() if key != "columns"},
         method=setting.method,
         parameters=setting.given,
         ledger=settings.ledger,

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 import queryveil as qv
 from queryveil.show.web import shelf
 from queryveil.show.web.guard import REPORT_POLICY
+from queryveil.show.web.pages.log import find_snapshot
 from queryveil.show.web.rendering import page
 from queryveil.show.web.same import Same
 
@@ -42,7 +43,7 @@ def shown(request: Request) -> Response:
         request,
         "release.html",
         step="publish" if job is not None else "history",
-        log=bench.logs.find(job.spec["log"]) if job is not None else None,
+        log=find_snapshot(request, job.spec["log"]["id"]) if job is not None else None,
         release=release,
         guarantee=loaded.guarantee,
         strength=qv.strength_of(loaded.guarantee),

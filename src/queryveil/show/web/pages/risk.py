@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from queryveil.show.web import same
 from queryveil.show.web.jobs import DONE, Job
-from queryveil.show.web.pages.log import chosen, confirmed
+from queryveil.show.web.logs import LogSnapshot
+from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.rendering import page
 
 
-def inspection(request: Request, log_id: str, spec: dict[str, Any]) -> Job | None:
-    """The inspection of this log as it is read now; None if nobody asked for one."""
-    job: Job | None = request.app.state.bench.jobs.latest("inspect", log_id)
-    return job if job is not None and job.spec == spec else None
+def inspection(request: Request, log: LogSnapshot) -> Job | None:
+    """Return the last inspection of this snapshot; None if there is none."""
+    job: Job | None = request.app.state.bench.jobs.latest("inspect", log.digest)
+    return job
 
 
 def shown(request: Request) -> Response:
-    log = chosen(request)
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}", 303)
-    job = inspection(request, log.id, log.spec)
+    log = confirmed_log(request)
+    job = inspection(request, log)
     return page(
         request,
         "risk.html",
@@ -37,8 +34,9 @@ def shown(request: Request) -> Response:
 
 
 def start(request: Request, _: FormData) -> Response:
-    log = chosen(request)
-    request.app.state.bench.jobs.start("inspect", f"Inspecting {log.name}", log.id, log.spec)
+    log = confirmed_log(request)
+    jobs = request.app.state.bench.jobs
+    jobs.start("inspect", f"Inspecting {log.name}", log.digest, {"log": log.as_dict()})
     return RedirectResponse(f"/risk/{log.id}", 303)
 
 

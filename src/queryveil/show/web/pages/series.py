@@ -17,8 +17,8 @@ import queryveil as qv
 from queryveil.show.web import charts, same, shelf
 from queryveil.show.web.guard import REPORT_POLICY, SERIES_POLICY
 from queryveil.show.web.jobs import DONE
-from queryveil.show.web.logs import ChosenLog
-from queryveil.show.web.pages.log import confirmed
+from queryveil.show.web.logs import LogSnapshot
+from queryveil.show.web.pages.log import find_snapshot, require_confirmed
 from queryveil.show.web.pages.releases import packed
 from queryveil.show.web.rendering import page
 from queryveil.show.web.settings import Settings
@@ -112,7 +112,9 @@ def outlook(asked: Asked, mechanism: qv.Mechanism, ledger: str, source: str | No
     return Outlook(error=refused)
 
 
-def said(log: ChosenLog, setting: Any, asked: Asked, settings: Settings, name: str, source: str) -> same.Same:
+def said(
+    log: LogSnapshot, setting: Any, asked: Asked, settings: Settings, name: str, source: str
+) -> same.Same:
     """The same as a command and in Python."""
     words: dict[str, Any] = {"series": name, "period": asked.every, "from": asked.first, "to": asked.last}
     words |= {"unit": asked.unit} | ({"users": asked.most_users} if asked.most_users else {})
@@ -120,7 +122,9 @@ def said(log: ChosenLog, setting: Any, asked: Asked, settings: Settings, name: s
     return same.series(log, setting.method, setting.given, words)
 
 
-def start(request: Request, log: ChosenLog, setting: Any, name: str, source: str, form: FormData) -> Response:
+def start(
+    request: Request, log: LogSnapshot, setting: Any, name: str, source: str, form: FormData
+) -> Response:
     """All is checked before anything is started; each period is charged by the job before its noise is drawn."""
     bench = request.app.state.bench
     settings, asked = bench.settings, Asked.of(form)
@@ -132,8 +136,8 @@ def start(request: Request, log: ChosenLog, setting: Any, name: str, source: str
     about = {key: str(form.get(key, "")).strip() or "not stated" for key in qv.About().missing}
     about["period"] = f"{asked.first}/{asked.last}"
     qv.About(**about)
-    spec = log.spec | {
-        "log": log.id,
+    spec = {
+        "log": log.as_dict(),
         "name": name,
         "source": source,
         "about": about,
@@ -145,8 +149,10 @@ def start(request: Request, log: ChosenLog, setting: Any, name: str, source: str
         "series": asked.words,
         "periods": len(plan.periods),
     }
+    answer = begun(request, spec, resume=False, more=setting.query)
+    # Only now: a series that is refused must not change how the one of that name is resumed.
     _keep(settings.private, name, spec)
-    return begun(request, spec, resume=False, more=setting.query)
+    return answer
 
 
 def begun(request: Request, spec: dict[str, Any], *, resume: bool, more: Mapping[str, str]) -> Response:
@@ -162,7 +168,7 @@ def begun(request: Request, spec: dict[str, Any], *, resume: bool, more: Mapping
     title = f"{'Going on with' if resume else 'Publishing'} the series {name}"
     job = bench.jobs.start("series", title, name, whole, who=request.state.session.who, noted=True)
     query = charts.address(dict(more) | {"source": spec["source"], "job": job.id})
-    return RedirectResponse(f"/publish/{spec['log']}?{query}", 303)
+    return RedirectResponse(f"/publish/{spec['log']['id']}?{query}", 303)
 
 
 def _kept(private: Path, name: str) -> Path:
@@ -189,15 +195,13 @@ def go_on(request: Request, _: FormData) -> Response:
     if content is None or not can_go_on(bench.settings, name, content):
         raise HTTPException(404)
     spec = json.loads(_kept(bench.settings.private, name).read_text(encoding="utf-8"))
-    log = bench.logs.find(spec["log"])
+    log = find_snapshot(request, spec["log"]["id"])
     if log is None:
         raise qv.UsageError(
             "the log of this series is not here any more",
             "put it back, or go on at a terminal with queryveil publish and --resume",
         )
-    if not confirmed(request, log):
-        return RedirectResponse(f"/log/{log.id}?changed=yes", 303)
-    if any(spec[key] != value for key, value in log.spec.items()):
+    if require_confirmed(request, log).as_dict() != spec["log"]:
         raise qv.UsageError(
             "the log is not what it was when the series was begun",
             "put the file back and read it as then; what was published stays",
@@ -235,7 +239,7 @@ def shown(request: Request) -> Response:
         request,
         "series.html",
         step="publish" if job is not None else "history",
-        log=bench.logs.find(job.spec["log"]) if job is not None else None,
+        log=find_snapshot(request, job.spec["log"]["id"]) if job is not None else None,
         name=name,
         path=path,
         content=content,
