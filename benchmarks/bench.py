@@ -121,6 +121,25 @@ CASES = {
     ),
     "semantic": Case("semantic", {"epsilon": 4}, "SELECT user, query FROM log", is_floor=True),
     "clump": Case("clump", {"k": 5}, TRANSACTIONS, is_floor=True),
+    "partition": Case("partition", {"k": 5}, TRANSACTIONS, is_floor=True),
+    "k-keyword": Case(
+        "k-keyword",
+        {"k": 5},
+        f"SELECT word, count(DISTINCT user) AS users FROM ({WORDS}) GROUP BY word",
+        is_floor=True,
+    ),
+    "profile-histogram": Case(
+        "profile-histogram",
+        {"epsilon": 4, "max_queries": 3, "domain": "disease"},
+        "SELECT user, query FROM log",
+        is_floor=True,
+    ),
+    "ad-hoc": Case(
+        "ad-hoc",
+        {"steps": ("scrub", "drop-infrequent", "hash-users"), "min_users": 2},
+        f"SELECT sha256(user), query, time FROM log SEMI JOIN ({QUERIES} HAVING users >= 2) USING (query)",
+        is_floor=True,
+    ),
 }
 
 

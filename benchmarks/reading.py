@@ -20,10 +20,12 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
+from xml.sax.saxutils import escape
 
 import duckdb
 import pyarrow as pa
@@ -34,12 +36,23 @@ from pyarrow import feather
 import queryveil as qv
 from queryveil.reading.formats import ReadOptions, stage
 from queryveil.synthetic.generator import LogSettings
-from reading_by_duckdb import FIELDS, JSON, LINES, UBI, by_attaching, by_fields, by_python, by_reader
+from reading_by_duckdb import (
+    FIELDS,
+    JSON,
+    LINES,
+    UBI,
+    by_attaching,
+    by_calamine,
+    by_fields,
+    by_python,
+    by_reader,
+)
 
 REPEATS = 3
 BARE, BARE_PARQUET, BARE_SEARCHES = "lines of text", "same rows as Parquet", "read_ndjson without clicks"
 LESS = {BARE, BARE_PARQUET, BARE_SEARCHES}
 """What stands beside us and does less than the job."""
+EXCEL_COLUMNS = ("user", "time", "query", "url", "rank")
 Rows = list[dict[str, Any]]
 
 
@@ -91,6 +104,51 @@ def as_yandex(at: int, row: dict[str, Any]) -> str:
     return f"{at}\tM\t1\t{at % 9999}\n{at}\t0\tQ\t0\t1\t{len(row['query'])},7\t5,1\t6,1\n{at}\t9\tC\t0\t6"
 
 
+def as_matomo(at: int, row: dict[str, Any]) -> str:
+    action = {"type": "search", "timestamp": int(row["time"].timestamp()), "siteSearchKeyword": row["query"]}
+    return json.dumps({"idVisit": at, "visitorId": row["user"], "actionDetails": [action]})
+
+
+def as_google_analytics(at: int, row: dict[str, Any]) -> str:
+    known = {"search_term": {"string_value": row["query"]}, "ga_session_id": {"int_value": str(at)}}
+    return json.dumps(
+        {
+            "event_name": "view_search_results",
+            "event_timestamp": str(int(row["time"].timestamp() * 1_000_000)),
+            "user_pseudo_id": row["user"],
+            "event_params": [{"key": key, "value": value} for key, value in known.items()],
+        }
+    )
+
+
+def excel_file(file: Path, rows: Rows) -> Path:
+    """Write a minimal workbook: one sheet with inline texts."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+
+    def line(values: Iterable[Any]) -> str:
+        cells = (f'<c t="inlineStr"><is><t>{escape(str(value))}</t></is></c>' for value in values)
+        return f"<row>{''.join(cells)}</row>"
+
+    lines = [line(EXCEL_COLUMNS)]
+    lines += [line(row[name] or "" for name in EXCEL_COLUMNS) for row in rows]
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" '
+        f'Type="{links}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>'
+        '<sheet name="log" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}"><Relationship Id="r1" '
+        f'Type="{links}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{"".join(lines)}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file
+
+
 def sqlite_file(file: Path, rows: Rows) -> Path:
     with sqlite3.connect(file) as con:
         con.execute("CREATE TABLE log (user, time, query, url, rank)")
@@ -139,6 +197,9 @@ def sources(folder: Path, parquet: Path) -> dict[str, tuple[Path, str, dict[str,
         "algolia": (text(folder / "algolia.jsonl", rows, as_algolia), JSON, {}),
         "sogou": (text(folder / "sogou.txt", rows, as_sogou), LINES, {}),
         "yandex": (text(folder / "yandex.txt", rows, as_yandex), LINES, {}),
+        "matomo": (text(folder / "matomo.jsonl", rows, as_matomo), JSON, {}),
+        "google-analytics": (text(folder / "analytics.jsonl", rows, as_google_analytics), JSON, {}),
+        "excel": (excel_file(folder / "log.xlsx", rows), same, {}),
     }
     return made
 
@@ -180,6 +241,8 @@ def beside(format_: str, file: Path, reader: str) -> dict[str, Callable[[], int]
     found: dict[str, Callable[[], int]] = {name: functools.partial(by_reader, file, reader)}
     if format_ == "sqlite":
         return {BARE_PARQUET: found[name], "rows by Python's sqlite3": functools.partial(by_python, file)}
+    if format_ == "excel":
+        return {BARE_PARQUET: found[name], "rows by calamine": functools.partial(by_calamine, file)}
     if format_ == "ubi":
         found = {BARE_SEARCHES: found[name], "read_ndjson": functools.partial(by_reader, file, UBI)}
     if format_ in FIELDS:

@@ -70,7 +70,19 @@ _UBI = (
     "c.event_attributes.position.ordinal FROM d c LEFT JOIN q ON c.query_id = q.query_id "
     "AND c.client_id = q.client_id WHERE c.action_name = 'click'"
 )
+_MATOMO = (
+    "SELECT visitorId AS user, to_timestamp(action.timestamp) AS time, action.siteSearchKeyword AS query, "
+    f"idVisit AS session FROM (SELECT *, unnest(actionDetails) AS action FROM {JSON}) WHERE action.type = 'search'"
+)
+_ANALYTICS = (
+    "SELECT user_pseudo_id AS user, make_timestamp(CAST(event_timestamp AS BIGINT)) AS time, "
+    "list_filter(event_params, lambda one: one.key = 'search_term')[1].value.string_value AS query, "
+    "list_filter(event_params, lambda one: one.key = 'ga_session_id')[1].value.int_value AS session "
+    f"FROM {JSON} WHERE event_name = 'view_search_results'"
+)
 FIELDS = {
+    "matomo": _MATOMO,
+    "google-analytics": _ANALYTICS,
     "access-log": _ACCESS,
     "slow-log": _SLOW,
     "solr": _SOLR,
@@ -109,6 +121,19 @@ def by_python(file: Path) -> int:
             con.register("part", part)
             con.execute("INSERT INTO log SELECT * FROM part")
             con.unregister("part")
+        return _count(con)
+
+
+def by_calamine(file: Path) -> int:
+    """Return the rows of a workbook, which DuckDB reads with an extension alone, as calamine reads them."""
+    import python_calamine
+
+    with duckdb.connect() as con:
+        sheet = python_calamine.CalamineWorkbook.from_path(str(file)).get_sheet_by_index(0)
+        names, *rows = sheet.to_python()
+        columns = [pa.array(map(str, column)) for column in zip(*rows, strict=True)]
+        con.register("part", pa.table(columns, [str(name) for name in names]))
+        con.execute("CREATE TABLE log AS SELECT * FROM part")
         return _count(con)
 
 
