@@ -1,4 +1,5 @@
 # make demo   sets everything up, publishes a generated log privately, prints the guarantee, writes the report
+# make check  sets everything up, runs linters and the fast tests
 # make test   sets everything up, runs every test
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 # Compiled modules are kept: where they are not, every process that a test starts compiles all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup setup-dev java chromium ssh postgres demo test pytest lint bench bench-parts figures evidence docs supply clean
+.PHONY: setup setup-dev java chromium ssh postgres demo check fast test pytest lint bench bench-parts figures evidence docs supply clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -42,10 +43,17 @@ demo: setup
 	rm -rf demo
 	$(BIN)/queryveil demo --out demo
 
-lint: setup-dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/mypy
+
+# Types are checked incrementally: only the first run takes minutes.
+check: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j2 lint fast
+
+fast: $(VENV)/.dev
+	$(BIN)/pytest -q -n 2 -m "not slow"
 
 # Side by side: the type checker would leave one core idle for minutes.
 test: setup-dev

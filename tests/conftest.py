@@ -27,6 +27,8 @@ settings.register_profile(
 )
 settings.load_profile("unhurried")
 
+TESTS = Path(__file__).parent
+
 # Spark's tests are short: Java's second compiler would cost them more than it saves.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
@@ -39,6 +41,30 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+SLOW_PACKAGES = frozenset(
+    {
+        *("advice", "attack", "auditing", "browser", "cluster", "docs", "faults", "fuzz", "measure", "show"),
+        *("statistical", "study", "supply", "synthetic"),
+    }
+)
+SLOW_FIXTURES = frozenset({"spark", "postgres", "postgres_server", "generated", "generated_few"})
+"""Fixtures that start a server, or make a large log."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the slow packages in the fast tier."""
+    slow = collection_path.parent == TESTS and collection_path.name in SLOW_PACKAGES
+    return True if slow and config.option.markexpr == "not slow" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests of slow packages and fixtures as slow."""
+    for item in items:
+        in_slow_package = item.path.relative_to(TESTS).parts[0] in SLOW_PACKAGES
+        if in_slow_package or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", autouse=True)
