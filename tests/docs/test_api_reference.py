@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import queryveil as qv
-from queryveil.privacy.strength import before_to_after
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -68,5 +67,6 @@ def test_the_table_of_suspicions_is_computed_and_never_rounded_down() -> None:
     assert len(epsilons) == 5 and len(rows) == 3
     for prior, cells in rows:
         for epsilon, cell in zip(epsilons, cells.split("|"), strict=True):
-            exact = 100 * before_to_after(int(prior) / 100, epsilon)
+            guarantee = qv.Steered(epsilon=epsilon, delta=1e-6).plan().guarantee
+            exact = 100 * guarantee.believed(int(prior) / 100)
             assert exact <= float(cell.strip(" %")) <= exact + max(0.1, exact / 90)

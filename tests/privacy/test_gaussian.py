@@ -183,9 +183,6 @@ def test_the_rise_holds_for_the_worst_pair_of_laws(mu: float, p: float, rise: fl
 def test_guesses_are_right_no_more_often_than_said(mu: float, p: float) -> None:
     exact = min(1.0, float(stats.norm.cdf(mu / 2)) + p / 2)
     assert exact <= gaussian.guessed_right(mu, p) * (1 + 1e-15) <= exact * (1 + 1e-12)
-    for wrong in (0.01, 0.1, 0.5):
-        right = min(1.0, float(stats.norm.cdf(stats.norm.ppf(wrong) + mu)) + p)
-        assert right <= gaussian.picked_out(mu, p, wrong) <= right + 1e-6
 
 
 def test_beliefs_and_guesses_compare_two_histories() -> None:
@@ -194,7 +191,6 @@ def test_beliefs_and_guesses_compare_two_histories() -> None:
     assert added.guessed_right == pytest.approx(replaced.guessed_right, rel=1e-12)
     assert added.believed(0.01) == pytest.approx(replaced.believed(0.01), rel=1e-9)
     assert added.believed(0.01) > promise(0.2, 4e-7).believed(0.01) > 0.01
-    assert "The bound can fail with a probability of at most 0.1 %" in added.plain_words()
 
 
 def test_restated_for_replaced_histories() -> None:

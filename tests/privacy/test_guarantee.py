@@ -68,9 +68,7 @@ def test_odds(prior: float, epsilon: float) -> None:
 def test_words_say_the_numbers() -> None:
     words = made().plain_words()
     assert (
-        "1 % chance that Anna searched for X" in words
-        and "at most 2.7 %" in words
-        and "1 in a million" in words
+        "1 % chance that Anna searched for X" in words and "at most 2.7 %" in words and "1 in 1,000" in words
     )
     # The bound is on what one person adds; what everyone's searches say is learnt besides.
     for kind in ("pure-dp", "probabilistic-dp", "approximate-dp"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 
 import queryveil as qv
 from queryveil.privacy.guarantee import REPLACE, before_to_after
+from queryveil.privacy.strength import percent
+from queryveil.release.documents.certificate import picture
+from queryveil.release.documents.chances import chances, evenly
 
 Laws = NDArray[np.float64]
 """The law of the output, a row for each of Anna's histories."""
@@ -74,10 +78,28 @@ def probabilistic(delta: float, implied: float | None) -> qv.Guarantee:
 def test_the_example_holds_for_readers_without_the_salt() -> None:
     with_salt = before_to_after(0.01, 1.0)
     assert probabilistic(1e-6, None).believed(0.01) == with_salt
-    told = probabilistic(1e-6, 2e-7).believed(0.01)
+    told = probabilistic(1e-6, 2e-4).believed(0.01)
     assert told / (1 - told) == pytest.approx(math.e / (1 - 0.2) / 99)
-    assert with_salt < probabilistic(1e-6, 1e-10).believed(0.01) < with_salt * (1 + 2e-4)
-    assert "practical certainty" in probabilistic(1e-6, 1e-6).plain_words()
+    assert with_salt < probabilistic(1e-6, 1e-7).believed(0.01) < with_salt * (1 + 2e-4)
+    assert probabilistic(1e-6, 1e-3).believed(0.01) == probabilistic(2e-3, None).believed(0.01) == 1
+
+
+@pytest.mark.parametrize("kind", ["pure-dp", "probabilistic-dp", "approximate-dp", "gaussian-dp"])
+def test_every_kind_states_the_same_limit_and_one_failure_probability(kind: str) -> None:
+    """The card, the sentence, the table, and the certificate have one limit; delta adds no second probability."""
+    numbers = {"delta": 0.0 if kind == "pure-dp" else 1e-6} | (
+        {"mu": 0.2, "p": 4e-7} if kind == "gaussian-dp" else {}
+    )
+    guarantee = qv.Guarantee(kind=kind, epsilon=1.0, neighbours=REPLACE, **numbers)  # type: ignore[arg-type]
+    limits = [percent(guarantee.believed(prior)) for prior in (0.01, 0.1, 0.5)]
+    table = chances(guarantee)
+    assert [after for _, after in table.rows] == limits
+    assert limits[2] in evenly(guarantee) and limits[1] in picture("belief", guarantee)
+    assert percent(guarantee.believed(0.01), 20) in guarantee.plain_words()
+    for text in (guarantee.plain_words(), table.note, evenly(guarantee), picture("belief", guarantee)):
+        assert re.findall(r"1 in [\d,]+(?: million)?|0\.1 %", text) == (
+            [] if kind == "pure-dp" else ["1 in 1,000"]
+        )
 
 
 def test_a_sum_implies_more_only_if_a_part_does() -> None:

@@ -254,12 +254,6 @@ def guessed_right(mu: float, p: float) -> float:
     return min(1.0, (1 + calibration.up(curve(Decimal(mu), 0.0)) + p) / 2)
 
 
-def picked_out(mu: float, p: float, wrong: float) -> float:
-    """Of those with the first history, the share that is picked out when so many of the others are picked wrongly."""
-    return min(1.0, _NORMAL.cdf(_NORMAL.inv_cdf(wrong) + mu) * (1 + 1e-9) + p)
-
-
-@lru_cache(maxsize=256)
 def largest_rise(mu: float, p: float, chance: float) -> float:
     """The logarithm of the factor by which the odds of a suspicion rise at the most, but for that chance.
 

@@ -32,7 +32,7 @@ from queryveil.privacy.kinds import (
     REPLACE,
     SO_WEAK,
 )
-from queryveil.privacy.sentences import listed, rounded_up
+from queryveil.privacy.sentences import limit_holds, listed, rounded_up
 from queryveil.privacy.shown import ShownGuarantee
 from queryveil.privacy.statements import Statement, say
 from queryveil.privacy.strength import before_to_after
@@ -45,6 +45,7 @@ __all__ += [
     "before_to_after",
     "exact_sum",
     "gaussian_sum",
+    "limit_holds",
     "listed",
     "replace_if_equal",
 ]
@@ -274,8 +275,8 @@ class Guarantee(ShownGuarantee):
     def believed(self, prior: float) -> float:
         """The most that a suspicion can become once the release is read.
 
-        That fails with a probability of delta at the most, and of one in a thousand if the guarantee is Gaussian or
-        approximate. Where nothing of the kind is promised, it can become certainty.
+        With probability `1 - BELIEF_FAILS` over the noise, it becomes no more than this, whatever is true:
+        docs/proofs/composition.md, "What a suspicion can become". Without such a bound, it can become certainty.
         """
         if not self.private:
             return 1.0
@@ -286,9 +287,12 @@ class Guarantee(ShownGuarantee):
         epsilon, delta = self.between_histories()
         if self.kind == APPROXIMATE:
             epsilon = strength.rise(epsilon, delta, BELIEF_FAILS)
-        if self.kind == PROBABILISTIC and self.implies is not None:
-            # The first bound is for a reader who knows the salt; most do not: docs/proofs/composition.md.
-            epsilon = max(epsilon, strength.rise(*self.implies.between_histories(), delta))
+        if self.kind == PROBABILISTIC:
+            # The bound of one bad set is for a reader who knows the salt; the implied one is for all others.
+            implied = self.implies.between_histories() if self.implies else (epsilon, 0.0)
+            epsilon = (
+                max(epsilon, strength.rise(*implied, BELIEF_FAILS)) if delta <= BELIEF_FAILS else math.inf
+            )
         return before_to_after(prior, epsilon)
 
     def against(self, neighbours: str) -> Guarantee:

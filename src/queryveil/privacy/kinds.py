@@ -29,5 +29,5 @@ DELTA_TOO_LARGE = "delta-too-large"
 PRACTICALLY_CERTAIN = 0.999
 """A bound that allows so much limits nothing that a person would notice."""
 BELIEF_FAILS = 1e-3
-"""How often what is said of a suspicion under a Gaussian guarantee may fail. No bound on it holds always."""
+"""Probability that a suspicion rises further than stated. With a delta, no bound below certainty always holds."""
 SO_WEAK = "The bound is so weak that a reader may be practically certain."

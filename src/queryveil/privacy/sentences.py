@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 
 from queryveil.privacy import strength
 from queryveil.privacy.kinds import (
-    APPROXIMATE,
     BELIEF_FAILS,
-    GAUSSIAN,
     K_ANONYMITY,
     NONE,
     PRACTICALLY_CERTAIN,
-    PROBABILISTIC,
-    SO_WEAK,
 )
 
 if TYPE_CHECKING:
@@ -73,27 +69,20 @@ def _example(promise: Guarantee) -> str:
     if promise.unit != "user":
         knows = f"every other {promise.unit} in the log"
         thinks = f"one {promise.unit} of Anna's searches is X"
-    if promise.kind == APPROXIMATE:
-        # Indistinguishability bounds tests, not what a single output can do to a suspicion.
-        right = promise.guessed_right
-        if right >= PRACTICALLY_CERTAIN:
-            return SO_WEAK.replace("a reader", f"a reader who knows {knows}")
-        return (
-            f"Suppose an attacker knows {knows}{known or ','} and knows that Anna's searches are one of two "
-            "equally likely histories. After reading this release the attacker guesses the right one at most "
-            f"{strength.of_hundred(right)} times in 100."
-        )
     after = promise.believed(1 / 100)
-    most = f"at most {strength.percent(after, 20)}"
-    most = "practical certainty" if after >= PRACTICALLY_CERTAIN else most
-    fails = ""
-    if promise.kind in (PROBABILISTIC, GAUSSIAN):
-        chance = BELIEF_FAILS if promise.kind == GAUSSIAN else promise.between_histories()[1]
-        fails = f" The bound can fail with a probability of at most {strength.probability(chance)}."
+    most = "practical certainty" if after >= PRACTICALLY_CERTAIN else f"at most {strength.percent(after, 20)}"
     return (
         f"Suppose an attacker knows {knows}{known} and thinks there is a 1 % chance that {thinks}. After reading "
-        f"this release that can rise to {most}.{fails}"
+        f"this release that can rise to {most}. {limit_holds(promise)}".rstrip()
     )
+
+
+def limit_holds(promise: Guarantee) -> str:
+    """Return how often the limit on a suspicion holds; empty if it always does."""
+    if not promise.private or not promise.delta or promise.believed(0.5) >= PRACTICALLY_CERTAIN:
+        return ""
+    rare = f"1 in {1 / BELIEF_FAILS:,.0f}"
+    return f"At most {rare} releases can exceed this limit, and this figure already includes delta."
 
 
 def listed(parts: Sequence[str]) -> str:

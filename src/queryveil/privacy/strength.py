@@ -101,16 +101,6 @@ def probability(chance: float | None) -> str:
     raise AssertionError("a rare chance is less than one")
 
 
-def of_hundred(probability: float) -> str:
-    """A percentage, never rounded down; near 100 with as many digits as it needs not to look certain."""
-    exact = Decimal(min(1.0, probability)) * 100
-    for digits in range(6):
-        shown = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
-        if shown < 100:
-            break
-    return f"{shown.normalize():f}"
-
-
 def rise(epsilon: float, delta: float, fails: float) -> float:
     """The logarithm of what odds rise by under approximate privacy, but for a chance: docs/proofs/composition.md."""
     return epsilon - math.log1p(-delta / fails) if delta < fails else math.inf

@@ -12,10 +12,10 @@ from typing import Any
 from queryveil.charts import slopes
 from queryveil.charts.escaping import escape
 from queryveil.privacy import strength
-from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
+from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee, limit_holds
 from queryveil.release.about import stated
 from queryveil.release.documents import page, words
-from queryveil.release.documents.chances import fails, is_weak
+from queryveil.release.documents.chances import is_weak
 
 STYLE = """
 :root { --strong: #1b6e3c; --moderate: #1f5f8b; --weak: #a34300; --none: #a3142b; --on: #ffffff; }
@@ -197,7 +197,7 @@ def picture(name: str, guarantee: Guarantee) -> str:
     title = f"A suspicion of {middle.said_before} can become {middle.said_after} by reading this release"
     if guarantee.private and middle.after < 1:
         title = f"A suspicion of {middle.said_before} can rise to {middle.said_after} at most"
-    note = fails(guarantee)
+    note = limit_holds(guarantee)
     if guarantee.kind == K_ANONYMITY:
         note = (
             "k-anonymity sets no limit: someone who knows enough about the others of a crowd can be certain."

@@ -1,33 +1,26 @@
 """The guarantee as chances: how sure someone can become, in a table that a person can read.
 
-Differential privacy bounds what a suspicion can become. Approximate differential privacy bounds how often guesses and
-accusations are right, not what one output can do, and so it has a table of its own. k-anonymity bounds nothing of the
-kind from above: its table says what someone learns at the least.
+Differential privacy of every kind bounds what a suspicion can become. k-anonymity bounds nothing of the kind from
+above: its table says what someone learns at the least.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import (
-    APPROXIMATE,
-    BELIEF_FAILS,
-    GAUSSIAN,
     K_ANONYMITY,
     NONE,
     PRACTICALLY_CERTAIN,
-    PROBABILISTIC,
     SO_WEAK,
     Guarantee,
+    limit_holds,
     listed,
-    rounded_up,
 )
 
 _PRIORS = (0.01, 0.1, 0.5)
-_WRONG = (0.01, 0.1)
 _CROWDS = (1, 2, 10, 100)
 _OWN_SEARCHES = (
     "The bound limits what this one person's searches add. It holds against an attacker who knows everyone else's "
@@ -56,64 +49,18 @@ def chances(guarantee: Guarantee) -> Chances:
         )
     if guarantee.kind == K_ANONYMITY:
         return _of_crowds(guarantee)
-    return _of_tests(guarantee) if guarantee.kind == APPROXIMATE else _of_beliefs(guarantee)
+    return _of_beliefs(guarantee)
 
 
 def _of_beliefs(guarantee: Guarantee) -> Chances:
     rows = tuple((strength.percent(prior), strength.percent(guarantee.believed(prior))) for prior in _PRIORS)
-    note = _what_is_bounded(guarantee)
-    note = f"{fails(guarantee)} {note}".strip()
+    note = f"{limit_holds(guarantee)} {_what_is_bounded(guarantee)}".strip()
     return Chances(
         f"An attacker{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this "
         "release:",
         ("sure before reading", "sure after reading, at most"),
         rows,
         note,
-    )
-
-
-def fails(guarantee: Guarantee) -> str:
-    """How often a bound on what a suspicion becomes can fail; nothing if it never does."""
-    if guarantee.kind == GAUSSIAN:
-        right = strength.of_hundred(guarantee.guessed_right)
-        return (
-            f"These bounds can fail with a probability of at most {strength.probability(BELIEF_FAILS)}. An attacker "
-            f"who guesses between two equally likely histories is right at most {right} times in 100."
-        )
-    if guarantee.kind == APPROXIMATE and not guarantee.exposing:
-        return f"The bound can fail with a probability of at most {strength.probability(BELIEF_FAILS)}."
-    if guarantee.kind == PROBABILISTIC:
-        delta = guarantee.between_histories()[1]
-        said = f"{strength.probability(delta)} (delta {rounded_up(delta)})"
-        return f"The bound can fail with a probability of at most {said}."
-    return ""
-
-
-def _of_tests(guarantee: Guarantee) -> Chances:
-    epsilon, delta = guarantee.between_histories()
-    power = math.exp(min(epsilon, 700))
-    rows = [
-        (
-            "guess which of two equally likely histories is the true one",
-            f"{strength.percent(guarantee.guessed_right)} of the time",
-        )
-    ]
-    for wrong in _WRONG:
-        right = min(1.0, power * wrong + delta, 1 - (1 - wrong - delta) / power)
-        rows.append(
-            (
-                f"pick out people with the first history, wrongly picking {strength.percent(wrong)} of those with the "
-                "second",
-                f"{strength.percent(right)} of those with the first",
-            )
-        )
-    return Chances(
-        f"An attacker{_knowing(guarantee)} wants to find out {_subject(guarantee)}. Two histories are possible. The "
-        "attacker reads this release, and tries to:",
-        ("what the attacker tries", "how often it succeeds, at most"),
-        tuple(rows),
-        f"These are chances over the randomness of the release. They include delta ({rounded_up(guarantee.delta)}). "
-        f"{_what_is_bounded(guarantee)}",
     )
 
 
@@ -146,7 +93,7 @@ def is_weak(guarantee: Guarantee) -> bool:
     """Whether a reader may become practically certain: by epsilon, or because delta alone permits it."""
     if not guarantee.private:
         return False
-    return guarantee.exposing or guarantee.guessed_right >= PRACTICALLY_CERTAIN
+    return guarantee.exposing or guarantee.believed(0.5) >= PRACTICALLY_CERTAIN
 
 
 def evenly(guarantee: Guarantee) -> str:
@@ -160,18 +107,11 @@ def evenly(guarantee: Guarantee) -> str:
         every = f"every other {guarantee.unit} in the log"
         suspected = f"one {guarantee.unit} of Anna's searches is X"
     known = f" and, for each user, {listed(guarantee.disclosed)}" if guarantee.disclosed else ""
-    if guarantee.kind == APPROXIMATE:
-        return (
-            f"Suppose an attacker knows {every}{known}, and knows that Anna's searches are one of two equally likely "
-            "histories. After reading this release the attacker guesses the right one at most "
-            f"{strength.percent(guarantee.guessed_right)} of the time."
-        )
     after = strength.percent(guarantee.believed(0.5))
-    failing = f" {fails(guarantee)}" if fails(guarantee) else ""
     return (
         f"Suppose an attacker knows {every}{known}, and thinks there is a 50 % chance that {suspected}. After reading "
-        f"this release that can rise to at most {after}.{failing}"
-    )
+        f"this release that can rise to at most {after}. {limit_holds(guarantee)}"
+    ).rstrip()
 
 
 def _of_crowds(guarantee: Guarantee) -> Chances:
