@@ -281,3 +281,98 @@ def test_nothing_longer_than_ten_lines_is_written_twice(tmp_path: Path) -> None:
     for copy in copies:
         copy.write_text((SOURCE / "privacy" / "strength.py").read_text(encoding="utf-8"))
     assert twice(copies)
+
+
+# -- no hidden state -----------------------------------------------------------------------------------------
+
+FOREIGN = {
+    ("count/public_items.py", "strerror"),
+    ("release/ledger/store.py", "orig"),
+    ("release/ledger/store.py", "sqlite_errorname"),
+    ("release/ledger/store.py", "sqlstate"),
+    ("release/recipes/reading.py", "problem_mark"),
+    ("release/recipes/reading.py", "style"),
+    ("show/cli/app.py", "exit_code"),
+    ("show/cli/usage.py", "commands"),
+    ("show/cli/usage.py", "ctx"),
+    ("show/cli/usage.py", "errors"),
+    ("show/cli/usage.py", "listing"),
+    ("show/cli/usage.py", "opts"),
+    ("show/cli/usage.py", "param"),
+    ("show/web/app.py", "detail"),
+    ("show/web/app.py", "status_code"),
+    ("study/own.py", "problem_mark"),
+}
+"""Attributes that objects of other libraries may lack. No value of queryveil has optional attributes."""
+READERS = {("reading/formats/__init__.py", "binary"), ("reading/formats/__init__.py", "takes")}
+"""Optional attributes of readers. This list may only shrink."""
+
+
+def optional_attributes(tree: ast.AST) -> set[str]:
+    """Names that are read with `getattr(value, "name", default)`."""
+    return {
+        node.args[1].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+        and len(node.args) == 3
+        and isinstance(node.args[1], ast.Constant)
+    }
+
+
+def _is_namespace(node: ast.AST) -> bool:
+    """`vars(value)` or `value.__dict__`."""
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "vars"
+    return called or (isinstance(node, ast.Attribute) and node.attr == "__dict__")
+
+
+def hidden_writes(tree: ast.AST) -> list[int]:
+    """Lines that write to the namespace of a value, or set attributes of frozen values after `__post_init__`."""
+    initial = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "__post_init__"
+        for inner in ast.walk(node)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            found += [node.lineno] if _is_namespace(node.value) else []
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changes = node.func.attr in {"pop", "popitem", "update", "setdefault", "clear"}
+            sets = node.func.attr == "__setattr__" and id(node) not in initial
+            found += [node.lineno] if sets or (changes and _is_namespace(node.func.value)) else []
+    return found
+
+
+def test_no_value_has_hidden_state() -> None:
+    """Only the two functions that `__post_init__` calls may set attributes of frozen values."""
+    trees = {file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text("utf-8")) for file in FILES}
+    found = {(name, one) for name, tree in trees.items() for one in optional_attributes(tree)}
+    assert found <= FOREIGN | READERS, "make it an attribute of the protocol, with a default"
+    assert [name for name, tree in trees.items() if hidden_writes(tree)] == [
+        "mechanisms/shared_parameters.py",
+        "parameters.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vars(log)['cache'] = 1",
+        "log.__dict__['cache'] = 1",
+        "del vars(log)['cache']",
+        "vars(log).pop('cache', None)",
+        "log.__dict__.update(cache=1)",
+        "object.__setattr__(log, 'cache', 1)",
+        "getattr(mechanism, 'hook', None)",
+    ],
+)
+def test_hidden_state_is_seen(line: str) -> None:
+    tree = ast.parse(line)
+    assert hidden_writes(tree) == [1] or optional_attributes(tree) == {"hook"}
+    clean = ast.parse(
+        "def __post_init__(self):\n    object.__setattr__(self, 'k', 1)\nvars(log)\ngetattr(a, name)"
+    )
+    assert hidden_writes(clean) == [] and optional_attributes(clean) == set()

@@ -118,6 +118,11 @@ def _declared(cls: type) -> Iterator[Parameter]:
         )
 
 
+def value_of(instance: Any, name: str) -> Any:
+    """Return the value of a declared parameter, or None if the class of `instance` does not declare it."""
+    return getattr(instance, name) if any(one.name == name for one in parameters(type(instance))) else None
+
+
 def validate(instance: Any) -> None:
     """Check every declared parameter of `instance`; NaN and infinities never pass."""
     for parameter in parameters(type(instance)):

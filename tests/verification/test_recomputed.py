@@ -260,13 +260,13 @@ def test_any_click_graph_has_draws_that_verify(
     kinds=st.sampled_from([("queries",), ("keywords", "queries", "clicks")]),
 )
 def test_any_histogram_has_draws_that_verify(
-    m: int, epsilon: float, exponent: float, users: int, promise: str, analysis: str, kinds: tuple[str, ...]
+    m: int, epsilon: float, exponent: float, users: int, guarantee: str, analysis: str, kinds: tuple[str, ...]
 ) -> None:
     method = qv.Zealous(
         epsilon=epsilon,
         delta=10**-exponent,
         max_items=m,
-        guarantee=promise,
+        guarantee=guarantee,
         analysis=analysis,
         items=kinds,
     )

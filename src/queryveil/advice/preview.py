@@ -39,6 +39,7 @@ from queryveil.mechanisms import Mechanism
 from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.mechanisms.steered import selection, steering, theory
 from queryveil.mechanisms.steered.steered import Steered
+from queryveil.parameters import value_of
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, SELECTION, Draw
 from queryveil.privacy.noise import Noise
 from queryveil.privacy.selection_noise import noise_of
@@ -209,7 +210,7 @@ class PilotCounts:
 
     def preview(self, method: Mechanism) -> Preview:
         """What this setting would publish of the whole log, about."""
-        kind = next(iter(getattr(method, "items", ())), "queries")
+        kind = next(iter(value_of(method, "items") or ()), "queries")
         counts = self.kinds.get(kind)
         if counts is None:
             return Preview(items=kind, why_not=f"the log has no {kind}, or they are too many to preview")

@@ -27,6 +27,7 @@ from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.steered import theory
 from queryveil.mechanisms.steered.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
+from queryveil.parameters import value_of
 from queryveil.privacy.draws import LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import PRIVATE_KINDS, PROBABILISTIC
 from queryveil.privacy.selection_noise import noise_of
@@ -74,9 +75,7 @@ def with_public_lists(mechanism: Mechanism) -> Mechanism:
     """The mechanism with public lists of the auditor's own items, where it takes lists as functions."""
     changes: dict[str, Any] = {}
     for name, function in (("results", results_of), ("suggestions", suggestions_of)):
-        given = getattr(mechanism, name, None)
-        declared = {one.name for one in dataclasses.fields(mechanism)}  # type: ignore[arg-type]
-        if name in declared and given is not None and getattr(mechanism, "then_clicks", None) is None:
+        if value_of(mechanism, name) is not None and value_of(mechanism, "then_clicks") is None:
             changes[name] = function
     return dataclasses.replace(mechanism, **changes) if changes else mechanism  # type: ignore[type-var]
 
@@ -85,7 +84,7 @@ def public_users(mechanism: Mechanism, users: int | None) -> int | None:
     """The public number of users of the audit: the one given, or a usual one where a guarantee needs it."""
     if users is not None or not mechanism.needs_users:
         return users
-    return _PUBLIC_USERS if getattr(mechanism, "guarantee", "") == "probabilistic" else None
+    return _PUBLIC_USERS if value_of(mechanism, "guarantee") == "probabilistic" else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +154,7 @@ def terrain(draw: Draw, claim: Claim) -> Terrain:
 
 def _of_step(made: Planned, asked: Asked, draw: Draw) -> None:
     if draw.distribution == ROUNDED_NORMAL:
-        if normals.possible(draw) and not getattr(asked.mechanism, "length_prior", False):
+        if normals.possible(draw) and not value_of(asked.mechanism, "length_prior"):
             _of_normals(made, asked, draw)
         return
     alone = asked.series.periods == 1
@@ -226,7 +225,7 @@ def dress_of(asked: Asked, draw: Draw, total: Claim) -> Dress:
 def _of_whole(made: Planned, asked: Asked, draw: Draw) -> None:
     """The whole path is run on the logs of the auditor, whose items no public list of a curator has."""
     mechanism, users, series = asked.mechanism, asked.users, asked.series
-    if getattr(mechanism, "then_clicks", False) and draw.rows != LOG:
+    if value_of(mechanism, "then_clicks") and draw.rows != LOG:
         return
     total = asked.whole.indistinguishable
     on, dress = terrain(draw, total), dress_of(asked, draw, total)

@@ -70,7 +70,7 @@ def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
     return made
 
 
-def loaded() -> Iterator[None]:
+def warm_up() -> Iterator[None]:
     """Load the loops of this file one after the other, by counting two texts that nobody wrote."""
     nobody = pa.array(["nobody"]).dictionary_encode()
     made = KeptItems("query", 1, b"", raw=True)

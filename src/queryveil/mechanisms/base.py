@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.errors import CannotBeMet
@@ -101,8 +101,8 @@ class Plan(ShownPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoneOver:
-    """What a pass over the rows of a log found, and for what: nothing else may take it for its own."""
+class ScanCache:
+    """The result of one scan of a log, and the parameters that it holds for."""
 
     log: SearchLog
     items: str
@@ -128,8 +128,8 @@ class Run:
     salt: bytes = b""
     draws: tuple[Draw, ...] | None = None
     """What the plan of this publication declares; None if nobody has planned it."""
-    gone_over: GoneOver | None = None
-    """What `go_over` found in the rows."""
+    scan_cache: ScanCache | None = None
+    """The result of `Mechanism.scan_log`."""
 
     def __post_init__(self) -> None:
         self.salt = self.salt or self.noise.key()
@@ -138,11 +138,11 @@ class Run:
         """Every draw, as the plan declares it."""
         return mechanism.plan(users=self.users).draws if self.draws is None else self.draws
 
-    def found_for(
+    def take_scan(
         self, log: SearchLog, items: str, bound: Bound, listed: PublicItems | None = None
     ) -> Any | None:
-        """What was found when the rows of this log were gone over with this bound, for who asks first."""
-        found, self.gone_over = self.gone_over, None
+        """Remove the cached scan, and return it if it is of this log, bound, and list."""
+        found, self.scan_cache = self.scan_cache, None
         if found is None or found.log is not log or found.listed is not listed:
             return None
         return found.found if (found.items, found.bound) == (items, bound) else None
@@ -161,18 +161,15 @@ class Run:
             self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)
 
 
+@runtime_checkable
 class Mechanism(Protocol):
-    """A way to protect a log. Implementations are frozen dataclasses with declared parameters."""
+    """A way to protect a log. Implementations inherit from it, and are frozen dataclasses with declared parameters."""
 
     name: ClassVar[str]
     needs_users: ClassVar[bool]
     """The guarantee depends on a public number of users under some parameters."""
     example: ClassVar[Mapping[str, Any]]
     """Parameters that publish something on a log of a few hundred users: for tests, reference pages and attacks."""
-    # A mechanism whose loops take a while to load may load them step by step in `loaded`, an iterator: `release.ahead`
-    # calls it while others work. One that needs a single pass over the rows may make it in `go_over(log, run)`,
-    # before it is charged and without any noise; it says whether that was all that it reads. For all others, texts
-    # that nobody has read yet are read before the charge.
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""
@@ -182,6 +179,22 @@ class Mechanism(Protocol):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         """The tables to publish. Everything in them is covered by the plan's guarantee."""
+
+    def warm_up(self) -> Iterator[None]:
+        """Load compiled kernels step by step. `release.ahead` calls it in a background thread."""
+        return iter(())
+
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
+        """Scan the rows before the charge, without noise; return whether `protect` reads no other rows.
+
+        If it returns False, all texts are read before the charge.
+        """
+        return False
+
+    @classmethod
+    def with_users(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters to use if a public number of users is declared."""
+        return given
 
 
 def assumed_of(kinds: Iterable[str]) -> tuple[Statement, ...]:

@@ -51,9 +51,9 @@ def _value(method: Any) -> Mechanism:
             f"{method.__name__} is a class, and a mechanism with its parameters is needed",
             f"pass {method.__name__}(...)",
         )
-    if not all(callable(getattr(method, one, None)) for one in ("plan", "check", "protect")):
+    if not isinstance(method, Mechanism):
         raise UsageError(
             f"a {type(method).__name__} is no mechanism",
             "pass one, such as queryveil.Steered(epsilon=1, delta=1e-6), or its name and parameters",
         )
-    return method  # type: ignore[no-any-return]
+    return method

@@ -20,7 +20,7 @@ from queryveil.privacy.statements import Statement
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crowds:
+class Crowds(Mechanism):
     """The parameter k. What is promised does not depend on the number of users of a log."""
 
     needs_users: ClassVar[bool] = False

@@ -23,10 +23,10 @@ from queryveil.mechanisms import gaussian_account, listed_counts, listed_items, 
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     USER_IS_ACCOUNT,
-    GoneOver,
     Mechanism,
     Plan,
     Run,
+    ScanCache,
     assumed_of,
     public_parameters,
     warnings_of,
@@ -194,9 +194,9 @@ def bounded(
 ) -> Histories:
     """The histories of a log, each of at most so many items; a public list's items are numbered with theirs."""
     kind, bound = item_kinds.kind(name), _bound(method, run)
-    gone_over: Histories | None = run.found_for(log, name, bound, listed)
-    if gone_over is not None:
-        return gone_over
+    scanned: Histories | None = run.take_scan(log, name, bound, listed)
+    if scanned is not None:
+        return scanned
     with run.stage("bound") as say:
         found = histories.histories(log, kind, bound, listed=listed)
         say(f"at most {kind.counted(bound.most)} per user, {noisy_histogram.CHOSEN[bound.keep]}")
@@ -207,7 +207,7 @@ def _bound(method: Selecting, run: Run) -> Bound:
     return Bound(most=method.max_items, keep=method.keep, salt=run.salt, order_key=run.order_key)
 
 
-def go_over(method: Selecting, log: SearchLog, run: Run, listed: PublicItems | None) -> bool:
+def scan_log(method: Selecting, log: SearchLog, run: Run, listed: PublicItems | None) -> bool:
     """Number users and queries before they are paid for, so that rows that cannot be read cost nothing.
 
     No noise is drawn for it. It returns whether all texts were read that the method needs; if not, none was.
@@ -217,7 +217,7 @@ def go_over(method: Selecting, log: SearchLog, run: Run, listed: PublicItems | N
     if others or not numbering.in_one_pass(log, item_kinds.kind(name), bound):
         return False
     found = bounded(method, log, run, name, listed)
-    run.gone_over = GoneOver(log=log, items=name, bound=bound, listed=listed, found=found)
+    run.scan_cache = ScanCache(log=log, items=name, bound=bound, listed=listed, found=found)
     return True
 
 

@@ -12,7 +12,7 @@ its draw, and hands `public_items` to `noisy_histogram`, which draws noise for a
 
 from __future__ import annotations
 
-import copy
+import dataclasses
 import functools
 from decimal import Decimal
 from fractions import Fraction
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
+from queryveil.mechanisms.base import Mechanism
+from queryveil.parameters import value_of
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import Draw, PublicList
 from queryveil.privacy.selection_noise import SelectionNoise, noise_of
@@ -36,26 +38,38 @@ LABELS: Final = {
     "expected_decoys": "decoys expected, at most (items)",
 }
 _M = TypeVar("_M")
-_CACHED = "public_items"
 
 
-class TakesPublicItems:
+class StatedList(str):
+    """In place of a file name: a public list of which only the identity is known. It can be planned, not published."""
+
+    identity: PublicItems
+
+    def __new__(cls, identity: PublicItems) -> StatedList:
+        made = super().__new__(cls, identity.sha256)
+        made.identity = identity
+        return made
+
+
+class TakesPublicItems(Mechanism):
     """A mechanism with `public`, the file of a list, and `public_z`, the threshold of its items."""
 
-    public: str | None
-    public_z: float | None
-    items: tuple[str, ...]
-
+    @property
+    def public(self) -> str | None: ...
+    @property
+    def public_z(self) -> float | None: ...
     @property
     def listed_kinds(self) -> tuple[str, ...]:
         """What is counted; a list is of one kind."""
-        return self.items
+        return tuple(value_of(self, "items"))
 
     @functools.cached_property
     def public_items(self) -> PublicItems | None:
         """The list, read once: what was planned for is what gets noise. None without a list."""
         if self.public is None:
             return None
+        if isinstance(self.public, StatedList):
+            return self.public.identity
         from queryveil.count import public_items
 
         return public_items.read(Path(self.public), item_kinds.kind(self.listed_kinds[0]))
@@ -75,10 +89,8 @@ def as_stated(mechanism: _M, stated: PublicList) -> _M:
     """The mechanism with a list of which only the identity is known: enough to plan, not to publish."""
     from queryveil.count.public_items import PublicItems
 
-    known = copy.copy(mechanism)
     identity = PublicItems(items=stated.items, lines=stated.lines, sha256=stated.sha256, table=None)
-    vars(known)[_CACHED] = identity
-    return known
+    return dataclasses.replace(mechanism, public=StatedList(identity))  # type: ignore[type-var]
 
 
 # -- before data ---------------------------------------------------------------------------------------------

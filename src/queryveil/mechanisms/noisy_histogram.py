@@ -20,7 +20,7 @@ from queryveil.count.contribution import Bound
 from queryveil.count.kept_items import KeptItems
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_counts
-from queryveil.mechanisms.base import GoneOver, Run
+from queryveil.mechanisms.base import Run, ScanCache
 from queryveil.mechanisms.listed_counts import ListedCounts
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
 from queryveil.privacy.selection_noise import noise_of
@@ -47,12 +47,12 @@ class Survivors:
     """How many of the survivors are on a public list."""
 
 
-def loaded() -> Iterator[None]:
+def warm_up() -> Iterator[None]:
     """Load the loops that count here, step by step, before there are any rows."""
     from queryveil.reading import raw_rows  # with readers, of which a plan needs none
 
-    yield from raw_rows.loaded()
-    yield from kept_items.loaded()
+    yield from raw_rows.warm_up()
+    yield from kept_items.warm_up()
 
 
 def spread(draw: Draw) -> float:
@@ -90,7 +90,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
     With a public list, which the draw declares, its items are there too, each by noise and a threshold of its own.
     """
     kind = item_kinds.kind(draw.bounded)
-    here, kept = run.found_for(log, draw.bounded, bound_of(draw, run)) or _bounded(log, run, draw)
+    here, kept = run.take_scan(log, draw.bounded, bound_of(draw, run)) or _bounded(log, run, draw)
     with run.stage("count") as say:
         if kept is not None:
             found = above(log, run, kept, kind.columns, draw, listed)
@@ -111,7 +111,7 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
         return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
 
 
-def go_over(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
+def scan_log(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
     """Let users keep the queries of a draw before it is paid for, so that rows that cannot be read cost nothing.
 
     No noise is drawn for it. It returns whether all texts were read that these draws need; if not, none was.
@@ -124,7 +124,7 @@ def go_over(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
     if not kept_items.fits(log, item_kinds.kind(draw.bounded), bound):
         return False
     found = _bounded(log, run, draw)
-    run.gone_over = GoneOver(log=log, items=draw.bounded, bound=bound, found=found)
+    run.scan_cache = ScanCache(log=log, items=draw.bounded, bound=bound, found=found)
     return True
 
 

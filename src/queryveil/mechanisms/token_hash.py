@@ -16,7 +16,7 @@ import pyarrow as pa
 from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms import sessions as session_rows
-from queryveil.mechanisms.base import Plan, Run, public_parameters
+from queryveil.mechanisms.base import Mechanism, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import HASHES, NOTHING, OCCURRENCES, SESSION, PublishedTable, columns
 from queryveil.privacy.guarantee import NONE, Guarantee
@@ -49,7 +49,7 @@ _LINKS = say("sessions-link", "a session links queries that one user made one af
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenHash:
+class TokenHash(Mechanism):
     """Hashes in place of words. It promises nothing.
 
     Replace every word by a keyed hash of it, which promises nothing; for attacks and comparisons.

@@ -120,9 +120,9 @@ class WeightedGaussian(TakesPublicItems):
         account = dataclasses.replace(self, epsilon=epsilon).account()
         return math.ceil(max(threshold(account.noise(kind)) for kind in self.items) / GRID)
 
-    def go_over(self, log: SearchLog, run: Run) -> bool:
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        return gaussian_histogram.go_over(self, log, run, self.public_items)
+        return gaussian_histogram.scan_log(self, log, run, self.public_items)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         account = self.account()

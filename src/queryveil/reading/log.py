@@ -47,7 +47,18 @@ if TYPE_CHECKING:
 SESSION_GAP_MINUTES = 30
 COLUMNS = ("user", "time", "query", "url", "rank", "session")
 _RAW = ("user", "query")
-_ON_THE_WAY, _READ_THROUGH, _BEGUN = "_fingerprint_on_the_way", "_was_read_through", "_raw_rows_begun"
+
+
+@dataclass(kw_only=True)
+class _Scans:
+    """Results of scans of one log. `dataclasses.replace` gives a part of a log a new, empty one."""
+
+    prefetch: raw_rows.Begun | None = None
+    """The first rows, if reading them has begun."""
+    read_through: bool = False
+    """Whether all texts were read."""
+    fingerprint: Mapping[str, Any] | None = None
+    """The fingerprint of users and queries, if all rows were read."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +78,8 @@ class SearchLog(ShownLog):
     """Rows in normal form, for a log that has others than `source`: one that was filtered, or put aside."""
     _whole: SearchLog | None = field(default=None, repr=False)
     """The log that this one is a part of; kept, because its files are needed as long as the part is."""
+
+    _scans: _Scans = field(default_factory=_Scans, init=False, repr=False, compare=False)
 
     @functools.cached_property
     def table(self) -> ir.Table:
@@ -110,16 +123,16 @@ class SearchLog(ShownLog):
 
     def read_through(self) -> None:
         """Read all texts, if nobody has: what cannot be read shows here, and not in the middle of something else."""
-        vars(self).pop(_BEGUN, None)
-        if self.staged is not None and self.staged.unread and _READ_THROUGH not in vars(self):
+        self._scans.prefetch = None
+        if self.staged is not None and self.staged.unread and not self._scans.read_through:
             with self.unchanged():
                 parquet.read_through(self.staged, self.workspace or self.staged.files[0].parent)
-            vars(self)[_READ_THROUGH] = True
+            self._scans.read_through = True
 
     def between(self, start: datetime.datetime, end: datetime.datetime) -> SearchLog:
         """The rows from one moment (UTC) to before another, as a log of their own: sessions are cut at both."""
         self.need("time", "a part of a log")
-        vars(self).pop(_BEGUN, None)
+        self._scans.prefetch = None
 
         def inside(table: ir.Table) -> ir.Table:
             return table.filter(table["time"] >= start, table["time"] < end)
@@ -146,9 +159,9 @@ class SearchLog(ShownLog):
         Engines hash in ways of their own, which versions may change: one is comparable with those of its `engine`.
         """
         if columns == _RAW and self.engine.inside:
-            if _ON_THE_WAY not in vars(self):
+            if self._scans.fingerprint is None:
                 deque(self.raw_rows(), maxlen=0)
-            return dict(vars(self)[_ON_THE_WAY])
+            return dict(self._scans.fingerprint or {})
         first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
         other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
         part = (self.engine.keyed_hash("", [first, other]) % 2**31).cast("int64")
@@ -169,12 +182,12 @@ class SearchLog(ShownLog):
         unread = self.staged if self.is_as_read and self.staged is not None and self.staged.unread else None
         if unread is not None and found.rows != unread.rows:
             raise disagrees(unread.labels[0])
-        # Not a field: a part of this log, made with `replace`, must not take it for its own.
-        vars(self)[_ON_THE_WAY] = found.told()
+        self._scans.fingerprint = found.told()
 
     def _raw_batches(self) -> Iterator[pa.RecordBatch]:
         # Arrow reads two columns of a file with half the work. Rows have no say: it is by how the log was given.
-        if self.is_as_read and (begun := vars(self).pop(_BEGUN, None)) is not None:
+        begun, self._scans.prefetch = self._scans.prefetch, None
+        if self.is_as_read and begun is not None:
             return iter(begun)
         files = raw_rows.opened(self.staged, _RAW) if self.is_as_read and self.staged is not None else None
         if files is not None:
@@ -258,7 +271,7 @@ def read(
             segmented=chosen.segment,
         )
         weakref.finalize(made, workspaces.remove, workspace)
-        vars(made)[_BEGUN] = begun
+        made._scans.prefetch = begun
     except BaseException:
         workspaces.remove(workspace)
         raise

@@ -96,7 +96,7 @@ def _check(batch: pa.RecordBatch, file: File) -> None:
             raise lies(file.label)
 
 
-def loaded() -> Iterator[None]:
+def warm_up() -> Iterator[None]:
     """Load the loops of a fingerprint, by making one of a row that nobody wrote."""
     nobody = pa.array(["nobody"]).dictionary_encode()
     deque(Fingerprint().on_the_way(iter([pa.record_batch({"user": nobody, "query": pa.array(["a"])})])), 0)

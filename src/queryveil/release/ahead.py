@@ -1,4 +1,4 @@
-"""What counting needs is loaded in a thread of its own, while a release is prepared: neither waits for the other."""
+"""Warms up the compiled kernels of a mechanism in a background thread while a release is prepared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BEGUN: set[type] = set()
 
 @contextlib.contextmanager
 def loading(mechanism: Mechanism) -> Iterator[None]:
-    """Load what a mechanism names in `loaded`, once in a process; who fails meanwhile waits for one step at most."""
+    """Warm up a mechanism once per process; an exception waits for one step at most."""
     if type(mechanism) in _BEGUN:
         yield
         return
@@ -31,8 +31,8 @@ def loading(mechanism: Mechanism) -> Iterator[None]:
 
 
 def _load(mechanism: Mechanism, enough: threading.Event) -> None:
-    # Whoever calls what could not be loaded meets the same error, and tells of it.
+    # Calling a kernel that could not be loaded raises the same error again.
     with contextlib.suppress(Exception):
-        steps: Iterator[None] = getattr(mechanism, "loaded", lambda: iter(()))()
+        steps = mechanism.warm_up()
         while not enough.is_set() and next(steps, True) is None:
             pass

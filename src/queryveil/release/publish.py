@@ -17,6 +17,7 @@ from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
 from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.mechanisms.chosen import chosen
+from queryveil.parameters import value_of
 from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.noise import Noise, checked_scale, checked_whole_scale
@@ -184,7 +185,7 @@ def publish(
         stack.enter_context(whole.unchanged())
         if ledger is not None and source:
             ledger.after(source, plan.method, plan.guarantee, draws=plan.draws, period=period)
-        _go_over(mechanism, log, run, whole)
+        _scan(mechanism, log, run, whole)
         charge(plan)
         noted = dict(noted or {}) | _budget(ledger, source)
         tables = _as_declared(plan, mechanism.protect(log, run))
@@ -252,11 +253,10 @@ def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
     return {"budget": stands}
 
 
-def _go_over(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -> None:
+def _scan(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -> None:
     """Read all texts that will be needed: a log that cannot be read must not cost anything."""
-    go_over = getattr(mechanism, "go_over", None)
     try:
-        if go_over is not None and go_over(log, run):
+        if mechanism.scan_log(log, run):
             return
     except InputError:
         whole.read_through()  # it says which file cannot be read
@@ -288,7 +288,7 @@ def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
     if not plan.guarantee.private:
         return "lower k if there is one"
     names = ("max_items", "max_queries", "max_phrases")
-    bounds = [name.replace("_", "-") for name in names if (getattr(mechanism, name, None) or 0) > 1]
+    bounds = [name.replace("_", "-") for name in names if (value_of(mechanism, name) or 0) > 1]
     return "raise epsilon" + "".join(f", lower {name}" for name in bounds)
 
 

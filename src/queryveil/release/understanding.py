@@ -6,6 +6,7 @@ import dataclasses
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism, Plan
+from queryveil.parameters import value_of
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import NOTHING
 from queryveil.privacy.guarantee import NONE, Guarantee
@@ -39,7 +40,7 @@ def refuse_unless_understood(
 
 def counts_users(mechanism: Mechanism) -> bool:
     """Whether the log's own number of users may be used in public: not where a user more or less is to be hidden."""
-    return getattr(mechanism, "neighbours", "replace") != "add-remove"
+    return bool(value_of(mechanism, "neighbours") != "add-remove")
 
 
 def refuse_untold_users(mechanism: Mechanism, period: str) -> None:

@@ -160,7 +160,7 @@ def test_what_cannot_be_read_is_not_charged(method: Any, what: str, tmp_path: Pa
 def test_it_would_be_charged_if_rows_were_not_gone_over_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "_go_over", lambda *_: None)
+    monkeypatch.setattr(publishing, "_scan", lambda *_: None)
     message, charges = charged(broken(tmp_path, *BROKEN["a length beyond the page"]), METHOD, tmp_path)
     assert "damaged" in message and charges == 1
 

@@ -122,7 +122,7 @@ class ExposureAttack:
             examples += self._examples(subject, masks, alone=len(looked_at) == 1)
         result = _result(self, found, known_by.name if known_by is not None else None, spotter, examples)
         # A log has no path, nor has a release that was not saved.
-        paths = (getattr(one, "path", None) for one in many)
+        paths = (None if isinstance(one, SearchLog) else one.path for one in many)
         each = {path: one.headline for path, one in zip(paths, found, strict=True) if path is not None}
         said = (*result.words, *(("Warning", one) for one in warnings))
         return replace(result, each=each, words=said)

@@ -19,7 +19,7 @@ from queryveil.mechanisms import sessions
 from queryveil.mechanisms.ad_hoc import steps
 from queryveil.mechanisms.ad_hoc.secret_sharing import QuerySharing
 from queryveil.mechanisms.ad_hoc.shares import Shares, share_queries
-from queryveil.mechanisms.base import MOST_USERS, Plan, Run, public_parameters
+from queryveil.mechanisms.base import MOST_USERS, Mechanism, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import (
     EDITED,
@@ -81,7 +81,7 @@ STEPS = tuple(_HOW)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdHoc:
+class AdHoc(Mechanism):
     """Steps that people often take. They promise nothing.
 
     Apply techniques that promise nothing, in the given order; for attacks and comparisons.

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import UsageError
-from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
 from queryveil.mechanisms.profile_histogram.noisy_histograms import NoisyHistograms
 from queryveil.mechanisms.semantic import words
 from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
@@ -38,7 +38,7 @@ _LARGEST_SCALE = 2.0**30
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProfileHistogram:
+class ProfileHistogram(Mechanism):
     """Queries drawn from noisy histograms of users' concepts.
 
     Publish for every user queries drawn from a noisy histogram of their concepts; for comparisons.

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import UsageError
-from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
+from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
 from queryveil.mechanisms.semantic import earlier, words
 from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
 from queryveil.mechanisms.semantic.draws import CRITERIA, NSQC, SQC1
@@ -40,7 +40,7 @@ _DOWN = Context(prec=15, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Semantic:
+class Semantic(Mechanism):
     """Every phrase replaced by a concept close in meaning.
 
     Replace every phrase of every query by a concept close in meaning, user by user.

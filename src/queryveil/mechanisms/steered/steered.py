@@ -128,9 +128,9 @@ class Steered(TakesPublicItems):
         account = dataclasses.replace(self, epsilon=epsilon).account()
         return max(theory.setting(account.noise(kind)).users_for_half for kind in self.items)
 
-    def go_over(self, log: SearchLog, run: Run) -> bool:
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        return gaussian_histogram.go_over(self, log, run, self.public_items)
+        return gaussian_histogram.scan_log(self, log, run, self.public_items)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         account = self.account()

@@ -181,13 +181,13 @@ class TruncatedGeometric(TakesPublicItems):
         except UsageError:
             return MAX_USERS + 1
 
-    def loaded(self) -> Iterator[None]:
+    def warm_up(self) -> Iterator[None]:
         """Load what counts, step by step."""
-        return noisy_histogram.loaded()
+        return noisy_histogram.warm_up()
 
-    def go_over(self, log: SearchLog, run: Run) -> bool:
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        return noisy_histogram.go_over(log, run, run.declared(self))
+        return noisy_histogram.scan_log(log, run, run.declared(self))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         return {

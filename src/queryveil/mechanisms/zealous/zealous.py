@@ -96,8 +96,8 @@ class Zealous(TakesPublicItems):
         "privacy loss of click counts; epsilon if left out", gt=0, default=None, group=PROMISES
     )
 
-    @staticmethod
-    def with_users(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    @classmethod
+    def with_users(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """A public number of users asks for the guarantee that depends on it, unless another was asked for."""
         if "guarantee" in given or given.get("neighbours") == "add-remove":
             return given
@@ -358,18 +358,18 @@ class Zealous(TakesPublicItems):
 
             public_lists.read(Path(self.results))
 
-    def loaded(self) -> Iterator[None]:
+    def warm_up(self) -> Iterator[None]:
         """Load what counts, step by step: it takes as long as reading many rows, and needs none of them."""
         from queryveil.mechanisms import noisy_histogram
 
         yield
-        yield from noisy_histogram.loaded()
+        yield from noisy_histogram.warm_up()
 
-    def go_over(self, log: SearchLog, run: Run) -> bool:
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
         from queryveil.mechanisms import noisy_histogram
 
-        return noisy_histogram.go_over(log, run, run.declared(self))
+        return noisy_histogram.scan_log(log, run, run.declared(self))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         # What counts is loaded here, so that a plan needs no arrays and starts at once.

@@ -196,8 +196,7 @@ class Recipe:
                 raise UsageError(
                     f"parameter '{one.name}' is missing", f"write it under parameters: {one.help}"
                 )
-        with_users = getattr(cls, "with_users", None)
-        return cls(**(with_users(given) if with_users is not None and self.users is not None else given))
+        return cls(**(given if self.users is None else cls.with_users(given)))
 
     def plan(self) -> Plan:
         """Parameters, thresholds and guarantee. No data is read: the same recipe gives the same plan anywhere."""

@@ -196,7 +196,7 @@ def declared(classes: Iterable[type], *, required: bool, seen: Iterable[str] = (
     for cls in classes:
         for one in parameters(cls):
             if one.name not in seen:
-                found.setdefault(one.name, []).append((getattr(cls, "name", ""), one))
+                found.setdefault(one.name, []).append((str(vars(cls).get("name", "")), one))
     return [_option(same, required=required) for same in found.values()]
 
 
@@ -283,8 +283,7 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
 def method(cls: type[qv.Mechanism], options: dict[str, Any], users: int | None) -> qv.Mechanism:
     """A mechanism with the options that were given; a public number of users may stand for some that were not."""
     chosen: Mapping[str, Any] = given(cls, options)
-    with_users = getattr(cls, "with_users", None)
-    return cls(**(with_users(chosen) if with_users is not None and users is not None else chosen))
+    return cls(**(chosen if users is None else cls.with_users(chosen)))
 
 
 def with_signature(function: Callable[..., None], made: list[inspect.Parameter]) -> Callable[..., None]:
@@ -293,7 +292,6 @@ def with_signature(function: Callable[..., None], made: list[inspect.Parameter])
     def command(**options: Any) -> None:
         function(**options)
 
-    command.__dict__.update(function.__dict__)
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__
     # Typer reads the signature: positional arguments first, as Python demands.
