@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from queryveil.errors import InputError
-from queryveil.reading import lines, text_places
+from queryveil.reading import lines
 from queryveil.reading.model import Head, Progress, Source, SourceFile
 from queryveil.reading.sources import blocks, read_head
 
@@ -64,20 +64,13 @@ def in_lines(head: Head) -> bool:
 
 
 def read_documents(source: Source, progress: Progress | None) -> Iterator[pa.RecordBatch]:
-    """All documents of all files: line by line where they are lines."""
-    before = 0
-    for number, file in enumerate(source.files):
+    """Yield all documents of all files: line by line where they are lines."""
 
-        def report(done: int, before: int = before) -> None:
-            if progress is not None:
-                progress(before + done, source.size)
+    def read_file(file: SourceFile, number: int, report: lines.Report) -> Iterator[pa.RecordBatch]:
+        whole_lines = in_lines(read_head(file.path, file.member, file.encoding))
+        return (lines.lines_of if whole_lines else _documents_of)(file, number, report)
 
-        if in_lines(read_head(file.path, file.member, file.encoding)):
-            compiled = source.size >= text_places.WORTH_COMPILING
-            yield from lines.lines_of(file, number, report, header=None, compiled=compiled)
-        else:
-            yield from _documents_of(file, number, report)
-        before += file.size
+    return lines.read_files(source, progress, read_file)
 
 
 def _object(text: str) -> dict[str, object] | None:

@@ -18,9 +18,10 @@ from queryveil.reading.engine import Engine
 from queryveil.reading.formats import require_rows
 from queryveil.reading.formats.parquet import MOST_RANK
 from queryveil.reading.model import LONGEST_TEXT, SPELLED_NULL, Head, ReadOptions, Source, SourceFile, Staged
-from queryveil.reading.staging import KEPT_ASIDE, KEPT_OF_LONG_TEXT, REJECTED, TEXT_TOO_LONG
+from queryveil.reading.staging import KEPT_ASIDE, REJECTED
 from queryveil.reading.tables import LABEL
 from queryveil.reading.times import FIRST_YEAR, LAST_YEAR
+from queryveil.reading.validation import KEPT_OF_LONG_TEXT, TEXT_TOO_LONG
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

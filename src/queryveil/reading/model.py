@@ -228,6 +228,8 @@ class Staged:
     """Texts of `files` were not read: a page that is damaged shows when somebody reads it."""
     labels: tuple[str, ...] = ()
     """How messages call `files`, where they are the source itself."""
+    filled: frozenset[str] = frozenset()
+    """Standard columns that have a value in some accepted row, for rows that were extracted from text."""
 
 
 @dataclass(frozen=True)

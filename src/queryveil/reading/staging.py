@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,17 +20,16 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, OutputError
 from queryveil.files import forks, memory
+from queryveil.reading.lines import read_lines
 from queryveil.reading.model import (
     COLUMNS,
-    LONGEST_TEXT,
-    NO_VALUE,
-    SPELLED_NULL,
+    Progress,
     ReadOptions,
     Rejection,
     Source,
     Staged,
 )
-from queryveil.reading.times import check_time_format, impossible_sql, literal, time_sql
+from queryveil.reading.times import check_time_format
 
 MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
@@ -36,8 +37,9 @@ CHUNK_BYTES = 32 * 1024 * 1024
 EXAMPLES = 20
 KEPT_ASIDE = 1_000_000
 """Rejected rows that are kept with their text; beyond them only files, lines and reasons are."""
-KEPT_OF_LONG_TEXT = 1000
-TEXT_TOO_LONG = "text too long"
+LEFT_OUT = "rows left out by --where"
+THREADS = 2
+"""Threads that judge chunks, each on its own cursor."""
 
 TYPES = {
     "user": pa.string(),
@@ -56,100 +58,69 @@ REJECTED = pa.schema(
         ("text", pa.string()),
     ]
 )
-# What Unicode calls white space; RE2's \s knows only a part of it.
-_BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
+Judge = Callable[[Any, pa.Table], pa.Table]
+"""Returns the judged rows of a chunk (see `judge_sql`), given a cursor of its own."""
 
 
-def blank_sql(text: str) -> str:
-    """SQL: the text is null, empty or only white space. Most text starts with a visible ASCII character."""
-    return (
-        f"({text} IS NULL OR ({text} < '!' OR {text} >= chr(127)) AND regexp_full_match({text}, '{_BLANK}'))"
-    )
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """How the lines of one log become judged rows."""
+
+    columns: Sequence[str]
+    """The standard columns of the rows."""
+    sql: str | Callable[[Any], str]
+    """SQL over the table `chunk` that returns judged rows, or a function of the cursor that returns it."""
+    header: str | None = None
+    """The header line, which a file may start with."""
+    check: Callable[[Any], None] = lambda _: None
+    """Called with the connection before any row is read."""
+    add_columns: Callable[[pa.Table], pa.Table] = lambda chunk: chunk
+    """Adds what SQL cannot compute to a chunk."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> the source's name for it."""
+    ignored: Sequence[str] = ()
+    """Columns of the source that are not read."""
+
+    def judge(self, cursor: Any, chunk: pa.Table) -> pa.Table:
+        cursor.register("chunk", self.add_columns(chunk))
+        judged = cursor.execute(self.sql if isinstance(self.sql, str) else self.sql(cursor)).to_arrow_table()
+        cursor.unregister("chunk")
+        return judged
 
 
-def too_long_sql(text: str) -> str:
-    """SQL: the text is longer than a text may be."""
-    return f"coalesce(strlen({text}) > {LONGEST_TEXT}, false)"
+def stage_lines(
+    source: Source,
+    extraction: Extraction,
+    options: ReadOptions,
+    into: Path,
+    progress: Progress | None,
+    format: str,
+) -> Staged:
+    """Extract and judge the rows of all lines, and write them to Parquet."""
+    with connect(into, options) as connection, Stager(into, extraction.columns, source) as stager:
+        extraction.check(connection)
+        lines = read_lines(source, extraction.header, progress)
+        for judged in judge_chunks(connection, extraction.judge, chunks(lines)):
+            stager.add(judged)
+        staged = stager.finish(format)
+    return replace(staged, mapping=extraction.mapping, ignored=tuple(extraction.ignored))
 
 
-LEFT_OUT = "rows left out by --where"
+def judge_chunks(connection: Any, judge: Judge, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Judge chunks in several threads, and yield the results in the order of the chunks."""
 
+    def judge_one(table: pa.Table) -> pa.Table:
+        with connection.cursor() as cursor:
+            return judge(cursor, table)
 
-def no_user_sql(text: str, more: Sequence[str] = ()) -> str:
-    """SQL: there is no user, or the word for none, or one of `more` such words."""
-    return f"({blank_sql(text)} OR {_among(text, (*SPELLED_NULL, *more))})"
-
-
-def _among(text: str, words: Sequence[str]) -> str:
-    # Not IN: DuckDB makes a join of a long list, which is slow and forgets the order of the rows. Most texts are longer
-    # than all of these words, which is seen at once.
-    longest = max((len(word.encode()) for word in words), default=0)
-    among = f"list_contains([{', '.join(map(literal, words))}], {text})"
-    return f"CASE WHEN strlen({text}) > {longest} THEN false ELSE {among} END"
-
-
-def _value_sql(text: str, more: Sequence[str] = ()) -> str:
-    """SQL: the text, or null where it says that there is none."""
-    return f"CASE WHEN NOT {_among(text, (*NO_VALUE, *more))} THEN {text} END"
-
-
-def conform_sql(
-    relation: str,
-    raw: Mapping[str, str],
-    *,
-    time_format: str | None = None,
-    typed_time: bool = False,
-    text: str = "text",
-    also: Sequence[str] = (),
-    nulls: Sequence[str] = (),
-) -> str:
-    """SQL that types and judges the rows of `relation`.
-
-    `relation` has file, line, lines and problem; `raw` gives for each standard column an expression over it, all of
-    them text but a time that is already a timestamp (`typed_time`); `text` is what to keep of a bad row. Columns
-    `also` go through as they are; `nulls` are words that the user said stand for nothing.
-    """
-    raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in raw.items())
-    texts = [f"raw_{name}" for name in raw if name != "time" or not typed_time]
-    long = " OR ".join(map(too_long_sql, texts))
-    typed, checks = (
-        [],
-        [f"WHEN {long} THEN '{TEXT_TOO_LONG}'", f"WHEN {no_user_sql('raw_user', nulls)} THEN 'no user'"],
-    )
-    if "time" in raw:
-        expression = "raw_time" if typed_time else time_sql("raw_time", time_format)
-        typed.append(f"{expression} AS typed_time")
-        checks.append(f"WHEN {impossible_sql('typed_time')} THEN 'bad time'")
-    if "rank" in raw:
-        # Whole numbers, also as 3.0, which is how data frames write a column with gaps.
-        whole = r"regexp_full_match(raw_rank, ' *\d{1,9}(\.0+)? *')"
-        typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
-        checks.append(
-            f"WHEN typed_rank IS NULL AND NOT {_among('trim(raw_rank)', (*NO_VALUE, *nulls))} THEN 'bad rank'"
-        )
-    outputs = {
-        "user": "raw_user",
-        "time": "typed_time",
-        "query": "coalesce(raw_query, '')",
-        "url": _value_sql("raw_url", nulls),
-        "rank": "typed_rank",
-        "session": _value_sql("raw_session", nulls),
-    }
-    empty = blank_sql("raw_query")
-    if nulls:
-        nothing = _among("raw_query", nulls)
-        outputs["query"] = f"CASE WHEN {nothing} THEN '' ELSE coalesce(raw_query, '') END"
-        empty = f"({empty} OR {nothing})"
-    columns = ", ".join(f'{outputs[name]} AS "{name}"' for name in COLUMNS if name in raw)
-    return (
-        f"WITH raws AS (SELECT *, {raws} FROM {relation}), "  # noqa: S608 (only our own expressions and quoted names)
-        f"typed AS (SELECT {', '.join(['*', *typed])} FROM raws), "
-        f"judged AS (SELECT *, coalesce(problem, CASE {' '.join(checks)} END) AS reason FROM typed) "
-        "SELECT file, line, lines, reason, "
-        f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
-        f"WHEN reason IS NOT NULL THEN {text} END AS text, "
-        f"reason IS NULL AND {empty} AS empty, {', '.join([columns, *also])} FROM judged"
-    )
+    with ThreadPoolExecutor(THREADS) as pool:
+        waiting: deque[Future[pa.Table]] = deque()
+        for table in tables:
+            waiting.append(pool.submit(judge_one, table))
+            if len(waiting) > THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 @contextmanager
@@ -170,8 +141,9 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
             connection = duckdb.connect(config=config)
             forks.leave_open_in_children(connection)
             stack.callback(forks.in_this_process(connection.close))
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_geoparquet_conversion = false")
+            # Global, because a setting of the connection does not reach its cursors.
+            connection.execute("SET GLOBAL TimeZone = 'UTC'")
+            connection.execute("SET GLOBAL enable_geoparquet_conversion = false")
             connection.execute("SET lock_configuration = true")
             check_time_format(connection, options.time_format)
             yield connection
@@ -221,11 +193,12 @@ def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 
 class Stager:
-    """Collects judged rows (`conform_sql`) into the files and counts of a `Staged`."""
+    """Collects judged rows (`judge_sql`) into the files and counts of a `Staged`."""
 
     def __init__(self, into: Path, columns: Sequence[str], source: Source) -> None:
         self.rows = self.empty_queries = 0
         self.reasons: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self.filled: set[str] = set()
         """Columns in which some accepted row has a value."""
         self._kept = 0
@@ -247,7 +220,11 @@ class Stager:
                 writer.close()
 
     def add(self, judged: pa.Table) -> None:
-        """Put each row where it belongs."""
+        """Write accepted and rejected rows, and count rows that are `skipped`: no searches, clicks, or rejections."""
+        if "skipped" in judged.column_names:
+            skipped = judged.column("skipped")
+            self.skipped.update(skipped.drop_null().to_pylist())
+            judged = judged.filter(pc.is_null(skipped))
         reasons = judged.column("reason")
         accepted = judged
         if reasons.null_count < len(reasons):
@@ -305,6 +282,8 @@ class Stager:
             examples=tuple(self._examples),
             rejected_file=self._rejected_file if self._rejected_writer is not None else None,
             format=format,
+            passed_over=dict(self.skipped.most_common()),
+            filled=frozenset(self.filled),
         )
 
     def _open(self, path: Path, schema: pa.Schema) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil.reading.model import COLUMNS, ReadOptions, Source, Staged
-from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.staging import Stager, chunks, connect
+from queryveil.reading.validation import judge_sql
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def stage_translated(
 ) -> Staged:
     """Judge the rows that the documents become; one that becomes none is rejected, or counted and passed over."""
     passed: Counter[str] = Counter()
-    sql = conform_sql("chunk", {name: f'"{name}"' for name in columns}, time_format=options.time_format)
+    sql = judge_sql("chunk", {name: f'"{name}"' for name in columns}, time_format=options.time_format)
     with connect(into, options) as connection, Stager(into, list(columns), source) as stager:
         # A document may become many rows, so they are put together when they are rows.
         for chunk in chunks(_rows(batch, translate, passed) for batch in documents):

@@ -57,7 +57,7 @@ def outcome(data: bytes, **options: Any) -> tuple[dict[int, Any], list[Any]]:
 )
 def test_blocks_of_any_size_give_the_same_rows(data: bytes, block: int, kind: tuple[str, bytes]) -> None:
     data = kind[1].join([b"first", b"q", b"1141214400"]) + b"\n" + data
-    with patch.object(lines, "LONGEST_LINE", 30), patch.object(lines, "_KEPT_OF_LONG_LINE", 20):
+    with patch.object(lines, "LONGEST_LINE", 30), patch.object(lines, "KEPT_OF_LONG_LINE", 20):
         whole = outcome(data, format=kind[0])
         with patch.object(lines, "BLOCK_BYTES", block):
             assert outcome(data, format=kind[0]) == whole

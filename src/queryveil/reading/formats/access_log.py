@@ -15,16 +15,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-import pyarrow as pa
-
 from queryveil.errors import InputError, UsageError
-from queryveil.reading import text_places
 from queryveil.reading.formats import decoding
-from queryveil.reading.formats.access_quickly import QuickRequests
-from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
+from queryveil.reading.lines import BINARY, NOT_UTF8
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.staging import Extraction, stage_lines
 from queryveil.reading.times import literal
+from queryveil.reading.validation import BLANK_LINE, judge_sql
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _LINE = (
@@ -70,7 +67,8 @@ _USUAL_PARAMETERS = (
 )
 _CLOCK = "%d/%b/%Y:%H:%M:%S %z"
 _LOOKED_AT = 100
-_PASSED = {"other": "other requests", "failed": "requests that failed or were redirected"}
+_OTHER, _FAILED = "other requests", "requests that failed or were redirected"
+_ESCAPED = r"\\x([0-9A-Fa-f]{2})"
 
 
 class AccessLog:
@@ -103,49 +101,19 @@ class AccessLog:
             raise UsageError(
                 f"an access log of this kind has no field {user!r}", f"say --user-field {'|'.join(_USERS)}"
             )
-        fields = _json_sql(user) if as_json else _text_sql()
-        passed: Counter[str] = Counter()
-        with connect(into, options) as connection, Stager(into, ["user", "time", "query"], source) as stager:
-            decoding.prepare(connection, options)
-
-            def carefully(rows: pa.Table) -> pa.Table:
-                connection.register("chunk", rows)
-                connection.execute(f"CREATE OR REPLACE TEMP TABLE parsed AS {_parse_sql(fields, options)}")
-                connection.unregister("chunk")
-                kinds = "SELECT kind, sum(lines) FROM parsed GROUP BY kind"
-                passed.update(
-                    {kind: int(n) for kind, n in connection.execute(kinds).fetchall() if kind in _PASSED}
-                )
-                return connection.execute(_judge_sql(user, options)).to_arrow_table()
-
-            quick = _quick(source, options, user) if not as_json else None
-            for chunk in chunks(read_lines(source, None, progress)):
-                if quick is None:
-                    stager.add(carefully(chunk))
-                    continue
-                judged, others = quick.rows(chunk, carefully)
-                passed.update(others)
-                stager.add(judged)
-            staged = stager.finish(self.name)
+        extraction = Extraction(
+            columns=("user", "time", "query"),
+            sql=_sql(_json_sql(user) if as_json else _TEXT_SQL, user, options),
+            check=lambda connection: decoding.prepare(connection, options),
+            mapping={"user": user, "time": "time of the request", "query": _place(options)},
+        )
+        staged = stage_lines(source, extraction, options, into, progress, self.name)
         if not staged.rows + staged.rejected:
             raise InputError(
                 f"no request of {label!r} has a query where it was looked for",
                 "check --query-parameter and --query-path",
             )
-        return replace(
-            staged,
-            passed_over={_PASSED[kind]: count for kind, count in passed.most_common() if count},
-            mapping={"user": user, "time": "time of the request", "query": _place(options)},
-            notes=(_SAID[user],) if user in _SAID else (),
-        )
-
-
-def _quick(source: Source, options: ReadOptions, user: str) -> QuickRequests | None:
-    """What takes plain lines apart, if nothing else is asked for, and there are enough lines to be worth it."""
-    asked = options.time_format or options.query_path or not options.query_parameter
-    if asked or source.size < text_places.WORTH_COMPILING:
-        return None
-    return QuickRequests(user, options.query_parameter or ())
+        return replace(staged, notes=(_SAID[user],) if user in _SAID else ())
 
 
 def _place(options: ReadOptions) -> str:
@@ -186,17 +154,14 @@ def _seen(head: Head) -> str:
     return f" (the first requests have {', '.join(found[:3])})" if found else ""
 
 
-def _text_sql() -> str:
-    """SQL for the fields of lines in common or combined format."""
-    names = ", ".join(map(literal, _FIELDS))
-    request = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"
-    return (
-        "SELECT *, problem AS trouble, f.ip AS ip, f.name AS name, f.time AS clock, "  # noqa: S608 (quoted)
-        "f.status AS status, f.agent AS agent, "
-        f"regexp_extract(f.request, {literal(request)}, 1) AS method, "
-        f"regexp_extract(f.request, {literal(request)}, 2) AS target, f.time <> '' AS whole, NULL AS own_user "
-        f"FROM (SELECT *, regexp_extract(text, {literal(_LINE)}, [{names}]) AS f FROM chunk)"
-    )
+_REQUEST = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"
+_TEXT_SQL = (
+    "SELECT *, problem AS trouble, r.ip AS ip, r.name AS name, r.time AS clock, "  # noqa: S608 (quoted)
+    "r.status AS status, r.agent AS agent, t.method AS method, t.target AS target, r.time <> '' AS whole, "
+    f"NULL AS own_user FROM (SELECT *, regexp_extract(r.request, {literal(_REQUEST)}, ['method', 'target']) AS t FROM "
+    f"(SELECT *, regexp_extract(text, {literal(_LINE)}, [{', '.join(map(literal, _FIELDS))}]) AS r FROM chunk))"
+)
+"""SQL for the fields of lines in common or combined format."""
 
 
 def _json_sql(user: str) -> str:
@@ -208,11 +173,13 @@ def _json_sql(user: str) -> str:
     value = {
         name: f"coalesce({', '.join(at[place] for place in all_of)}, NULL)" for name, all_of in places.items()
     }
-    line = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"
     target = (
-        f"coalesce(nullif(regexp_extract({value['request']}, {literal(line)}, 2), ''), {value['target']})"
+        f"coalesce(nullif(regexp_extract({value['request']}, {literal(_REQUEST)}, 2), ''), {value['target']})"
     )
-    method = f"coalesce(nullif(regexp_extract({value['request']}, {literal(line)}, 1), ''), {value['method']}, 'GET')"
+    method = (
+        f"coalesce(nullif(regexp_extract({value['request']}, {literal(_REQUEST)}, 1), ''), "
+        f"{value['method']}, 'GET')"
+    )
     # Some write what stands behind the question mark into a field of its own.
     whole = f"{target} || coalesce('?' || {value['arguments']}, '')"
     asked = f"CASE WHEN contains({target}, '?') THEN {target} ELSE {whole} END"
@@ -231,33 +198,40 @@ def _pointer(key: str) -> str:
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in key.split("."))
 
 
-def _parse_sql(fields: str, options: ReadOptions) -> str:
-    """SQL that finds the query in every request, and says which of them are searches."""
-    found = []
+def _sql(fields: str, user: str, options: ReadOptions) -> str:
+    """Return SQL that finds the query in every request, skips requests that are no searches, and judges the others."""
+    patterns = []
     if options.query_parameter:
         names = "|".join(map(re.escape, options.query_parameter))
-        found.append(rf"[?&](?:{names})=([^&#]*)")
+        patterns.append(rf"[?&](?:{names})=([^&#]*)")
     path = _path_pattern(options.query_path) if options.query_path else None
     if path is not None and "{query}" in str(options.query_path):
-        found.insert(0, path)
-    has = " OR ".join(f"regexp_matches(target, {literal(one)})" for one in found)
-    if path is not None and path not in found:
-        has = f"({has}) AND regexp_matches(target, {literal(path)})"
-    raw = "CASE " + " ".join(
+        patterns.insert(0, path)
+    asked = " OR ".join(f"regexp_matches(target, {literal(one)})" for one in patterns)
+    if path is not None and path not in patterns:
+        asked = f"({asked}) AND regexp_matches(target, {literal(path)})"
+    value = " ".join(
         f"WHEN regexp_matches(target, {literal(one)}) THEN regexp_extract(target, {literal(one)}, 1)"
-        for one in found
+        for one in patterns
     )
     # nginx writes bytes beyond ASCII as \xE4.
-    plain = rf"replace(regexp_replace({raw} END, '\\x([0-9A-Fa-f]{{2}})', '%\1', 'g'), '+', ' ')"
-    return (
-        "SELECT file, line, lines, text, CASE WHEN trouble IS NOT NULL THEN trouble WHEN text = '' THEN 'blank line' "  # noqa: S608
-        "WHEN NOT coalesce(whole, false) THEN 'not a request' END AS problem, ip, name, clock, agent, own_user, "
-        f"{plain} AS raw, "
-        "CASE WHEN trouble IS NOT NULL OR NOT coalesce(whole, false) THEN NULL "
-        f"WHEN method NOT IN ('GET', 'POST') OR NOT coalesce({has}, false) THEN 'other' "
-        "WHEN regexp_matches(status, '^[345]') AND status <> '304' THEN 'failed' ELSE 'search' END AS kind "
-        f"FROM ({fields})"
+    unescaped = f"regexp_replace(value, {literal(_ESCAPED)}, '%\\1', 'g')"
+    raw = f"CASE WHEN contains(value, '\\x') THEN {unescaped} ELSE value END"
+    problem = (
+        f"CASE WHEN trouble IS NOT NULL THEN trouble WHEN text = '' THEN '{BLANK_LINE}' "
+        "WHEN NOT coalesce(whole, false) THEN 'not a request' END"
     )
+    skipped = (
+        f"CASE WHEN problem IS NOT NULL THEN NULL "
+        f"WHEN method NOT IN ('GET', 'POST') OR NOT coalesce({asked}, false) THEN '{_OTHER}' "
+        f"WHEN regexp_matches(status, '^[345]') AND status <> '304' THEN '{_FAILED}' END"
+    )
+    requests = (
+        f"(SELECT *, {skipped} AS skipped FROM (SELECT * REPLACE ({problem} AS problem) FROM ({fields})))"  # noqa: S608
+    )
+    value = f"CASE WHEN problem IS NULL AND skipped IS NULL THEN CASE {value} END END"
+    searches = f"(SELECT *, {value} AS value FROM {requests})"  # noqa: S608
+    return _judge_sql(searches, f"replace({raw}, '+', ' ')", user, options)
 
 
 def _path_pattern(path: str) -> str:
@@ -271,12 +245,12 @@ def _path_pattern(path: str) -> str:
     return rf"^(?:https?://[^/?#]*)?{''.join(made)}/?(?:[?#]|$)"
 
 
-def _judge_sql(user: str, options: ReadOptions) -> str:
+def _judge_sql(searches: str, raw: str, user: str, options: ReadOptions) -> str:
     relation = (
-        "(SELECT * REPLACE (CASE WHEN problem IS NULL AND query IS NULL THEN "  # noqa: S608
+        "(SELECT * REPLACE (CASE WHEN problem IS NULL AND skipped IS NULL AND query IS NULL THEN "  # noqa: S608
         f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
-        f"FROM (SELECT *, {decoding.decoded_sql('raw', options)} AS query FROM parsed "
-        "WHERE kind IS NULL OR kind = 'search'))"
+        f"FROM (SELECT *, {decoding.decoded_sql('raw', options)} AS query FROM "
+        f"(SELECT *, {raw} AS raw FROM {searches})))"
     )
     agent = "CASE WHEN nullif(nullif(agent, ''), '-') IS NULL THEN '' ELSE ' ' || agent END"
     someone = {"ip": "ip", "ip-and-agent": f"ip || {agent}", "remote-user": "nullif(name, '-')"}
@@ -284,9 +258,9 @@ def _judge_sql(user: str, options: ReadOptions) -> str:
     parsed = f"make_timestamp(epoch_us(try_strptime(trim(clock, '[] '), '{_CLOCK}')))"
     iso = f"strftime({parsed}, '%Y-%m-%d %H:%M:%S')"
     clock = f"CASE WHEN regexp_matches(clock, {literal(day)}) THEN {iso} ELSE clock END"
-    raw = {
+    values = {
         "user": someone.get(user, "own_user"),
         "time": clock if options.time_format is None else "clock",
         "query": "query",
     }
-    return conform_sql(relation, raw, time_format=options.time_format)
+    return judge_sql(relation, values, time_format=options.time_format, also=("skipped",))

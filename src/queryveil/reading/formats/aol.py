@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-import pyarrow.compute as pc
-
-from queryveil.reading.formats.delimited import Layout, lay_out, stage_fields
+from queryveil.reading.formats.delimited import Layout, extract_fields, lay_out
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.plain_rows import Fields, Mask
-from queryveil.reading.text_places import Placed
+from queryveil.reading.staging import stage_lines
 
 _HEADER = ("anonid", "query", "querytime", "itemrank", "clickurl")
 _COLUMNS = {"user": 1, "query": 2, "time": 3, "rank": 4, "url": 5}
-_WITHHELD = ord("-")
 
 
 class Aol:
@@ -38,21 +33,11 @@ class Aol:
         layout = replace(layout, widths=(3, 5))
         query = f"f[{layout.columns['query']}]"
         # AOL wrote a dash where it had withheld the query.
-        raw = {"query": f"CASE WHEN {query} = '-' THEN '' ELSE {query} END"}
-        return stage_fields(source, layout, options, into, progress, format=self.name, raw=raw, plain=_plain)
+        values = {"query": f"CASE WHEN {query} = '-' THEN '' ELSE {query} END"}
+        return stage_lines(
+            source, extract_fields(layout, options, values), options, into, progress, self.name
+        )
 
 
 def _is_header(line: str) -> bool:
     return tuple(field.strip().lower() for field in line.split("\t")) == _HEADER
-
-
-def _plain(lines: Fields, columns: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
-    query = columns["query"]
-    if isinstance(query, Placed):
-        short = np.flatnonzero(query.lengths == 1)
-        query.lengths[short[query.data[query.starts[short]] == _WITHHELD]] = 0
-        return columns, lines.whole
-    withheld = pc.equal(query, "-")
-    if not pc.any(withheld).as_py():
-        return columns, lines.whole
-    return columns | {"query": pc.if_else(withheld, "", query)}, lines.whole

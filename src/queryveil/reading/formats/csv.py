@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.reading.columns import as_number, find, is_header
-from queryveil.reading.formats.delimited import Split, lay_out, separator, stage_fields
+from queryveil.reading.formats.delimited import Split, extract_fields, lay_out, separator
 from queryveil.reading.lines import LONGEST_LINE
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.text_places import in_one
+from queryveil.reading.staging import stage_lines
 
 _DELIMITERS = (",", ";", "|")
 _UNBALANCED = "unbalanced quote"
@@ -37,15 +37,10 @@ class Csv:
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         delimiter = options.delimiter or _delimiter(source, options)
         layout = lay_out(source, options, delimiter, _splitter(delimiter))
-        return stage_fields(
-            source,
-            layout,
-            options,
-            into,
-            progress,
-            format=self.name,
-            quoted=lambda rows: _with_fields(rows, delimiter),
+        extraction = extract_fields(
+            layout, options, add_fields=lambda rows: _parse_quoted_lines(rows, delimiter)
         )
+        return stage_lines(source, extraction, options, into, progress, self.name)
 
 
 def _delimiter(source: Source, options: ReadOptions) -> str:
@@ -86,20 +81,19 @@ def _parse(line: str, delimiter: str) -> list[str] | None:
         return None
 
 
-def _with_fields(batch: pa.Table, delimiter: str) -> pa.Table:
-    """Add the fields of lines that hold a quote; the others are split at the delimiter later, and faster."""
-    texts, problems = (in_one(batch.column(name)) for name in ("text", "problem"))
+def _parse_quoted_lines(chunk: pa.Table, delimiter: str) -> pa.Table:
+    """Add the fields of lines with a quote. SQL splits the others at the delimiter, which is faster."""
+    texts, problems = chunk.column("text"), chunk.column("problem")
     quoted = pc.and_(pc.match_substring(texts, '"'), pc.is_null(problems))
-    if not pc.any(quoted).as_py():
-        return batch.append_column("fields", pa.nulls(batch.num_rows, _FIELDS))
     with _long_fields():
         parsed = pa.array(_parse_all(texts.filter(quoted).to_pylist(), delimiter), _FIELDS)
     # Each quoted line takes the next of the parsed ones, the others take none.
     at = pc.subtract(pc.cumulative_sum(pc.cast(quoted, pa.int64())), 1)
     fields = parsed.take(pc.if_else(quoted, at, pa.scalar(None, pa.int64())))
     unbalanced = pc.and_(quoted, pc.is_null(fields))
-    reasons = pc.if_else(unbalanced, _UNBALANCED, problems)
-    return batch.set_column(3, "problem", reasons).append_column("fields", fields)
+    problems = pc.if_else(unbalanced, _UNBALANCED, problems)
+    at = chunk.schema.get_field_index("problem")
+    return chunk.set_column(at, "problem", problems).append_column("fields", fields)
 
 
 def _parse_all(lines: list[str], delimiter: str) -> list[list[str] | None]:

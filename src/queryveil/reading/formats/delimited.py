@@ -9,16 +9,13 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading import plain_rows, text_places
 from queryveil.reading.columns import (
     ALIASES,
     WAY_OUT,
@@ -30,14 +27,12 @@ from queryveil.reading.columns import (
     seen,
     usual,
 )
-from queryveil.reading.lines import read_lines
-from queryveil.reading.model import Condition, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import LEFT_OUT, Stager, chunks, conform_sql, connect
+from queryveil.reading.model import Condition, ReadOptions, Source
+from queryveil.reading.staging import LEFT_OUT, Extraction
 from queryveil.reading.times import literal
+from queryveil.reading.validation import BLANK_LINE, judge_sql
 
 Split = Callable[[str], list[str]]
-Plain = Callable[[plain_rows.Fields, dict[str, Any]], tuple[dict[str, Any], plain_rows.Mask]]
-"""What a format makes of the columns of plain lines, and of which lines it is sure."""
 
 # What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
@@ -103,7 +98,9 @@ class Layout:
         elif self.width is not None:
             # A delimiter inside a field shifts the rest; a delimiter too many at the end does no harm.
             wrong += f" OR len(f) > {self.width} AND array_to_string(f[{self.width + 1}:], '') <> ''"
-        return f"CASE WHEN text = '' THEN 'blank line' WHEN {wrong} THEN 'wrong number of fields'{unlike} END"
+        return (
+            f"CASE WHEN text = '' THEN '{BLANK_LINE}' WHEN {wrong} THEN 'wrong number of fields'{unlike} END"
+        )
 
 
 def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) -> Layout:
@@ -266,89 +263,44 @@ def _require_same_header(source: Source, header: str, named: Sequence[str], spli
             )
 
 
-def stage_fields(
-    source: Source,
+def extract_fields(
     layout: Layout,
     options: ReadOptions,
-    into: Path,
-    progress: Progress | None,
-    *,
-    format: str,
-    raw: Mapping[str, str] | None = None,
-    quoted: Callable[[pa.Table], pa.Table] | None = None,
-    plain: Plain | None = None,
-) -> Staged:
-    """Parse and stage all lines.
+    values: Mapping[str, str] | None = None,
+    add_fields: Callable[[pa.Table], pa.Table] | None = None,
+) -> Extraction:
+    """Return how lines of this layout become rows.
 
-    `raw` replaces the expression of single columns, and `plain` says the same for Arrow; `quoted` adds a column
-    `fields` with those of lines that hold a quote, where quotes have a meaning.
+    Args:
+        layout: Delimiter, header, and columns.
+        options: The user's options.
+        values: SQL that replaces the expression of single columns.
+        add_fields: Adds a column `fields` with the fields of lines that need more than a split.
     """
     fields = f"string_split(text, {literal(layout.delimiter)})"
-    if quoted is not None:
+    if add_fields is not None:
         fields = f"coalesce(fields, {fields})"
+    # It is not known whether a condition holds of a line that has no columns, so such a line is judged.
+    holds = " AND ".join(one.sql(f"f[{number}]") for number, one in layout.conditions)
+    skipped = (
+        f"CASE WHEN problem IS NULL AND NOT ({holds}) THEN '{LEFT_OUT}' END AS skipped, " if holds else ""
+    )
     relation = (
-        "(SELECT file, line, lines, text, coalesce(problem, "  # noqa: S608 (literals are quoted)
-        f"{layout.problem_sql()}) AS problem, f "
-        f"FROM (SELECT *, {fields} AS f FROM chunk))"
+        f"(SELECT {skipped}* FROM (SELECT * REPLACE (coalesce(problem, {layout.problem_sql()}) AS problem) "  # noqa: S608 (literals are quoted)
+        f"FROM (SELECT *, {fields} AS f FROM chunk)))"
     )
-    if layout.conditions:
-        holds = " AND ".join(one.sql(f"f[{number}]") for number, one in layout.conditions)
-        # Whether it holds of a line that cannot be cut into its columns is not known: that one is judged.
-        relation = f"(SELECT * FROM {relation} WHERE problem IS NOT NULL OR ({holds}))"  # noqa: S608
-    left_out = 0
-    expressions = {name: layout.value_sql(name) for name in layout.columns} | dict(raw or {})
-    sql = conform_sql(relation, expressions, time_format=options.time_format, nulls=options.null or ())
-    with connect(into, options) as connection, Stager(into, list(layout.columns), source) as stager:
-        _require_patterns(connection, layout)
-
-        def carefully(rows: pa.Table) -> pa.Table:
-            connection.register("chunk", rows if quoted is None else quoted(rows))
-            judged = connection.execute(sql).to_arrow_table()
-            connection.unregister("chunk")
-            return judged
-
-        quick = _is_usual(layout, options) and (raw is None or plain is not None)
-        compiled = source.size >= text_places.WORTH_COMPILING
-        for chunk in chunks(read_lines(source, layout.header, progress)):
-            cut = (
-                plain_rows.cut(
-                    chunk, layout.delimiter, max(layout.columns.values()), compiled, quoted is not None
-                )
-                if quick
-                else None
-            )
-            judged = _quickly(cut, layout, plain, carefully, compiled) if cut else carefully(chunk)
-            left_out += chunk.num_rows - judged.num_rows
-            stager.add(judged)
-        return replace(
-            stager.finish(format),
-            passed_over={LEFT_OUT: left_out} if layout.conditions else {},
-            mapping=layout.mapping(),
-            ignored=layout.ignored(),
-        )
-
-
-def _is_usual(layout: Layout, options: ReadOptions) -> bool:
-    """Whether nothing is asked for that the rules of plain rows do not know."""
-    asked = options.time_format or options.null or layout.patterns or layout.conditions
-    return not asked and layout.delimiter != ""
-
-
-def _quickly(
-    found: plain_rows.Fields,
-    layout: Layout,
-    plain: Plain | None,
-    carefully: Callable[[pa.Table], pa.Table],
-    compiled: bool,
-) -> pa.Table:
-    """The rows of a chunk: lines of the usual number of fields by Arrow if they are plain, others by SQL."""
-    least, most = max(layout.columns.values()), layout.width or 10**9
-    fitting = (
-        np.isin(found.many, layout.widths) if layout.widths else (found.many >= least) & (found.many <= most)
+    return Extraction(
+        columns=list(layout.columns),
+        sql=judge_sql(
+            relation,
+            {name: layout.value_sql(name) for name in layout.columns} | dict(values or {}),
+            time_format=options.time_format,
+            nulls=options.null or (),
+            also=("skipped",) if holds else (),
+        ),
+        header=layout.header,
+        check=lambda connection: _require_patterns(connection, layout),
+        add_columns=add_fields or (lambda chunk: chunk),
+        mapping=layout.mapping(),
+        ignored=layout.ignored(),
     )
-    sure = found.whole & fitting
-    columns = {name: found.placed(number) for name, number in layout.columns.items()}
-    if plain is not None:
-        columns, known = plain(found, columns)
-        sure &= known
-    return plain_rows.quickly(found.chunk, columns, sure, carefully, compiled)

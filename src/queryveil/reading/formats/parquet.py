@@ -32,15 +32,17 @@ from queryveil.reading.model import (
 )
 from queryveil.reading.staging import (
     CHUNK_ROWS,
+    Stager,
+    connect,
+)
+from queryveil.reading.times import impossible_sql, literal
+from queryveil.reading.validation import (
     KEPT_OF_LONG_TEXT,
     TEXT_TOO_LONG,
-    Stager,
-    conform_sql,
-    connect,
+    judge_sql,
     no_user_sql,
     too_long_sql,
 )
-from queryveil.reading.times import impossible_sql, literal
 
 MAGIC = b"PAR1"
 MOST_RANK = 999_999_999
@@ -341,7 +343,7 @@ def _convert(
     if kinds["user"] == "number":
         # A column of whole numbers with gaps becomes floating in a data frame; 17.0 is user 17.
         raw["user"] = f"regexp_replace({raw['user']}, '\\.0+$', '')"
-    sql = conform_sql(relation, raw, time_format=time_format, typed_time=typed_time, text=_text(kinds))
+    sql = judge_sql(relation, raw, time_format=time_format, typed_time=typed_time, text=_text(kinds))
     for batch in connection.execute(sql).to_arrow_reader(CHUNK_ROWS):
         stager.add(pa.Table.from_batches([batch]))
     return stager.finish(Parquet.name)

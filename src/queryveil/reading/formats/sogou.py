@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import ClassVar
 
 from queryveil.errors import UsageError
-from queryveil.reading.formats.delimited import Layout, Plain, stage_fields
+from queryveil.reading.formats.delimited import Layout, extract_fields
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.plain_rows import Fields, Mask, texts_where
-from queryveil.reading.text_places import in_one
+from queryveil.reading.staging import stage_lines
 from queryveil.reading.times import literal
 
 _OLD = re.compile(rb"\d\d:\d\d:\d\d\t[0-9a-z]+\t\[[^\n]{0,2000}\]\t\d+ \d+\t")
@@ -68,40 +62,12 @@ class Sogou:
         layout = Layout(
             "\t", None, {"user": 2, "time": 1, "query": 3, "rank": 4, "url": 5}, None, widths=(5, 6)
         )
-        staged = stage_fields(
-            source, layout, options, into, progress, format=self.name, raw=raw, plain=_plain(days)
-        )
+        staged = stage_lines(source, extract_fields(layout, options, raw), options, into, progress, self.name)
         mapping = {"user": "column 2", "time": "column 1", "query": "column 3 without brackets"}
         mapping |= {"rank": "first number of column 4", "url": "the last column"}
         timeless = not _NEW.match(source.head.data.lstrip()) and None in days and options.time_format is None
         note = f"times are of the day only, and not every file has a date in its name: these are put on {_NO_DAY}"
         return replace(staged, mapping=mapping, notes=(note,) if timeless else ())
-
-
-def _plain(days: Sequence[str | None]) -> Plain:
-    """The same for lines of 2008 as they usually are: five fields, brackets, two numbers, a time of the day."""
-    named = pa.array([one or _NO_DAY for one in days], pa.string())
-
-    def columns(lines: Fields, found: dict[str, Any]) -> tuple[dict[str, Any], Mask]:
-        clock, asked, both = lines.at(1), lines.at(3), pc.split_pattern(lines.at(4), " ")
-        sure = (lines.many == 5) & np.asarray(pc.equal(pc.list_value_length(both), 2).fill_null(False))
-        sure &= np.asarray(pc.starts_with(asked, "[").fill_null(False))
-        sure &= np.asarray(pc.ends_with(asked, "]").fill_null(False))
-        sure &= np.asarray(pc.equal(pc.binary_length(clock), 8).fill_null(False))
-        # Not cut where it is not sure: some of these have no second number.
-        kept = texts_where(sure, both)
-        second = pc.list_element(kept, 1)
-        sure &= np.asarray(pc.ascii_is_decimal(second))
-        file_days = named.take(in_one(lines.chunk.column("file")))
-        made = {
-            "time": pc.binary_join_element_wise(file_days, clock, " "),
-            "query": pc.utf8_slice_codeunits(asked, 1, -1),
-            "rank": pc.list_element(kept, 0),
-            "url": lines.at(5),
-        }
-        return found | made, sure & np.asarray(pc.ascii_is_decimal(made["rank"]))
-
-    return columns
 
 
 def _is_utf8(data: bytes) -> bool:

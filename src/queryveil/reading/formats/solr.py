@@ -14,8 +14,9 @@ from queryveil.reading.columns import ALIASES
 from queryveil.reading.formats import decoding
 from queryveil.reading.lines import BINARY, NOT_UTF8, read_lines
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import Stager, chunks, conform_sql, connect
+from queryveil.reading.staging import Stager, chunks, connect
 from queryveil.reading.times import literal
+from queryveil.reading.validation import judge_sql
 
 _TIME = r"^\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{1,9}Z?)"
 _REQUEST = r"\bpath=(\S+) params=\{(.*)\}"
@@ -51,7 +52,7 @@ class Solr:
         user = options.user_field or _user(source.head, label)
         parse = _parse_sql(user, options.query_parameter or ("q",))
         raw = {"user": "who", "time": "replace(clock, ',', '.')", "query": "query"}
-        judge = conform_sql(_judged(options), raw, time_format=options.time_format)
+        judge = judge_sql(_judged(options), raw, time_format=options.time_format)
         passed: Counter[str] = Counter()
         with connect(into, options) as connection, Stager(into, list(raw), source) as stager:
             decoding.prepare(connection, options)

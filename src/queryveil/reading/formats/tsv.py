@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from queryveil.reading.formats.delimited import lay_out, stage_fields
+from queryveil.reading.formats.delimited import extract_fields, lay_out
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.staging import stage_lines
 
 
 class Tsv:
@@ -21,4 +22,4 @@ class Tsv:
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         delimiter = options.delimiter or "\t"
         layout = lay_out(source, options, delimiter, lambda line: line.split(delimiter))
-        return stage_fields(source, layout, options, into, progress, format=self.name)
+        return stage_lines(source, extract_fields(layout, options), options, into, progress, self.name)

@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 from queryveil.errors import UsageError
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import CHUNK_ROWS, Stager, blank_sql, chunks, conform_sql, connect, no_user_sql
+from queryveil.reading.staging import CHUNK_ROWS, Stager, chunks, connect
 from queryveil.reading.times import literal
+from queryveil.reading.validation import blank_sql, judge_sql, no_user_sql
 
 _CLICKS = ("click", "click_through")
 _BULK = ("index", "create")
@@ -243,7 +244,7 @@ def _judge_sql(options: ReadOptions) -> str:
         ),
         "session": session,
     }
-    return conform_sql(relation, raw, time_format=options.time_format, also=_ALSO)
+    return judge_sql(relation, raw, time_format=options.time_format, also=_ALSO)
 
 
 def _joined(connection: Any, clicks: int) -> Iterator[pa.Table]:

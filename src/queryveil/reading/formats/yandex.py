@@ -20,7 +20,8 @@ import pyarrow as pa
 from queryveil.errors import UsageError
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import CHUNK_ROWS, Stager, chunks, conform_sql, connect
+from queryveil.reading.staging import CHUNK_ROWS, Stager, chunks, connect
+from queryveil.reading.validation import judge_sql
 
 _LINE = re.compile(
     r"\A\d++\t(?:M\t\d++\t\d++|\d++\t(?:C\t\d++\t\d++|[QT]\t\d++\t\d++\t[\d,]*+(?:\t\d++,\d++)*+))\s{0,9}\Z"
@@ -133,4 +134,4 @@ _RAW = {
     "rank": "CAST(place AS VARCHAR)",
     "session": "session",
 }
-_SQL = conform_sql(_JOINED, _RAW)
+_SQL = judge_sql(_JOINED, _RAW)
