@@ -169,7 +169,10 @@ def test_where_a_rule_leads_elsewhere_it_is_said(log: qv.SearchLog) -> None:
     _, said = recommending(advice, at_1=0.25, at_4=0.5).remarks
     assert "leads to max-items 1, where coverage is 0.25; at 4 it is 0.5." in said and "how many" not in said
     (guess,) = recommending(advice, at_1=0.5, at_4=0.25).remarks
-    assert "You say that a user has about 10 items (--items-per-user)" in guess and "not looked at" in guess
+    assert "default" in guess and "stated" not in guess
+    stated = qv.advise(log, "coverage", items_per_user=12, **EASY)
+    guess = recommending(stated, at_1=0.5, at_4=0.25).remarks[0]
+    assert "12" in guess and "default" not in guess
 
 
 def test_what_a_purpose_needs_is_in_its_command(log: qv.SearchLog) -> None:

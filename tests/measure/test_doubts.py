@@ -102,3 +102,12 @@ def test_the_same_words_on_spark(spark: Any) -> None:
     rows = pa.table({"user": ["ann"], "query": ["稀有兰花 iphone15手機殼"]})
     log = qv.read(rows, engine=spark, segment=True)
     assert log.engine.arrow(log.table)["words"].to_pylist() == ["稀有 兰花 iphone15 手機 殼"]
+
+
+@pytest.mark.parametrize(("name", "notes"), [("access_log.decode", 1), ("access_log.20080601.decode", 0)])
+def test_times_without_a_date_have_one_note(name: str, notes: int, tmp_path: Path) -> None:
+    log = tmp_path / name
+    log.write_text("".join(f"00:0{n}:00\tu{n}\t[tea]\t1 1\texample.org\n" for n in range(3)))
+    found = qv.inspect(qv.read(log))
+    assert len([note for note in found.notes if "1970" in note]) == notes
+    assert not [note for note in found.notes if "--time-format" in note or "time_format" in note]

@@ -46,9 +46,10 @@ def guess_in_words(items_per_user: float) -> str:
     which, other = (
         ("truncated-geometric", "steered") if items_per_user < FEW else ("steered", "truncated-geometric")
     )
+    stated = "the default" if items_per_user == MANY else "as you stated"
     return (
-        f"You say that a user has about {items_per_user:g} items (--items-per-user), so {which} was tried and not "
-        f"{other}. The line between them is at about {FEW:g} items. The log was not looked at for this."
+        f"About {items_per_user:g} items per user are assumed, {stated} (--items-per-user), so {which} was tried and "
+        f"not {other}. The line between them is at about {FEW:g} items. The log was not looked at for this."
     )
 
 

@@ -30,7 +30,8 @@ def doubts(log: SearchLog, figures: dict[str, Any]) -> Iterator[str]:
     if rows:
         yield from _header(log)
         yield from _unsegmented(log, rows)
-        yield from _impossible_times(figures)
+        if log.staged is None or not log.staged.dateless:
+            yield from _impossible_times(figures)
     if rows < _ENOUGH:
         return
     if users > rows / 2:

@@ -206,6 +206,8 @@ class Staged:
     A row may stand for several `lines`: blank ones, and, beyond the first million, those of one reason without text.
     """
     format: str
+    dateless: bool = False
+    """Some times have no date, which is noted; their date means nothing."""
     ways_out: Mapping[str, str] = field(default_factory=dict)
     """Reason -> what to do about it, where the reader knows more than the reason says."""
     pins: tuple[Pin, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,22 @@ def test_a_format_that_takes_no_columns_does_not_ask_for_them(tmp_path: Path) ->
 def test_where_the_query_is_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(qv.InputError, match=r"query_parameter='q' \(the first requests have q\)"):
         staged_of(tmp_path, line("/s?q=private&secret=1"), query_parameter=None)
+    referred = line("/cart").replace('"-"', '"https://example.org/?q=private"', 1)
+    assert referred != line("/cart")
+    as_json = json.dumps(
+        {
+            "remote_addr": "::1",
+            "status": 200,
+            "request": "GET /a?s=x HTTP/1.1",
+            "http_referer": "https://e.org/?q=x",
+        }
+    )
+    for text, parameter in ((referred, None), (as_json, "s")):
+        with pytest.raises(qv.InputError) as refused:
+            staged_of(tmp_path, text, query_parameter=None)
+        assert re.findall(r"requests have ([\w, ]+)", str(refused.value)) == (
+            [parameter] if parameter else []
+        )
     with pytest.raises(qv.InputError, match="nothing says where the query is"):
         staged_of(tmp_path, line("/search/private"), query_parameter=None, query_path="/search")
     with pytest.raises(qv.InputError, match="has a query where it was looked for"):

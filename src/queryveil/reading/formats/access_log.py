@@ -142,16 +142,43 @@ def _leads(found: Any, steps: Sequence[str]) -> bool:
 
 
 def _seen(head: Head) -> str:
-    """Usual parameters that the first requests have: names of columns, so to speak, and nobody's words."""
+    """Name the usual parameters of the first requests; other names, and referrers, are not shown."""
     names: Counter[str] = Counter()
     for line in head.lines[:_LOOKED_AT]:
-        for target in re.findall(r'[^\s"]*\?[^\s"]*', line):
-            try:
-                names.update({name for name, _ in parse_qsl(urlsplit(target).query, keep_blank_values=True)})
-            except ValueError:
-                continue
+        try:
+            query = urlsplit(_target(line)).query
+        except ValueError:
+            continue
+        names.update({name for name, _ in parse_qsl(query, keep_blank_values=True)})
     found = [name for name, _ in names.most_common() if name in _USUAL_PARAMETERS]
     return f" (the first requests have {', '.join(found[:3])})" if found else ""
+
+
+def _target(line: str) -> str:
+    """Return the address that a line requests; empty if there is none."""
+    if not line.lstrip().startswith("{"):
+        found = re.match(_LINE, line)
+        request = found[_FIELDS.index("request") + 1] if found else ""
+    else:
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError):
+            return ""
+        request, target, arguments = (
+            _first_value(values, _KEYS[key]) for key in ("request", "target", "arguments")
+        )
+        request = request or f"GET {target}{'?' if arguments and '?' not in target else ''}{arguments}"
+    return request.split(" ")[1] if " " in request else ""
+
+
+def _first_value(values: Any, keys: Sequence[str]) -> str:
+    for key in keys:
+        found = values
+        for step in key.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        if isinstance(found, str):
+            return found
+    return ""
 
 
 _REQUEST = r"^([A-Z]+) (.*?)(?: HTTP/[\d.]+)?$"

@@ -66,8 +66,11 @@ class Sogou:
         mapping = {"user": "column 2", "time": "column 1", "query": "column 3 without brackets"}
         mapping |= {"rank": "first number of column 4", "url": "the last column"}
         timeless = not _NEW.match(source.head.data.lstrip()) and None in days and options.time_format is None
-        note = f"times are of the day only, and not every file has a date in its name: these are put on {_NO_DAY}"
-        return replace(staged, mapping=mapping, notes=(note,) if timeless else ())
+        note = (
+            f"times have no date, and not every file has a date in its name: such rows get the date {_NO_DAY}; "
+            "rename the files to contain their date, such as 20080601"
+        )
+        return replace(staged, mapping=mapping, notes=(note,) if timeless else (), dateless=timeless)
 
 
 def _is_utf8(data: bytes) -> bool:
