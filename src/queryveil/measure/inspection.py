@@ -16,6 +16,7 @@ from queryveil.language import spotting
 from queryveil.measure.doubts import doubts
 from queryveil.measure.shown import ShownInspection
 from queryveil.reading.log import SearchLog, as_log
+from queryveil.reading.model import CLICK_WITHOUT_USER
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -43,6 +44,8 @@ class Inspection(ShownInspection):
     """Query events: searches of one user, at one time, for one query are one."""
     clicks: int
     orphan_clicks: int
+    clicks_without_user: int
+    """Rejected clicks that name neither a user nor a client."""
     items: dict[str, dict[str, float]]
     uniqueness: dict[str, float]
     intervals: dict[str, tuple[float, float]]
@@ -78,6 +81,7 @@ class Inspection(ShownInspection):
             "query_events": self.events,
             "clicks": self.clicks,
             "orphan_clicks": self.orphan_clicks,
+            "clicks_without_user": self.clicks_without_user,
             "items": self.items,
             "uniqueness": self.uniqueness,
             "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
@@ -124,6 +128,7 @@ def _inspected(log: SearchLog) -> Inspection:
         events=events,
         clicks=figures["clicks"],
         orphan_clicks=figures["orphans"] if orphans is None else orphans,
+        clicks_without_user=staged.reasons.get(CLICK_WITHOUT_USER, 0) if staged else 0,
         items={kind.name: _per_kind(log, kind) for kind in item_kinds.KINDS.values() if _possible(log, kind)},
         uniqueness=uniqueness,
         intervals=intervals,

@@ -59,6 +59,8 @@ class ShownInspection(Shown):
             ("users", made.users),
             ("rejected rows", made.rejected),
         ]
+        if made.clicks_without_user:
+            facts.append(("clicks that name no user (rejected)", made.clicks_without_user))
         facts += [("from", made.span["first"]), ("to", made.span["last"])] if made.span else []
         facts.append(("users who are unique", alone or "not measured"))
         facts += [("note", one) for one in made.notes]

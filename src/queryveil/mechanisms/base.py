@@ -35,8 +35,8 @@ MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
 ROW_LOCAL = say(
     "rows-apart",
-    "rows are read one by one, so that no row changes how another is read; two texts are equal only if all their "
-    "bytes are",
+    "each user's rows are read without the rows of other users, so no row changes how another user's row is read; two "
+    "texts are equal only if all their bytes are",
 )
 SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
 SETS_APART = say(

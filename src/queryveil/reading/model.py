@@ -23,6 +23,9 @@ SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
 NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 """What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""
 
+CLICK_WITHOUT_USER = "click without user"
+"""Why a click is rejected that names neither a user nor a client."""
+
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
@@ -111,7 +114,8 @@ class ReadOptions:
     )
     query_path: str | None = param("its place in the path: /search/{query}", default=None, group=READING)
     user_field: str | None = param(
-        "who is a user: ip-and-agent (default), ip, remote-user or a key; in solr a parameter",
+        "who is a user: in access-log ip-and-agent (default), ip, remote-user or a key; in solr a parameter; "
+        "in ubi user_id or client_id; in algolia authenticatedUserToken or userToken",
         default=None,
         group=READING,
     )

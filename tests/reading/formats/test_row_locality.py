@@ -298,10 +298,21 @@ def test_times_in_a_column_of_objects_are_read_by_themselves(odd: Any, first: bo
     assert found["u"].replace(tzinfo=None) == NOON
 
 
-def test_sessions_of_yandex_may_stand_between_each_other(tmp_path: Path) -> None:
+def test_a_bad_session_of_yandex_takes_no_line_and_gives_none(tmp_path: Path) -> None:
+    """A session whose M line is bad is not part of the one above it, even with the same id."""
+    own = ["1\tM\t5\tu", "1\t0\tQ\t0\t7\t11,12\t9,1\t8,1", "1\t3\tC\t0\t8"]
+    odd = ["1\tM\t5", "1\t4\tQ\t0\t7\t13\t9,1", "1\t5\tC\t0\t8"]
+    for name, written in (("plain", own), ("below", [*own, *odd]), ("above", [*odd, *own])):
+        (tmp_path / name).write_text("\n".join(written) + "\n", encoding="utf-8")
+    plain, below, above = (others(tmp_path / name, format="yandex") for name in ("plain", "below", "above"))
+    assert len(plain) == 2 and below == plain and above == plain
+
+
+def test_a_line_of_yandex_is_of_the_session_that_it_is_in(tmp_path: Path) -> None:
     own = ["1\tM\t5\tu", "1\t0\tQ\t0\t7\t11,12\t9,1\t8,1", "1\t3\tC\t0\t8"]
     hers = [f"2\tM\t5\t{HERS}", "2\t0\tQ\t0\t7\t13\t9,1"]
-    for name, written in (("plain", own), ("odd", [*own[:2], *hers, *own[2:]])):
-        (tmp_path / name).write_text("\n".join(written) + "\n", encoding="utf-8")
-    plain, beside = (others(tmp_path / name, format="yandex") for name in ("plain", "odd"))
-    assert len(plain) == 2 and beside == plain
+    (tmp_path / "log").write_text("\n".join([*own[:2], *hers, *own[2:]]) + "\n", encoding="utf-8")
+    log = qv.read(tmp_path / "log", format="yandex", max_rejected=1.0)
+    assert log.staged is not None and dict(log.staged.reasons) == {"no user": 1}
+    assert [one.line for one in log.staged.examples] == [5]
+    assert len(others(tmp_path / "log", format="yandex")) == 1

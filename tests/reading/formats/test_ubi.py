@@ -102,10 +102,43 @@ def test_a_user_id_wins(tmp_path: Path) -> None:
     assert rows_of(staged_of(tmp_path, query(user_id="u")), "user") == [("u",)]
 
 
-def test_a_click_of_the_same_client_is_the_searchers(tmp_path: Path) -> None:
-    staged = staged_of(tmp_path, query(), click(user_id="u"), click(user_id="u", query_id="other"))
-    assert rows_of(staged, "user", "query") == [("c", "x"), ("c", "x"), ("u", "")]
+def test_a_click_after_a_login_takes_nothing_from_searches_of_the_client(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(user_query="private"), click(user_id="u"))
+    assert rows_of(staged, "user", "query") == [("c", "private"), ("u", "")]
     assert staged.orphan_clicks == 1
+
+
+def test_a_click_after_a_logout_takes_nothing_from_searches_of_the_user(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(user_id="u", user_query="private"), click())
+    assert rows_of(staged, "user", "query") == [("u", "private"), ("c", "")]
+    assert staged.orphan_clicks == 1
+
+
+def test_a_user_id_is_not_a_client_id_with_the_same_text(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(client_id="u", user_query="private"), click(user_id="u"))
+    assert rows_of(staged, "user", "query") == [("u", "private"), ("u", "")]
+
+
+@pytest.mark.parametrize(("field", "user"), [("client_id", "c"), ("user_id", "u")])
+def test_the_user_can_be_read_from_one_field(field: str, user: str, tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(user_id="u"), click(user_id="u"), user_field=field)
+    assert rows_of(staged, "user", "query", "url") == [(user, "x", None), (user, "x", "A")]
+    assert staged.orphan_clicks == 0
+
+
+def test_a_log_in_between_loses_no_query_if_clients_are_users(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(), click(user_id="u"), user_field="client_id")
+    assert rows_of(staged, "user", "query") == [("c", "x"), ("c", "x")]
+
+
+def test_rows_without_the_field_of_the_user_are_rejected(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(user_id="u"), query(), click(), user_field="user_id")
+    assert staged.rows == 1 and dict(staged.reasons) == {"no user": 1, "click without user": 1}
+
+
+def test_another_field_of_the_user_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(qv.UsageError):
+        staged_of(tmp_path, query(), user_field="session_id")
 
 
 def test_a_click_of_somebody_else_takes_nothing_of_a_search(tmp_path: Path) -> None:
@@ -114,19 +147,28 @@ def test_a_click_of_somebody_else_takes_nothing_of_a_search(tmp_path: Path) -> N
     assert staged.orphan_clicks == 1
 
 
-def test_a_click_without_anybody_is_the_searchers_or_rejected(tmp_path: Path) -> None:
-    staged = staged_of(tmp_path, query(), click(client_id=None), click(client_id=None, query_id="other"))
-    assert rows_of(staged, "user", "url") == [("c", None), ("c", "A")]
-    assert rejections(staged) == [("log.ndjson", 3, "no user")]
-    assert json.loads(rejected_rows(staged)[0]["text"])["query_id"] == "other"
+def test_a_click_without_a_user_is_rejected_and_kept(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(), click(client_id=None), click(client_id=None, user_query="own"))
+    assert rows_of(staged, "user", "url") == [("c", None)]
+    assert rejections(staged) == [
+        ("log.ndjson", 2, "click without user"),
+        ("log.ndjson", 3, "click without user"),
+    ]
+    assert json.loads(rejected_rows(staged)[0]["text"])["query_id"] == "q"
 
 
-def test_a_click_without_anybody_is_nobodys_if_two_users_have_its_query_id(tmp_path: Path) -> None:
-    """Otherwise a search of somebody else would take it away, and one user's rows would depend on another's."""
-    later = query(client_id="d", timestamp="2024-12-10T09:00:03Z")
-    staged = staged_of(tmp_path, query(), later, click(client_id=None))
-    assert rows_of(staged, "user", "url") == [("c", None), ("d", None)]
-    assert rejections(staged) == [("log.ndjson", 3, "no user")]
+def test_a_click_keeps_its_own_query_and_takes_the_time_of_its_search(tmp_path: Path) -> None:
+    staged = staged_of(tmp_path, query(), click(user_query="own"))
+    assert rows_of(staged, "query", "time") == [("x", at("09:00:00")), ("own", at("09:00:00"))]
+    assert staged.orphan_clicks == 0
+
+
+def test_of_searches_at_one_time_the_first_in_the_file_is_that_of_the_click(tmp_path: Path) -> None:
+    others = query(client_id="d", user_query="private")
+    staged = staged_of(
+        tmp_path, others, query(user_query="first"), others, query(user_query="second"), click()
+    )
+    assert rows_of(staged, "user", "query", "url")[-1] == ("c", "first", "A")
 
 
 def test_a_click_of_a_named_user_is_not_anothers_on_the_same_client(tmp_path: Path) -> None:

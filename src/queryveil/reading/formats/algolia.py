@@ -1,6 +1,6 @@
 """Algolia: its log of searches, and the events of its Insights API, in which a click names a list of objects.
 
-Both are turned into documents of UBI's schema, one for each object of a list, and joined as these are.
+Both are translated into documents of UBI's schema, one for each object of a list, and read like them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from urllib.parse import parse_qs
 import pyarrow as pa
 
 from queryveil.errors import UsageError
-from queryveil.reading.formats.ubi import stage_documents
+from queryveil.reading.formats.ubi import checked_user_field, stage_documents
 from queryveil.reading.json_documents import objects_in, read_documents
 from queryveil.reading.lines import SCHEMA
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
 
 _KINDS = {"click": "click", "conversion": "conversion", "view": "impression"}
 _CLICKS = ("click", "conversion")
+_USER_FIELDS = {"authenticatedUserToken": "user_id", "userToken": "client_id"}
 _MAPPING = {
     "user": "authenticatedUserToken, or else userToken",
     "time": "timestamp",
-    "query": "query of the search with the same queryID",
+    "query": "query of the search with the same user and queryID",
     "url": "objectIDs of clicks and conversions, one row each",
     "rank": "positions",
 }
@@ -35,7 +36,7 @@ class Algolia:
     name: ClassVar[str] = "algolia"
     help: ClassVar[str] = "Algolia: log of searches, and Insights events"
     suffixes: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[tuple[str, ...]] = ("click_actions",)
+    takes: ClassVar[tuple[str, ...]] = ("click_actions", "user_field")
 
     def matches(self, head: Head) -> bool:
         if head.data.lstrip()[:1] not in (b"{", b"["):
@@ -49,8 +50,12 @@ class Algolia:
                 f"{source.files[0].label!r} is of Algolia, whose columns are known", "leave out --columns"
             )
         actions = replace(options, click_actions=options.click_actions or _CLICKS)
+        user_field = checked_user_field(options.user_field, tuple(_USER_FIELDS))
         documents = map(_as_ubi, read_documents(source, progress))
-        return stage_documents(documents, source, actions, into, format=self.name, mapping=_MAPPING)
+        staged = stage_documents(
+            documents, source, actions, into, format=self.name, user_field=_USER_FIELDS.get(user_field or "")
+        )
+        return replace(staged, mapping=_MAPPING | ({"user": user_field} if user_field else {}))
 
 
 _dumped = json.JSONEncoder(separators=(",", ":")).encode

@@ -22,7 +22,7 @@ _TIME = r"^\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,]\d{1,9}Z?)"
 _REQUEST = r"\bpath=(\S+) params=\{(.*)\}"
 _LINE = re.compile(_TIME + r".*\bpath=\S+ params=\{")
 _LOOKED_AT = 100
-_USUAL = (*ALIASES["user"], *ALIASES["session"])
+_USUAL = "called like a user, or else like a session"
 _PASSED = {
     "other": "other lines and requests",
     "shard": "requests between shards",
@@ -49,8 +49,9 @@ class Solr:
                 f"{label!r} is a log of Solr, whose columns are known",
                 "leave out --columns, and say which parameter is the user with --user-field",
             )
-        user = options.user_field or _user(source.head, label)
-        parse = _parse_sql(user, options.query_parameter or ("q",))
+        if options.user_field is None:
+            _require_user(source.head, label)
+        parse = _parse_sql(options.user_field, options.query_parameter or ("q",))
         raw = {"user": "who", "time": "replace(clock, ',', '.')", "query": "query"}
         judge = judge_sql(_judged(options), raw, time_format=options.time_format)
         passed: Counter[str] = Counter()
@@ -67,7 +68,11 @@ class Solr:
         return replace(
             staged,
             passed_over={_PASSED[kind]: count for kind, count in passed.most_common() if count},
-            mapping={"user": f"parameter {user}", "time": "time of the line", "query": _place(options)},
+            mapping={
+                "user": f"parameter {options.user_field or _USUAL}",
+                "time": "time of the line",
+                "query": _place(options),
+            },
         )
 
 
@@ -84,34 +89,35 @@ def _place(options: ReadOptions) -> str:
     return " or ".join(f"parameter {name}" for name in options.query_parameter or ("q",))
 
 
-def _user(head: Head, label: str) -> str:
-    """The parameter that is called like a user in the first requests; refused if none is."""
-    seen: Counter[str] = Counter()
+def _require_user(head: Head, label: str) -> None:
+    """Refuse a log if no parameter of its first requests is called like a user or a session."""
+    names = {*ALIASES["user"], *ALIASES["session"]}
     for line in head.lines[:_LOOKED_AT]:
         for found in re.findall(r"params=\{([^}]*)\}", line):
-            seen.update({name for name, _ in parse_qsl(found)})
-    usual = [name for name, _ in seen.most_common() if name.lower() in _USUAL]
-    if not usual:
-        raise InputError(
-            f"nothing in {label!r} says who searched: Solr knows no users, and no parameter is called like one",
-            "let the application send a parameter for the user (Solr passes over those that it does not know), and "
-            "name it with --user-field",
-        )
-    return usual[0]
+            if any(name.lower() in names for name, _ in parse_qsl(found)):
+                return
+    raise InputError(
+        f"nothing in {label!r} says who searched: Solr knows no users, and no parameter is called like one",
+        "let the application send a parameter for the user (Solr passes over those that it does not know), and "
+        "name it with --user-field",
+    )
 
 
-def _parse_sql(user: str, parameters: tuple[str, ...]) -> str:
+def _parse_sql(user: str | None, parameters: tuple[str, ...]) -> str:
     """SQL that finds time, user and query of every line, and says which lines are searches."""
     names = "|".join(map(re.escape, parameters))
 
     def value(pattern: str) -> str:
         return f"replace(regexp_extract(params, {literal(f'(?:^|&)(?:{pattern})=([^&]*)')}, 1), '+', ' ')"
 
+    # By each request alone: counting which parameter is usual would let one user decide who all others are.
+    by_name, by_session = (value(f"(?i:{'|'.join(ALIASES[one])})") for one in ("user", "session"))
+    who = f"coalesce(nullif({by_name}, ''), {by_session})" if user is None else value(re.escape(user))
     has = f"regexp_matches(params, {literal(f'(?:^|&)(?:{names})=')})"
     return (
         "SELECT file, line, lines, text, CASE WHEN problem IS NOT NULL THEN problem "  # noqa: S608 (literals are quoted)
         "WHEN text = '' THEN 'blank line' END AS problem, clock, "
-        f"{value(names)} AS raw, {value(re.escape(user))} AS user, "
+        f"{value(names)} AS raw, {who} AS user, "
         "CASE WHEN problem IS NOT NULL OR text = '' THEN NULL "
         f"WHEN NOT {has} THEN 'other' "
         # Words that are not there need no pattern.

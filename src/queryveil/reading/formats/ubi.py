@@ -1,18 +1,15 @@
 """OpenSearch User Behavior Insights: documents of searches, and documents of what people did with the results.
 
-A search is a row. A click is a row too: it takes time and query of the search that it belongs to, so that both are one
-query event. Everything else (impressions, carts, filters) is counted and passed over.
+Searches and clicks are rows. Everything else (impressions, carts, filters) is counted and skipped.
 
-A click belongs to a search of the same query_id if both have the same user; or else the same client, and no two
-different users are named: then it is a row of the user who searched. So whoever is taken out of the log takes the own
-clicks along, and no other row changes. A click that names nobody is known by its query_id alone. If several users
-have that one, it is nobody's.
+Each document names its own user: its user_id, or else its client_id. A click takes its time, and its query if it has
+none of its own, only from a search that names the same user, so adding or removing a user changes no row of another.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +20,15 @@ import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
 from queryveil.reading.json_documents import objects_in, read_documents
-from queryveil.reading.model import COLUMNS, Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.model import (
+    CLICK_WITHOUT_USER,
+    COLUMNS,
+    Head,
+    Progress,
+    ReadOptions,
+    Source,
+    Staged,
+)
 from queryveil.reading.staging import CHUNK_ROWS, Stager, chunks, connect
 from queryveil.reading.times import literal
 from queryveil.reading.validation import blank_sql, judge_sql, no_user_sql
@@ -61,20 +66,22 @@ _MAPPING = {
     "rank": "position.ordinal of clicks",
     "session": "session_id",
 }
-_ALSO = ("kind", "query_id", "client", "nobody", "spare", "seq")
+_ALSO = ("kind", "query_id", "has_user_id", "seq")
 _DOCUMENTS = (
     'file INTEGER, line BIGINT, lines BIGINT, reason VARCHAR, text VARCHAR, empty BOOLEAN, "user" VARCHAR, '
     "time TIMESTAMP, query VARCHAR, url VARCHAR, rank INTEGER, session VARCHAR, kind VARCHAR, query_id VARCHAR, "
-    "client VARCHAR, nobody BOOLEAN, spare VARCHAR, seq BIGINT"
+    "has_user_id BOOLEAN, seq BIGINT"
 )
 """Columns of searches and clicks that are good rows."""
+USER_FIELDS = ("user_id", "client_id")
+_WITHOUT_USER_HINT = "let each click be logged with its user or client"
 
 
 class Ubi:
     name: ClassVar[str] = "ubi"
     help: ClassVar[str] = "OpenSearch User Behavior Insights: queries and events, as exported or as bulk"
     suffixes: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[tuple[str, ...]] = ("click_actions",)
+    takes: ClassVar[tuple[str, ...]] = ("click_actions", "user_field")
 
     def matches(self, head: Head) -> bool:
         if head.data.lstrip()[:1] not in (b"{", b"[") and b"\t{" not in head.data[:1000]:
@@ -88,8 +95,19 @@ class Ubi:
                 f"{source.files[0].label!r} is OpenSearch UBI, whose columns are known",
                 "leave out --columns; --format jsonl reads every line as one row, events as searches too",
             )
+        user_field = checked_user_field(options.user_field, USER_FIELDS)
         documents = read_documents(source, progress)
-        return stage_documents(documents, source, options, into, format=self.name, mapping=_MAPPING)
+        staged = stage_documents(documents, source, options, into, format=self.name, user_field=user_field)
+        return replace(staged, mapping=_MAPPING | ({"user": user_field} if user_field else {}))
+
+
+def checked_user_field(given: str | None, known: Sequence[str]) -> str | None:
+    """Return the field that names users, or None for the first of `known` that a document has."""
+    if given is not None and given not in known:
+        raise UsageError(
+            f"the user cannot be read from the field {given!r}", f"say --user-field {'|'.join(known)}"
+        )
+    return given
 
 
 def stage_documents(
@@ -99,23 +117,23 @@ def stage_documents(
     into: Path,
     *,
     format: str,
-    mapping: Mapping[str, str],
+    user_field: str | None,
 ) -> Staged:
-    """Searches and clicks of documents in UBI's schema, wherever they come from."""
+    """Stage searches and clicks from documents in UBI's schema, whatever they were exported as."""
     passed: Counter[str] = Counter()
     orphans = 0
     with connect(into, options) as connection, Stager(into, list(COLUMNS), source) as stager:
-        _parse(connection, documents, options, stager, passed)
+        _parse(connection, documents, options, stager, passed, user_field)
         searches, clicks = _counted(connection)
-        for table in _joined(connection, clicks) if searches + clicks else ():
+        for table in _joined(connection) if searches + clicks else ():
             orphans += pc.sum(table.column("orphan")).as_py() or 0
             stager.add(table)
         return replace(
             stager.finish(format),
-            mapping=mapping,
             searches=searches,
             orphan_clicks=orphans,
             passed_over={_PASSED[kind]: count for kind, count in passed.most_common()},
+            ways_out={CLICK_WITHOUT_USER: _WITHOUT_USER_HINT},
         )
 
 
@@ -147,9 +165,10 @@ def _parse(
     options: ReadOptions,
     stager: Stager,
     passed: Counter[str],
+    user_field: str | None,
 ) -> None:
     """Judge every document by itself. Good ones go into a table of the engine."""
-    sql, parse = _judge_sql(options), _parse_sql(options)
+    sql, parse = _judge_sql(options, user_field), _parse_sql(options)
     connection.execute(f"CREATE TABLE documents ({_DOCUMENTS})")
     seen = 0
     for chunk in chunks(documents):
@@ -208,7 +227,7 @@ def _parse_sql(options: ReadOptions) -> str:
     )
 
 
-def _judge_sql(options: ReadOptions) -> str:
+def _judge_sql(options: ReadOptions, user_field: str | None) -> str:
     """SQL that judges each document of `parsed` that is a search, a click, or nothing that is known."""
     suspect = literal(r"^[\[{]|^(true|false)$")
     values = ", ".join(_AT[name] for name in _MUST_BE_SIMPLE)
@@ -218,24 +237,23 @@ def _judge_sql(options: ReadOptions) -> str:
     )
     # One look at all of them first: next to no document has such a value.
     wrong_type = f"regexp_matches(concat_ws(chr(10), {values}), {literal(_SUSPECT_LINE)}) AND ({typed})"
-    nobody = f"({no_user_sql(_AT['user_id'])} AND {no_user_sql(_AT['client_id'])})"
+    names_user = f"NOT {no_user_sql(_AT['user_id'])}"
+    user = f"CASE WHEN {names_user} THEN {_AT['user_id']} ELSE {_AT['client_id']} END"
+    if user_field is not None:
+        names_user, user = str(user_field == "user_id"), _AT[user_field]
     relation = (
         "(SELECT file, line, lines, text, seq, v, kind, CASE "  # noqa: S608 (literals are quoted)
         "WHEN problem IS NOT NULL THEN problem WHEN text = '' THEN 'blank line' WHEN d IS NULL THEN 'not JSON' "
         f"WHEN kind IS NULL THEN 'no such field' WHEN {wrong_type} THEN 'wrong type' "
-        f"WHEN kind = 'click' AND {blank_sql(_OBJECT)} THEN 'no object' END AS problem, "
-        f"{_AT['query_id']} AS query_id, "
-        f"CASE WHEN NOT {no_user_sql(_AT['client_id'])} THEN {_AT['client_id']} END AS client, "
-        f"kind = 'click' AND {nobody} AND {_AT['query_id']} IS NOT NULL AS nobody, "
-        f"CASE WHEN kind = 'click' AND {nobody} THEN text END AS spare "
+        f"WHEN kind = 'click' AND {blank_sql(_OBJECT)} THEN 'no object' "
+        f"WHEN kind = 'click' AND {no_user_sql(user)} THEN {literal(CLICK_WITHOUT_USER)} END AS problem, "
+        f"{_AT['query_id']} AS query_id, {names_user} AS has_user_id "
         "FROM parsed WHERE kind IS NULL OR kind IN ('click', 'query'))"
     )
-    user = f"CASE WHEN {no_user_sql(_AT['user_id'])} THEN {_AT['client_id']} ELSE {_AT['user_id']} END"
     session = f"coalesce({_AT['session']}, {_AT['page_session']})"
     click = "CASE WHEN kind = 'click' THEN {} END"
     raw = {
-        # Whose click it is will be known from its search.
-        "user": f"CASE WHEN nobody THEN '-' ELSE {user} END",
+        "user": user,
         "time": _AT["time"],
         "query": _AT["query"],
         "url": click.format(_OBJECT),
@@ -247,76 +265,35 @@ def _judge_sql(options: ReadOptions) -> str:
     return judge_sql(relation, raw, time_format=options.time_format, also=_ALSO)
 
 
-def _joined(connection: Any, clicks: int) -> Iterator[pa.Table]:
-    """Searches, and clicks with the search that they belong to, in the order of the files."""
-    connection.execute(
-        'CREATE VIEW clicks AS SELECT * REPLACE (CASE WHEN nobody THEN NULL ELSE "user" END AS "user") '
-        "FROM documents WHERE kind = 'click'"
-    )
-    connection.execute("CREATE VIEW queries AS SELECT * FROM documents WHERE kind = 'query'")
-    columns = ", ".join(f'"{name}"' for name in COLUMNS)
-    plain = f"SELECT seq, file, line, lines, reason, text, empty, {columns}, 0 AS orphan FROM queries"  # noqa: S608
-    # A join that can find nothing more is left out: that everybody is called as their client, and nobody is unknown,
-    # is the usual case.
-    unlike, unknown = connection.execute(
-        'SELECT bool_or(NOT nobody AND "user" IS DISTINCT FROM client), bool_or(nobody) FROM documents'
-    ).fetchone()
-    found = f"{plain} UNION ALL {_clicks_sql(unlike, unknown)}" if clicks else plain
-    reader = connection.execute(f"SELECT * FROM ({found}) ORDER BY seq").to_arrow_reader(CHUNK_ROWS)  # noqa: S608
+def _joined(connection: Any) -> Iterator[pa.Table]:
+    """Yield searches, and clicks with their searches, in the order of the files."""
+    reader = connection.execute(_join_sql()).to_arrow_reader(CHUNK_ROWS)
     for batch in reader:
         yield pa.Table.from_batches([batch])
 
 
-def _clicks_sql(by_user: bool, by_id: bool) -> str:
-    """SQL for the clicks, each once, with its search: the latest of its query_id that is not after it.
+def _join_sql() -> str:
+    """SQL for all rows: each click takes time, query and session from its search.
 
-    It is looked for by client; also by user, and by query_id alone for clicks that name nobody, where this is asked.
+    The search of a click is the latest with its user and query_id that is not after it. Of several at that time, it is
+    the first in the files: the order of a user's own documents does not depend on others. A user_id and a client_id
+    with the same text are two users here.
     """
-
-    def latest(name: str, key: str | None) -> str:
-        same = [f'c."{key}" = {name}."{key}"'] if key else ["c.nobody"]
-        keys = ", ".join(["query_id", "time", *([f'"{key}"'] if key else [])])
-        # Several searches of one time would be several candidates: the first in the file stands for them.
-        known = (
-            "queries" if key else "(SELECT * FROM queries WHERE query_id IN (SELECT query_id FROM queries "
-        )
-        known += "" if key else 'GROUP BY query_id HAVING count(DISTINCT "user") = 1))'
-        one_each = f"SELECT * FROM {known} QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY seq) = 1"  # noqa: S608
-        on = " AND ".join([f"c.query_id = {name}.query_id", *same, f"c.time >= {name}.time"])
-        return f"ASOF LEFT JOIN ({one_each}) {name} ON {on}"
-
-    def of(column: str) -> str:
-        whens = [f'WHEN c.nobody THEN by_id."{column}"'] if by_id else []
-        if by_user:
-            # By user and by client it is the same search as a rule; otherwise one's own, and never that of another
-            # user who is named as the click's own is.
-            whens.append(f'WHEN by_user.seq IS NOT NULL THEN by_user."{column}"')
-            unnamed = 'c."user" = c.client OR by_client."user" = by_client.client'
-            whens.append(f"WHEN NOT ({unnamed}) THEN NULL")
-        return f'CASE {" ".join([*whens, "WHEN true THEN"])} by_client."{column}" END'
-
-    taken = ", ".join(f"{of(name)} AS found_{name}" for name in ("seq", "user", "time", "query", "session"))
-    joins = " ".join(
-        [
-            latest("by_client", "client"),
-            *([latest("by_user", "user")] if by_user else []),
-            *([latest("by_id", None)] if by_id else []),
-        ]
-    )
-    outputs = {name: f'coalesce(found_{name}, "{name}")' for name in ("user", "time")}
-    outputs |= {
-        name: f'CASE WHEN found_seq IS NULL THEN "{name}" ELSE found_{name} END'
-        for name in ("query", "session")
+    same = ("query_id", "has_user_id", '"user"')
+    from_search = {
+        "time": "coalesce(s.time, c.time)",
+        "query": f"CASE WHEN {blank_sql('c.query')} THEN coalesce(s.query, c.query) ELSE c.query END",
+        "session": "CASE WHEN s.seq IS NULL THEN c.session ELSE s.session END",
     }
-    columns = ", ".join(f'{outputs.get(name, _quoted(name))} AS "{name}"' for name in COLUMNS)
-    reason = "CASE WHEN coalesce(found_user, \"user\") IS NULL THEN 'no user' END"
+    own = {name: f'c."{name}"' for name in COLUMNS}
+    columns = ", ".join(f'{value} AS "{name}"' for name, value in (own | from_search).items())
     return (
-        f"SELECT seq, file, line, lines, {reason} AS reason, spare AS text, "  # noqa: S608
-        f'{blank_sql(outputs["query"])} AND coalesce(found_user, "user") IS NOT NULL AS empty, {columns}, '
-        f'CAST(found_seq IS NULL AND coalesce(found_user, "user") IS NOT NULL AS INTEGER) AS orphan '
-        f"FROM (SELECT c.*, {taken} FROM clicks c {joins})"
+        "WITH searches AS (SELECT * FROM documents WHERE kind = 'query'), "  # noqa: S608 (only our own expressions)
+        "first AS (SELECT * FROM searches QUALIFY row_number() OVER "
+        f"(PARTITION BY {', '.join(same)}, time ORDER BY seq) = 1), "
+        f"clicks AS (SELECT c.* EXCLUDE ({', '.join(COLUMNS)}), {columns}, s.seq IS NULL AS orphan FROM documents c "
+        f"ASOF LEFT JOIN first s ON {' AND '.join(f'c.{key} = s.{key}' for key in same)} AND c.time >= s.time "
+        "WHERE c.kind = 'click'), "
+        "rows AS (SELECT *, false AS orphan FROM searches UNION ALL BY NAME SELECT * FROM clicks) "
+        f"SELECT * REPLACE ({blank_sql('query')} AS empty) FROM rows ORDER BY seq"
     )
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'

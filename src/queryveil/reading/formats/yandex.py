@@ -4,7 +4,11 @@
     SessionID  Time  Q  SERPID  QueryID  Term,Term,...  URL,Domain  URL,Domain ...
     SessionID  Time  C  SERPID  URL
 
-A click takes time and query of its result page, so that both are one query event. Words are numbers, as published.
+Only M lines name a user, so a record is a session: an M line, and all lines below it up to the next one. A line with
+another session id than its M line has no user. Each record is read without any other, so adding or removing a user
+changes no row of another, even if both have the same session ids.
+
+A click takes time and query from its result page, so that both are one query event. Words are numbers, as published.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from queryveil.errors import UsageError
 from queryveil.reading.lines import read_lines
@@ -26,13 +32,15 @@ from queryveil.reading.validation import judge_sql
 _LINE = re.compile(
     r"\A\d++\t(?:M\t\d++\t\d++|\d++\t(?:C\t\d++\t\d++|[QT]\t\d++\t\d++\t[\d,]*+(?:\t\d++,\d++)*+))\s{0,9}\Z"
 )
+_BEGINS = r"\A[^\t]*\tM(?:\t|\z)"
 _LOOKED_AT = 100
 _FIRST_DAY = "2000-01-01"
 _NOTE = (
     f"times are days and seconds since an unknown day, which is called {_FIRST_DAY} here; words are numbers"
 )
+_HINT = "put the lines of each session below its M line, for example with sort -s -n -k1,1"
 _MAPPING = {
-    "user": "user of the session (M)",
+    "user": "user of the M line above",
     "time": "day of the session and time passed of the query",
     "query": "terms of the query (Q or T)",
     "url": "URL of clicks (C)",
@@ -63,6 +71,7 @@ class Yandex:
             staged,
             mapping=_MAPPING,
             notes=(_NOTE,),
+            ways_out={"no user": _HINT},
             passed_over={"lines about sessions": metadata} if metadata else {},
         )
 
@@ -81,21 +90,25 @@ def _stage_joined(
 
 
 def _load(connection: Any, parts: Iterator[pa.Table]) -> int:
-    """All lines, cut into fields, in one table; how many only say whose a session is."""
+    """Load all lines as fields, with the number of the M line above each; return how many M lines there are."""
     connection.execute(
-        "CREATE TABLE lines (seq BIGINT, file INTEGER, line BIGINT, lines BIGINT, text VARCHAR, problem VARCHAR, "
-        "f VARCHAR[], kind VARCHAR)"
+        "CREATE TABLE lines (seq BIGINT, of BIGINT, file INTEGER, line BIGINT, lines BIGINT, text VARCHAR, "
+        "problem VARCHAR, f VARCHAR[], kind VARCHAR)"
     )
-    seen = 0
+    seen, above = 0, -1
     for part in parts:
-        numbered = part.append_column("seq", pa.array(range(seen, seen + part.num_rows), pa.int64()))
+        seq = np.arange(seen, seen + part.num_rows)
+        # An M line that is rejected begins a record too: the lines below it are not of the user above it.
+        begins = np.asarray(pc.match_substring_regex(part["text"], _BEGINS).fill_null(False))
+        of = np.maximum.accumulate(np.where(begins, seq, above))
         seen += part.num_rows
+        above = int(of[-1]) if len(of) else above
+        numbered = part.append_column("seq", pa.array(seq)).append_column("of", pa.array(of))
         connection.register("chunk", numbered)
         connection.execute(
-            "INSERT INTO lines SELECT seq, file, line, lines, text, problem, f, "
-            "CASE WHEN problem IS NOT NULL THEN NULL "
-            "WHEN f[2] = 'M' AND len(f) = 4 THEN 'M' WHEN f[3] IN ('Q', 'T') AND len(f) >= 6 THEN 'Q' "
-            "WHEN f[3] = 'C' AND len(f) = 5 THEN 'C' END "
+            "INSERT INTO lines SELECT seq, of, file, line, lines, text, problem, f, "
+            "CASE WHEN problem IS NOT NULL THEN NULL WHEN f[2] = 'M' AND len(f) = 4 THEN 'M' WHEN f[2] = 'M' THEN NULL "
+            "WHEN f[3] IN ('Q', 'T') AND len(f) >= 6 THEN 'Q' WHEN f[3] = 'C' AND len(f) = 5 THEN 'C' END "
             "FROM (SELECT *, string_split(text, chr(9)) AS f FROM chunk)"
         )
         connection.unregister("chunk")
@@ -103,28 +116,25 @@ def _load(connection: Any, parts: Iterator[pa.Table]) -> int:
     return int(metadata)
 
 
-# Whose a line is: the last line M of its session before it, whatever lines of other sessions stand between. Its
-# result page: the first of its number.
+# Of result pages with one number in a record, the first counts.
 _SESSIONS = (
-    "CREATE TEMP TABLE whose AS SELECT l.*, m.f[4] AS who, m.f[3] AS day FROM "
-    "(SELECT *, max(CASE WHEN kind = 'M' THEN seq END) OVER "
-    "(PARTITION BY f[1] ORDER BY seq ROWS UNBOUNDED PRECEDING) AS of FROM lines) l "
-    "LEFT JOIN (SELECT seq, f FROM lines WHERE kind = 'M') m ON l.of = m.seq "
+    "CREATE TEMP TABLE whose AS SELECT l.* REPLACE (m.seq AS of), m.f[4] AS who, m.f[3] AS day FROM lines l "
+    "LEFT JOIN (SELECT seq, f FROM lines WHERE kind = 'M') m ON l.of = m.seq AND l.f[1] = m.f[1] "
     "WHERE l.kind IS DISTINCT FROM 'M'"
 )
 _PAGES = (
-    "CREATE TEMP TABLE pages AS SELECT of, f[1] AS session, f[4] AS page, min(seq) AS seq, arg_min(f, seq) AS f "
-    "FROM whose WHERE kind = 'Q' GROUP BY ALL"
+    "CREATE TEMP TABLE pages AS SELECT of, f[4] AS page, min(seq) AS seq, arg_min(f, seq) AS f "
+    "FROM whose WHERE kind = 'Q' AND of IS NOT NULL GROUP BY ALL"
 )
 _JOINED = (
     "(SELECT l.seq, l.file, l.line, l.lines, l.text, coalesce(l.problem, CASE WHEN l.text = '' THEN 'blank line' "
-    "WHEN l.kind IS NULL THEN 'wrong number of fields' WHEN l.kind = 'C' AND coalesce(q.seq > l.seq, true) "
-    "THEN 'no result page' END) AS problem, l.who, "
+    "WHEN l.kind IS NULL THEN 'wrong number of fields' WHEN l.of IS NULL THEN 'no user' "
+    "WHEN l.kind = 'C' AND coalesce(q.seq > l.seq, true) THEN 'no result page' END) AS problem, l.who, "
     "try_cast(l.day AS INTEGER) AS day, try_cast(coalesce(q.f[2], l.f[2]) AS INTEGER) AS passed, "
     "replace(coalesce(q.f[6], l.f[6]), ',', ' ') AS words, CASE WHEN l.kind = 'C' THEN l.f[5] END AS clicked, "
     "CASE WHEN l.kind = 'C' THEN list_position(list_transform(q.f[7:], lambda x: split_part(x, ',', 1)), l.f[5]) END "
     "AS place, l.f[1] AS session FROM whose l LEFT JOIN pages q "
-    "ON CASE WHEN l.kind = 'C' THEN l.of END = q.of AND l.f[1] = q.session AND l.f[4] = q.page ORDER BY l.seq)"
+    "ON CASE WHEN l.kind = 'C' THEN l.of END = q.of AND l.f[4] = q.page ORDER BY l.seq)"
 )
 _RAW = {
     "user": "who",

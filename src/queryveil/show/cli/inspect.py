@@ -59,15 +59,7 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("note", note)
     if found.span:
         console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
-    queries = "1 query" if found.queries == 1 else f"{found.queries:,} queries"
-    console.labelled("events", f"{queries}, {_counted(found.clicks, 'click')}")
-    if found.events != found.queries:
-        console.labelled(
-            "", f"{found.events:,} query events: one user, time and query is one; empty ones are none"
-        )
-    if found.orphan_clicks:
-        several = "1 click has" if found.orphan_clicks == 1 else f"{found.orphan_clicks:,} clicks have"
-        console.labelled("", f"{several} no query")
+    _show_events(found)
     console.line()
     table = [("items", "distinct", "per user", "from one user only")]
     for name, figures in found.items.items():
@@ -89,6 +81,25 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("Exposure", _exposed(found.exposure))
     console.line()
     _next(proposal, log, reading)
+
+
+def _show_events(found: qv.Inspection) -> None:
+    """Show how many searches and clicks there are, and which clicks lack a search or a user."""
+    queries = "1 query" if found.queries == 1 else f"{found.queries:,} queries"
+    console.labelled("events", f"{queries}, {_counted(found.clicks, 'click')}")
+    if found.events != found.queries:
+        console.labelled(
+            "", f"{found.events:,} query events: one user, time and query is one; empty ones are none"
+        )
+    if found.orphan_clicks:
+        console.labelled("", f"clicks without a search: {found.orphan_clicks:,}")
+    if without := found.clicks_without_user:
+        clicks = found.clicks + without
+        console.labelled(
+            "",
+            f"clicks that name no user: {without:,} of {clicks:,} ({100 * without / clicks:.0f}%). They are rejected, "
+            "so no release counts them",
+        )
 
 
 def _counted(many: int, noun: str) -> str:
