@@ -74,8 +74,8 @@ def expected_answer(case_id: str, frozen: Answer) -> Answer:
     if declared is None:
         return frozen
     assert declared["reason"].strip(), f"the difference of {case_id} has no reason"
-    merged = {**frozen, **declared["changed"]}
-    merged = {name: value for name, value in merged.items() if value is not None}
+    gone = {name for name, value in declared["changed"].items() if value is None}
+    merged = {name: value for name, value in {**frozen, **declared["changed"]}.items() if name not in gone}
     assert merged != frozen, (
         f"{case_id} is declared as different, and its answer is the frozen one: delete it"
     )
