@@ -20,8 +20,8 @@ from queryveil.auditing.planning import terrain
 from queryveil.auditing.running import done
 from queryveil.auditing.steps import HistogramStep
 from queryveil.auditing.trials import TESTS_EACH, Levels, Trial
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
+from queryveil.display import figures
+from queryveil.display.figures import Scale, Words
 
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5)
 CLAIMED = 1.0

@@ -23,7 +23,7 @@ from typing import Any
 import kept_findings
 import queryveil as qv
 import study_runs
-from queryveil.charts.figures import save
+from queryveil.display.figures import save
 from queryveil.study.declaration import Findings
 
 TIMES = study_runs.RUNS / "reduced" / "times.json"

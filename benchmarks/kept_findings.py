@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import queryveil as qv
-from queryveil.charts.figures import title_of
+from queryveil.display.figures import title_of
 from queryveil.study.declaration import Findings
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evidence" / "findings"

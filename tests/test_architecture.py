@@ -110,6 +110,26 @@ def test_the_import_graph_sees_what_is_wrong(fault: str, tmp_path: Path) -> None
         assert (fault in done.stdout) is not clean
 
 
+TYPE_CIRCLES = {
+    "auditing",
+    "mechanisms.click_graph",
+    "mechanisms.semantic",
+    "mechanisms.zealous",
+    "privacy",
+    "release.recipes",
+}
+"""Packages whose modules import each other for types. This list may only shrink, and gain no module."""
+
+
+def test_no_new_circle_of_types() -> None:
+    graph = runpy.run_path(str(SCRIPT))
+    drawn = graph["arrows"](graph["modules"](SOURCE))
+    edges = graph["edges_of"](one for one in drawn if one.when in {graph["RUN"], graph["TYPES"]})
+    circles = [{module.rpartition(".")[0] for module in circle} for circle in graph["circles"](edges)]
+    assert all(len(homes) == 1 for homes in circles), circles
+    assert set().union(*circles) <= TYPE_CIRCLES
+
+
 def test_picture_and_tables_are_those_of_the_code(tmp_path: Path) -> None:
     graph = runpy.run_path(str(SCRIPT))
     files = graph["modules"](SOURCE)
@@ -144,7 +164,7 @@ def test_the_verifier_computes_numbers_on_its_own() -> None:
     asking = {
         file.relative_to(home).as_posix()
         for file in home.rglob("*.py")
-        if imported(file) - {"verification", "errors", "files", "language", "charts"}
+        if imported(file) - {"verification", "errors", "files", "language", "display"}
     }
     writers = {"rewrite.py", "series.py", "given.py"}
     assert asking == {"__init__.py", "unchecked.py", "methods/semantic.py"} | writers
@@ -183,7 +203,7 @@ def test_public_names_survive_imports_of_modules() -> None:
 
 # -- nobody guesses what a release is from the name of its method --------------------------------------------
 
-CONSUMERS = ("release", "verification", "measure", "attack", "advice", "show", "synthetic", "charts")
+CONSUMERS = ("release", "verification", "measure", "attack", "advice", "show", "synthetic", "display")
 """Rooms that read releases. Studies choose methods as the series of an experiment, and may name them."""
 
 

@@ -33,9 +33,9 @@ from queryveil.auditing.audit import audit as audit
 from queryveil.auditing.table import AuditTable as AuditTable
 from queryveil.auditing.table import audit_all as audit_all
 from queryveil.auditing.trials import AuditFinding as AuditFinding
-from queryveil.charts.pictures import Picture as Picture
 from queryveil.count.item_kinds import KINDS as KINDS
 from queryveil.count.item_kinds import ItemKind as ItemKind
+from queryveil.display.pictures import Picture as Picture
 from queryveil.errors import BudgetError as BudgetError
 from queryveil.errors import CannotBeMet as CannotBeMet
 from queryveil.errors import CannotCompose as CannotCompose

@@ -42,7 +42,7 @@ ROOMS = {
     "read": ("reading",),
     "count and protect": ("count", "mechanisms", "privacy"),
     "charge": ("release/ledger",),
-    "write": ("release", "files", "charts", "language"),
+    "write": ("release", "files", "display", "language"),
 }
 """What a line does, by the room it stands in; the first that fits."""
 _EARLY = {-signal.SIGTERM, -signal.SIGHUP}

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import queryveil as qv
-from queryveil.charts import figures, marks
-from queryveil.charts.figures import Scale, Words, wrapped
+from queryveil.display import figures, marks
+from queryveil.display.figures import Scale, Words, wrapped
 from queryveil.study.declaration import Findings
 from queryveil.study.drawing import Bars, Curves, Printed
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.privacy.declarations import USERS
 from queryveil.study import Axis, Cell, Findings, Metric, grid, shapes

@@ -4,7 +4,7 @@ A purpose is a frozen value, registered by one line in `registry.py`. It names t
 on the pilot and says what it recommends. Looking at a log to choose parameters is covered by no guarantee; the advice
 says so.
 
-May import: errors, parameters, files, charts, reading, count, privacy, mechanisms, release, measure.
+May import: errors, parameters, files, display, reading, count, privacy, mechanisms, release, measure.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from queryveil.advice import selected
 from queryveil.advice.asking import MOST_USERS
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import LEAST_PUBLISHED, Option
-from queryveil.charts.cards import Card, Shown
+from queryveil.display import cards
+from queryveil.display.cards import Card
 from queryveil.reading.log import SearchLog
 
 _EPSILONS = (1.0, 2.0)
@@ -27,7 +28,7 @@ _KINDS = ("keywords", "queries")
 
 
 @dataclass(frozen=True, repr=False)
-class Proposal(Shown):
+class Proposal:
     """A first release, or that none would be of use. It comes from the raw log: for its curator alone."""
 
     tried: tuple[Option, ...]
@@ -73,6 +74,9 @@ class Proposal(Shown):
         """`log` and `reading` are what the log is called, and how it is read, in a command."""
         proposed = self.option.as_dict(log, reading) if self.option else None
         return {"verdict": self.verdict, "proposed": proposed}
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def propose(log: SearchLog, *, most_users: int = MOST_USERS) -> Proposal:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from queryveil.advice.pilot import Pilot
-from queryveil.charts.cards import Card, CardTable, Shown, number
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, number
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism
 from queryveil.parameters import param, parameters, validate
@@ -184,7 +185,7 @@ class Purpose(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Advice(Shown):
+class Advice:
     """What to publish for a purpose. It comes from the raw log: for its curator alone."""
 
     purpose: Purpose
@@ -312,3 +313,6 @@ class Advice(Shown):
             "pilot": {"users": self.users, "share": self.share, **self.facts},
             "cost": self.cost,
         }
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of

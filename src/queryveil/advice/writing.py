@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale, Words
+from queryveil.display import figures
+from queryveil.display.figures import Scale, Words
 from queryveil.files import appearing, output
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import pyarrow as pa
 
-from queryveil.attack.shown import ShownAttack
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted, percent
 from queryveil.mechanisms import Mechanism
 from queryveil.privacy.noise import Noise
 
 if TYPE_CHECKING:
+    from queryveil.display.pictures import Picture
     from queryveil.reading.log import SearchLog
     from queryveil.release.publish import Release
 
@@ -57,7 +59,7 @@ class Headline:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AttackResult(ShownAttack):
+class AttackResult:
     """How often an attack succeeded, how often its control did, and what that means.
 
     No text of a log is in it but in `examples`, which are empty unless somebody asked for them.
@@ -116,6 +118,35 @@ class AttackResult(ShownAttack):
             **({"examples": [list(one) for one in self.examples]} if self.examples else {}),
         }
 
+    def _card(self) -> Card:
+        low, high = self.interval
+        facts: list[tuple[str, object]] = [
+            ("success", percent(self.success)),
+            ("control", percent(self.control)),
+            ("advantage", f"{percent(self.advantage)} ({percent(low)} to {percent(high)})"),
+            ("trials", counted(self.trials, "trial") if self.trials else "none: exact"),
+        ]
+        words = [f"{label}: {sentence}" if label else sentence for label, sentence in self.words]
+        tables = [_shown("Results", self.table), *(_shown(title, table) for title, table in self.more)]
+        line = f"{self.attack}; success {percent(self.success)}, control {percent(self.control)}"
+        return Card(f"Attack {self.attack}", line, facts, words, [one for one in tables if one.columns])
+
+    def plot(self) -> Picture:
+        """How often the attack succeeded, and how often its control did, as bars."""
+        from queryveil.display import pictures
+
+        rows = [
+            ("attack", self.success, percent(self.success)),
+            ("control", self.control, percent(self.control)),
+        ]
+        for one in self.each.values():
+            rows.append((one.of, one.success, percent(one.success)))
+        better = "better than" if self.interval[0] > 0 else "not shown to be better than"
+        return pictures.bars(f"The attack {self.attack} is {better} its control", rows, "share of successes")
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
+
 
 class Attack(Protocol):
     """A way to break a release or a log. Implementations are frozen dataclasses with declared parameters."""
@@ -169,3 +200,7 @@ def difference(
         clopper_pearson(*control, each),
     )
     return low - control_high, high - control_low
+
+
+def _shown(title: str, table: Table) -> CardTable:
+    return CardTable(title, table[0] if table else (), table[1:])

@@ -23,8 +23,9 @@ from queryveil.auditing.series import ONCE, Repeats, SeriesPath
 from queryveil.auditing.statistics import Level
 from queryveil.auditing.trials import ENUMERATED, AuditFinding, Levels, Trial
 from queryveil.auditing.worlds import World
-from queryveil.charts.cards import Card, Shown
-from queryveil.charts.cards import number as as_read
+from queryveil.display import cards
+from queryveil.display.cards import Card
+from queryveil.display.cards import number as as_read
 from queryveil.errors import UsageError
 from queryveil.files import output
 from queryveil.mechanisms import Mechanism, Plan
@@ -41,7 +42,7 @@ _ENDLESS = 1e300
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Audit(Shown):
+class Audit:
     """What an audit tried, and the strongest that it has proven."""
 
     plan: Plan
@@ -156,6 +157,9 @@ class Audit(Shown):
                 one.as_dict() | {"epsilon_lower_bound": min(one.epsilon, _ENDLESS)} for one in self.findings
             ],
         }
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def audit(

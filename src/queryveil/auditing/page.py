@@ -12,9 +12,9 @@ import numpy as np
 
 from queryveil.auditing import words
 from queryveil.auditing.trials import ENUMERATED, AuditFinding
-from queryveil.charts import figures
-from queryveil.charts.escaping import escape
-from queryveil.charts.figures import Scale, Words
+from queryveil.display import figures
+from queryveil.display.escaping import escape
+from queryveil.display.figures import Scale, Words
 from queryveil.files import appearing, output
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from queryveil.auditing import running
 from queryveil.auditing.audit import audit
 from queryveil.auditing.page import DOCUMENT
 from queryveil.auditing.planning import public_users
-from queryveil.charts.cards import Card, CardTable, Shown, counted
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted
 from queryveil.mechanisms import MECHANISMS, Mechanism
 
 RUNS = 20_000
@@ -81,7 +82,7 @@ def subjects() -> Iterator[tuple[str, Mechanism, Mapping[str, Any]]]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AuditTable(Shown):
+class AuditTable:
     """Audits of several mechanisms, each as the document that `audit --json` prints."""
 
     audits: Mapping[str, Mapping[str, Any]]
@@ -103,6 +104,9 @@ class AuditTable(Shown):
 
     def as_dict(self) -> dict[str, Any]:
         return {"passes": self.passes, "audits": {name: dict(one) for name, one in self.audits.items()}}
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def audit_all(

@@ -3,7 +3,7 @@
 A measure is a value whose text is its name (`coverage@100`). It takes the original and a release, and returns
 figures with a unit and a direction. Adding one is one file and one line below.
 
-May import: errors, parameters, charts, files, reading, count, language, privacy, mechanisms, release.
+May import: errors, parameters, display, files, reading, count, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from queryveil.errors import InputError, UsageError, instead
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted, number, percent
+from queryveil.errors import InputError, UsageError, in_python, instead
 from queryveil.measure import MEASURES, origin
 from queryveil.measure.graph import missing_table
 from queryveil.measure.keyword_generation import domains
 from queryveil.measure.measure import Figure, Measure, OfItems, Original, Released
 from queryveil.measure.pattern_ranking import ends
-from queryveil.measure.shown import ShownEvaluation
 from queryveil.parameters import parameters
 from queryveil.privacy.declarations import LABELS
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.reading.pinning import unchanged_logs
 from queryveil.release.publish import Release
 
+if TYPE_CHECKING:
+    from queryveil.display.pictures import Picture
+
+_SHARES = ("share", "probability", "fraction")
+
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(ShownEvaluation):
+class Evaluation:
     """What one release is still good for. Its figures come from the raw log: they are for the curator."""
 
     release: str
@@ -54,6 +60,31 @@ class Evaluation(ShownEvaluation):
             "notes": self.notes,
             "warnings": list(self.warnings),
         }
+
+    def _card(self) -> Card:
+        rows = [(name, number(one.value), one.unit, one.direction) for name, one in self.figures.items()]
+        first = ", ".join(f"{name} {number(one.value)}" for name, one in list(self.figures.items())[:3])
+        line = f"{self.release}; {counted(len(rows), 'figure')}{f': {first}' if first else ''}"
+        more = [("left out", in_python(f"{name}: {why}")) for name, why in self.left_out.items()]
+        more += [("note", said) for said in (*self.notes.values(), *self.warnings)]
+        tables = [CardTable("Figures", ("measure", "value", "unit", "direction"), iter(rows), len(rows))]
+        return Card(f"Evaluation of {self.release}", line, more, (cards.CURATOR_ONLY,), tables)
+
+    def plot(self) -> Picture:
+        """The figures that are shares, as bars from 0 to 1."""
+        from queryveil.display import pictures
+
+        shares = [
+            (name, one.value, percent(one.value))
+            for name, one in self.figures.items()
+            if one.value is not None and one.unit.startswith(_SHARES) and 0 <= one.value <= 1
+        ]
+        if not shares:
+            raise UsageError("no figure of this evaluation is a share", "look at its measures instead")
+        return pictures.bars(f"What {self.release} keeps of the log", shares, "share of 1")
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 @overload

@@ -12,14 +12,18 @@ import ibis
 from scipy.special import betaincinv
 
 from queryveil.count import item_kinds
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted, percent
+from queryveil.errors import UsageError
 from queryveil.language import spotting
 from queryveil.measure.doubts import doubts
-from queryveil.measure.shown import ShownInspection
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.reading.model import CLICK_WITHOUT_USER
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from queryveil.display.pictures import Picture
 
 _SAMPLED_USERS = 2_000
 _KNOWN = (1, 2, 3)
@@ -27,7 +31,7 @@ _SAMPLED_QUERIES = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Inspection(ShownInspection):
+class Inspection:
     """What a log holds."""
 
     rows: int
@@ -92,6 +96,47 @@ class Inspection(ShownInspection):
             "ignored_columns": list(self.ignored),
             "notes": list(self.notes),
         }
+
+    def _card(self) -> Card:
+        found = self.uniqueness
+        alone = ", ".join(
+            f"{percent(share)} by {counted(int(known), 'query')}" for known, share in found.items()
+        )
+        alone = alone.replace("querys", "queries")
+        facts: list[tuple[str, object]] = [
+            ("rows", self.rows),
+            ("users", self.users),
+            ("rejected rows", self.rejected),
+        ]
+        if self.clicks_without_user:
+            facts.append(("clicks that name no user (rejected)", self.clicks_without_user))
+        facts += [("from", self.span["first"]), ("to", self.span["last"])] if self.span else []
+        facts.append(("users who are unique", alone or "not measured"))
+        facts += [("note", one) for one in self.notes]
+        kinds = [(name, int(one["distinct"]), one["per_user"]) for name, one in self.items.items()]
+        tables = [CardTable("Items", ("kind", "different ones", "per user"), kinds)]
+        line = (
+            f"{counted(self.rows, 'row')}, {counted(self.users, 'user')}; unique: {alone or 'not measured'}"
+        )
+        return Card("Inspection of a log", line, facts, (cards.CURATOR_ONLY,), tables)
+
+    def plot(self) -> Picture:
+        """The share of users who are unique by 1, 2 and 3 of their queries, as bars."""
+        from queryveil.display import pictures
+
+        found = self.uniqueness
+        if not found:
+            raise UsageError(
+                "no user of this log has a query, so nobody is unique by one", "read another log"
+            )
+        rows = [(f"{known} known", share, percent(share)) for known, share in found.items()]
+        most = max(found.values())
+        return pictures.bars(
+            f"Up to {percent(most)} of users are found by a few of their queries", rows, "share of users"
+        )
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def inspect(log: SearchLog | Any) -> Inspection:

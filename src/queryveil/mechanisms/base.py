@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from queryveil.count import item_kinds, sets_of_items
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable
 from queryveil.errors import CannotBeMet
-from queryveil.mechanisms.shown import ShownPlan
 from queryveil.parameters import parameters
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from queryveil.count.contribution import Bound
     from queryveil.count.public_items import PublicItems
+    from queryveil.display.pictures import Picture
     from queryveil.privacy.noise import Noise
     from queryveil.reading.log import SearchLog
 
@@ -49,7 +51,7 @@ SETS_APART = say(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Plan(ShownPlan):
+class Plan:
     """What would be done and promised, computed from parameters alone."""
 
     method: str
@@ -98,6 +100,16 @@ class Plan(ShownPlan):
     def texts(self) -> str:
         """What the texts of the release are: typed, edited, labels or hashes."""
         return next((one.texts for one in self.tables if one.texts != TYPED), TYPED)
+
+    def _card(self) -> Card:
+        return _card(self)
+
+    def plot(self) -> Picture:
+        """What a suspicion about a person can become once such a release is read: the plot of the guarantee."""
+        return self.guarantee.plot()
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,3 +245,23 @@ def public_parameters(mechanism: Mechanism) -> dict[str, Any]:
             continue
         shown[parameter.name] = list(value) if isinstance(value, tuple) else value
     return shown
+
+
+def _card(plan: Plan) -> Card:
+    facts: list[tuple[str, object]] = [("guarantee", plan.guarantee.headline), ("publishes", plan.what)]
+    facts += [(f"parameter {name}", _value(value)) for name, value in plan.parameters.items()]
+    facts += [
+        (plan.labels.get(name, name.replace("_", " ")), value)
+        for name, value in plan.calibration.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    columns = [
+        (table.name, ", ".join(column.name for column in table.columns), table.row) for table in plan.tables
+    ]
+    tables = (CardTable("Tables", ("table", "columns", "a row is"), columns),)
+    words = (plan.guarantee.plain_words(), *(f"Warning: {one}" for one in plan.warnings), *plan.expected)
+    return Card(f"Plan of {plan.method}", f"{plan.method}; {plan.guarantee.headline}", facts, words, tables)
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import CannotCompose
+from queryveil.display import cards
+from queryveil.display.cards import Card
+from queryveil.errors import CannotCompose, UsageError
 from queryveil.privacy import calibration, gaussian, sentences, strength
 from queryveil.privacy.kinds import (
     ADD_REMOVE,
@@ -33,9 +35,14 @@ from queryveil.privacy.kinds import (
     SO_WEAK,
 )
 from queryveil.privacy.sentences import limit_holds, listed, rounded_up
-from queryveil.privacy.shown import ShownGuarantee
 from queryveil.privacy.statements import Statement, say
-from queryveil.privacy.strength import before_to_after
+from queryveil.privacy.strength import before_to_after, percent
+
+if TYPE_CHECKING:
+    from queryveil.display.pictures import Picture
+
+_PRIORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
+_SHOWN = (0.01, 0.1, 0.5)
 
 __all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KIND_IN_WORDS"]
 __all__ += ["K_ANONYMITY", "NONE", "PRACTICALLY_CERTAIN", "PRIVATE_KINDS", "PROBABILISTIC", "PURE", "REPLACE"]
@@ -69,7 +76,7 @@ def replace_if_equal(*what: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Guarantee(ShownGuarantee):
+class Guarantee:
     """A promise about one release: its kind, its numbers, to whom, against which change, and its limits."""
 
     kind: str
@@ -391,6 +398,19 @@ class Guarantee(ShownGuarantee):
             fields["implies"] = cls.from_dict(fields["implies"])
         return cls(**fields)
 
+    def _card(self) -> Card:
+        return card(self)
+
+    def plot(self) -> Picture:
+        """What a suspicion about a person can become once the release is read, beside what it is without it.
+
+        Only differential privacy bounds that: for other guarantees it is a `UsageError`.
+        """
+        return _belief(self)
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
+
 
 def _doubled_delta(epsilon: float, delta: float) -> float:
     """(1 + e^epsilon) delta, rounded up: what two steps, out and in, may exceed epsilon by."""
@@ -421,3 +441,39 @@ def exact_sum(*numbers: float | None) -> float:
     """Sum as a person adds the printed decimals: ten times 0.1 is 1."""
     with localcontext(prec=1_000):  # more than any sum of doubles has
         return float(sum((Decimal(repr(float(one))) for one in numbers if one is not None), Decimal(0)))
+
+
+def card(guarantee: Guarantee) -> Card:
+    numbers = (("epsilon", guarantee.epsilon), ("delta", guarantee.delta), ("k", guarantee.k))
+    facts: list[tuple[str, object]] = [("kind", KIND_IN_WORDS[guarantee.kind])]
+    facts += [(name, value if name == "k" else f"{value:g}") for name, value in numbers if value is not None]
+    if guarantee.private:
+        facts.append(("compared", guarantee.compared))
+        for prior in _SHOWN:
+            facts.append(
+                (f"a suspicion of {percent(prior)}", f"rises to {percent(guarantee.believed(prior))} at most")
+            )
+    facts += [("caveat", one.sentence) for one in guarantee.caveats]
+    return Card("Guarantee", guarantee.headline, facts, (guarantee.plain_words(),))
+
+
+def _belief(guarantee: Guarantee) -> Picture:
+    from queryveil.display import pictures
+    from queryveil.display.svg import Axis, Series
+
+    if not guarantee.private:
+        raise UsageError(
+            f"'{guarantee.headline}' bounds no suspicion, so there is nothing to draw",
+            "choose a method with differential privacy, such as queryveil.Steered",
+        )
+    after = [(prior, guarantee.believed(prior)) for prior in _PRIORS]
+    title = f"A suspicion of 10 % rises to {percent(guarantee.believed(0.1))} at most"
+    return pictures.curves(
+        title,
+        [
+            Series("after reading the release, at most", after),
+            Series("without it", [(one, one) for one in _PRIORS]),
+        ],
+        Axis("suspicion before", top=1.0, percent=True),
+        Axis("suspicion after", top=1.0, percent=True),
+    )

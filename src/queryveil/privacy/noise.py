@@ -105,6 +105,7 @@ class Noise:
         """Return size independent draws of optimal selection noise at epsilon 1/scale and that delta.
 
         They follow the integer weights of `selection_noise.SelectionNoise` exactly.
+        `item_delta`: the delta of one item's release probability.
         """
         sampler, size = _selection_sampler(scale, item_delta), _checked_size(size)
         largest = selection_noise(scale, item_delta).largest

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pyarrow as pa
 
+from queryveil.display import cards
+from queryveil.display.cards import Card, counted
 from queryveil.errors import InputError, UsageError
 from queryveil.files import workspace as workspaces
 from queryveil.reading import by_workers, normal_form, raw_rows, segments
@@ -37,7 +39,6 @@ from queryveil.reading.formats import (
 from queryveil.reading.formats.footers import disagrees
 from queryveil.reading.formats.parquet import columns_of
 from queryveil.reading.lazy_tables import judged, stays
-from queryveil.reading.shown import ShownLog
 from queryveil.reading.standard import standard
 from queryveil.reading.tables import check_options, is_rows, stage_opened, stage_table
 
@@ -62,7 +63,7 @@ class _Scans:
 
 
 @dataclass(frozen=True, repr=False)
-class SearchLog(ShownLog):
+class SearchLog:
     """A search log ready to count. Make one with `queryveil.read`."""
 
     source: ir.Table = field(repr=False)
@@ -220,6 +221,12 @@ class SearchLog(ShownLog):
         """Query events: distinct (user, session, time, query) with a query, so that clicks count once."""
         rows = self.sessions()
         return rows.filter(rows["query"] != "").select("user", "session", "time", "query").distinct()
+
+    def _card(self) -> Card:
+        return _card(self)
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def read(
@@ -405,3 +412,25 @@ def _spark_table(given: Any) -> tuple[ir.Table, engines.Spark]:
         runs_on = engines.Spark(ibis.pyspark.connect(given.sparkSession))
         return runs_on.table(given), runs_on
     return given, engines.Spark(given.get_backend())
+
+
+def _card(log: SearchLog) -> Card:
+    staged = log.staged
+    rows = staged.rows if staged else log.__dict__.get("rows")
+    users = (staged.users if staged and log.is_as_read else None) or log.__dict__.get("users")
+    sizes = [counted(many, noun) for many, noun in ((rows, "row"), (users, "user")) if many is not None]
+    line = "; ".join([", ".join(sizes) or "rows not counted yet", f"columns {', '.join(log.columns)}"])
+    facts: list[tuple[str, object]] = [
+        (name, value) for name, value in (("rows", rows), ("users", users)) if value is not None
+    ]
+    if staged:
+        facts += [("rejected rows", staged.rejected), ("format", staged.format)]
+    read = dict(staged.mapping) if staged else {}
+    facts.append(
+        ("columns", ", ".join(f"{one} (from {read[one]})" if one in read else one for one in log.columns))
+    )
+    facts.append(("engine", log.engine.name))
+    words = (
+        "Rows are not shown here: they are people's searches. queryveil.inspect(log) says what they hold.",
+    )
+    return Card("Search log", f"{line}; engine {log.engine.name}", facts, words)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import signal, special
 
-from queryveil.charts.cards import Card, CardTable, Shown, counted
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotCompose, UsageError
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, REPLACE, Guarantee
@@ -76,7 +77,7 @@ class TableDifference:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Difference(Shown):
+class Difference:
     """What two releases disclose together, and what changed from the first to the second."""
 
     together: Guarantee | None
@@ -123,6 +124,9 @@ class Difference(Shown):
             "tables": {one.name: one.as_dict() for one in self.tables},
             "others": list(self.others),
         }
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def diff(first: Release, second: Release, *, false_alarm: float = FALSE_ALARM) -> Difference:

@@ -9,11 +9,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, instead
 from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run
 from queryveil.mechanisms.chosen import chosen
@@ -29,7 +31,6 @@ from queryveil.release.about import About, refuse_claims
 from queryveil.release.documents import segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
-from queryveil.release.shown import ShownRelease
 from queryveil.release.understanding import (
     agree,
     counts_users,
@@ -39,9 +40,16 @@ from queryveil.release.understanding import (
 )
 from queryveil.release.writing import writing
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from queryveil.display.pictures import Picture
+
+_COUNT = "count"
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Release(ShownRelease):
+class Release:
     """What is published: tables, and the plan with its guarantee. `private` is for the curator alone."""
 
     plan: Plan
@@ -108,6 +116,38 @@ class Release(ShownRelease):
             "software": dict(self.software or folder.software()),
             "created": self.created or clock.utc_now().date().isoformat(),
         }
+
+    def to_arrow(self, table: str | None = None) -> pa.Table:
+        """A published table as an Arrow table.
+
+        `table` is its name, one of `release.tables`. It can be left out if the release has one table.
+        """
+        return _table(self, table)
+
+    def to_pandas(self, table: str | None = None) -> pd.DataFrame:
+        """A published table as a pandas data frame.
+
+        `table` is its name, one of `release.tables`. It can be left out if the release has one table.
+        """
+        frame: pd.DataFrame = _table(self, table).to_pandas()
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The table of a release that has one, for polars, DuckDB and others that read Arrow."""
+        return _table(self, None).__arrow_c_stream__(requested_schema)
+
+    def plot(self, table: str | None = None) -> Picture:
+        """The 20 largest published counts of a table, as bars.
+
+        `table` is its name, one of `release.tables`. It can be left out if the release has one table of counts.
+        """
+        return _largest(self, table)
+
+    def _card(self) -> Card:
+        return _card(self)
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def publish(
@@ -402,3 +442,63 @@ def _no_release(place: Path) -> InputError:
             f"'{place}' is a series of releases", f"name one of the folders in it: ls {place} lists them"
         )
     return InputError(f"'{place}' is not a release: it has no {folder.MANIFEST}", way_out)
+
+
+def _table(release: Release, name: str | None) -> pa.Table:
+    names = list(release.tables)
+    if name is None and len(names) == 1:
+        return release.tables[names[0]]
+    if name is None:
+        raise UsageError(
+            f"the release has {len(names)} tables: {', '.join(names)}",
+            f"name one, for example table='{names[0]}'",
+        )
+    if name not in release.tables:
+        raise UsageError(f"the release has no table '{name}'", instead(name, names))
+    return release.tables[name]
+
+
+def _largest(release: Release, name: str | None) -> Picture:
+    from queryveil.display import pictures
+
+    counted_tables = [one for one, table in release.tables.items() if _COUNT in table.column_names]
+    if name is None and len(counted_tables) == 1:
+        name = counted_tables[0]
+    table = _table(release, name)
+    if _COUNT not in table.column_names:
+        raise UsageError("the table has no counts to draw", "look at its rows with to_pandas()")
+    kept = table.sort_by([(_COUNT, "descending")]).slice(0, 20)
+    texts = [column for column in table.column_names if pa.types.is_string(table.schema.field(column).type)]
+    rows = [
+        (" | ".join(str(row[column]) for column in texts), float(row[_COUNT]), f"{row[_COUNT]:,}")
+        for row in kept.to_pylist()
+    ]
+    noun = next(one.noun for one in release.plan.tables if one.name == (name or next(iter(release.tables))))
+    title = f"{counted(table.num_rows, 'row')} published; the {len(rows)} largest counts"
+    noisy = release.plan.table(name or next(iter(release.tables))).noisy
+    return pictures.bars(title, rows, f"count of {noun}{', with noise' if noisy else ''}")
+
+
+def _card(release: Release) -> Card:
+    sizes = ", ".join(f"{counted(many, 'row')} of {name}" for name, many in release.released.items())
+    facts: list[tuple[str, object]] = [
+        ("guarantee", release.guarantee.headline),
+        ("published", sizes),
+        ("folder", str(release.path) if release.path else "not saved yet: release.save(out)"),
+    ]
+    tables = [
+        CardTable(
+            f"{name}: the first rows",
+            table.column_names,
+            (list(row.values()) for row in table.slice(0, 5).to_pylist()),
+            table.num_rows,
+        )
+        for name, table in release.tables.items()
+    ]
+    return Card(
+        f"Release of {release.plan.method}",
+        f"{release.plan.method}, {sizes}; {release.guarantee.headline}",
+        facts,
+        (release.guarantee.plain_words(),),
+        tables,
+    )

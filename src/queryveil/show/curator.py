@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.charts import squares, svg
-from queryveil.charts.escaping import cell, escape
+from queryveil.display import squares, svg
+from queryveil.display.escaping import cell, escape
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.release.documents import page, words
 from queryveil.release.documents.page import Section

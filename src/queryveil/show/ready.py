@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from queryveil.charts import svg
-from queryveil.charts.escaping import cell, escape
+from queryveil.display import svg
+from queryveil.display.escaping import cell, escape
 from queryveil.release.documents import page
 from queryveil.release.review import KINDS, ToRead
 

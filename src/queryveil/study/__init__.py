@@ -3,7 +3,7 @@
 A study says what varies, what is measured, how often and in which figures, and checks the shapes that are
 expected of the result. `compare` runs one.
 
-May import: errors, parameters, compiled, files, charts, reading, count, privacy, language, mechanisms, release,
+May import: errors, parameters, compiled, files, display, reading, count, privacy, language, mechanisms, release,
 verification, synthetic, measure, attack.
 """
 

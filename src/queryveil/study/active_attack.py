@@ -11,8 +11,8 @@ from scipy import stats
 
 from queryveil.attack.active.active import FALSE_ALARM, USUAL, ActiveAttack
 from queryveil.attack.protocol import difference
-from queryveil.charts import figures
-from queryveil.charts.figures import Scale
+from queryveil.display import figures
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original
 from queryveil.study import shapes
 from queryveil.study.declaration import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.study import printed, shapes
 from queryveil.study.clump import CLUMP_QUALITY
 from queryveil.study.clump_runs import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.errors import CannotBeMet
 from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
 from queryveil.reading.log import SearchLog

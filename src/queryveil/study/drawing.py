@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from queryveil.charts import figures
-from queryveil.charts.figures import HIGH, LOW, Scale, Words
-from queryveil.charts.marks import MOST_SERIES
+from queryveil.display import figures
+from queryveil.display.figures import HIGH, LOW, Scale, Words
+from queryveil.display.marks import MOST_SERIES
 from queryveil.errors import CannotBeMet
 from queryveil.study.declaration import EXPECTED, Findings, Row, everything
 

@@ -11,7 +11,7 @@ import numpy as np
 from queryveil.attack.inversion import Inversion, Inverted, Stage, Statistics
 from queryveil.attack.inversion.judging import migration, near_misses, score, shape
 from queryveil.attack.inversion.kinds import HELLINGER, I32, L1, LOG, PLAIN
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.study import hashed_halves as halves
 from queryveil.study import printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study

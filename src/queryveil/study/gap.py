@@ -15,7 +15,7 @@ from typing import Any
 from queryveil.attack.inversion import Inversion, Inverted
 from queryveil.attack.inversion.judging import score
 from queryveil.attack.inversion.kinds import GREEDY, HEAP, L1, SUREST
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.files import workspace
 from queryveil.reading.log import SearchLog, read
 from queryveil.study import hashed_halves as halves

@@ -13,7 +13,7 @@ from functools import partial
 import ibis
 import pyarrow as pa
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.query_classification import QueryClassification
 from queryveil.measure.query_similarity import SimilarQueries

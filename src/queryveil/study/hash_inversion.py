@@ -22,7 +22,7 @@ from queryveil.attack.inversion.kinds import (
     RANKS,
     SUREST,
 )
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.study import hashed_halves as halves
 from queryveil.study import printed, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, Study

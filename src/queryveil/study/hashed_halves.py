@@ -10,7 +10,7 @@ from functools import cached_property
 from queryveil.attack.inversion import Inverted, Statistics, TokenCounts
 from queryveil.attack.inversion.judging import Score, ceiling, score, truth_of
 from queryveil.attack.inversion.kinds import I32, L1
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog

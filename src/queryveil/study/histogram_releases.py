@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.errors import InputError
 from queryveil.measure.measure import Original
 from queryveil.study.declaration import Axis, Cell, Findings, Given, Row

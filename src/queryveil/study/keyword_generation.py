@@ -10,8 +10,8 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.charts.figures import Scale
 from queryveil.count import public_lists
+from queryveil.display.figures import Scale
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import generate_keywords

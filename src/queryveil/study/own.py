@@ -23,8 +23,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from queryveil.charts.figures import Scale
 from queryveil.count.item_kinds import KINDS
+from queryveil.display.figures import Scale
 from queryveil.errors import InputError, UsageError, instead
 from queryveil.measure.evaluation import measures
 from queryveil.measure.measure import Measure

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from queryveil.charts.figures import Scale
 from queryveil.count import item_kinds
+from queryveil.display.figures import Scale
 from queryveil.errors import CannotBeMet
 from queryveil.measure.comparison import spearman
 from queryveil.measure.graph import Graph, occurrence_counts

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2
 from queryveil.study import shapes
 from queryveil.study.declaration import Check, Findings, Row

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.language import groups
 from queryveil.measure.measure import Original, Released
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph

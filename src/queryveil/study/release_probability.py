@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.reading.log import read
 from queryveil.study import grid, printed, shapes

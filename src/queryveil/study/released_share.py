@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.reading.log import SearchLog

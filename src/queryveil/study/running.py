@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.charts import figures
-from queryveil.charts.cards import Card, CardTable, Shown, counted
+from queryveil.display import cards, figures
+from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import UsageError, instead
 from queryveil.files import appearing, output
 from queryveil.reading.log import SearchLog
@@ -25,7 +25,7 @@ from queryveil.study.registry import STUDIES
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Comparison(Shown):
+class Comparison:
     """What a study found. Results against a raw log are for its curator alone."""
 
     study: Study
@@ -74,6 +74,9 @@ class Comparison(Shown):
             "left": str(self.left) if self.left else None,
             "seconds": self.seconds,
         }
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def compare(

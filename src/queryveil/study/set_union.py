@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.measure import Original, Released
 from queryveil.study import grid, shapes
 from queryveil.study.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, too_small

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from functools import partial
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.errors import CannotBeMet
 from queryveil.files import workspace
 from queryveil.measure.graph import Graph

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.charts import figures
+from queryveil.display import figures
 from queryveil.files import spreadsheet
 from queryveil.study.declaration import Check, Findings, Given, Study
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
 from queryveil.measure.measure import Original, Released

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from queryveil.charts.figures import Scale
+from queryveil.display.figures import Scale
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.index_caching import POSTING_BYTES, Index
 from queryveil.measure.measure import Original, Released

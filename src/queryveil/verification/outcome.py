@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from queryveil.charts.cards import Card, CardTable, Shown, counted
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted
 from queryveil.files import memory
 
 _MOST_PROBLEMS = 5
@@ -45,7 +46,7 @@ def too_small(name: str, detail: str) -> Check:
 
 
 @dataclass(frozen=True, repr=False)
-class Verification(Shown):
+class Verification:
     """Every check that was made of one release folder."""
 
     path: Path
@@ -82,6 +83,9 @@ class Verification(Shown):
             "checks": [check.as_dict() for check in self.checks],
             "not_checked": list(self.not_checked),
         }
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def judge(name: str, good: str, problems: Callable[[], Iterable[str]]) -> Check:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import queryveil as qv
-from queryveil.charts import slopes
+from queryveil.display import slopes
 from queryveil.release.documents import certificate, writing
 from tests.conftest import many
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.charts import svg
-from queryveil.charts.escaping import LONGEST, cell, shown
+from queryveil.display import svg
+from queryveil.display.escaping import LONGEST, cell, shown
 from queryveil.files import spreadsheet
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.release.documents.chances import chances, evenly, is_weak

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queryveil.charts import slopes
-from queryveil.charts.escaping import escape
+from queryveil.display import slopes
+from queryveil.display.escaping import escape
 from queryveil.privacy import strength
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee, limit_holds
 from queryveil.release.about import stated

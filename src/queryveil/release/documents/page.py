@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queryveil.charts import svg
-from queryveil.charts.escaping import escape
+from queryveil.display import svg
+from queryveil.display.escaping import escape
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """What a browser may do for a page: show it."""

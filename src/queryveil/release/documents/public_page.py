@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.charts import slopes, svg
-from queryveil.charts.escaping import cell, escape
+from queryveil.display import slopes, svg
+from queryveil.display.escaping import cell, escape
 from queryveil.files import folder
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.privacy.guarantee import Guarantee

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from queryveil.charts import svg
-from queryveil.charts.escaping import cell, escape, shown
+from queryveil.display import svg
+from queryveil.display.escaping import cell, escape, shown
 from queryveil.files import folder
 from queryveil.release.about import stated
 from queryveil.release.documents import page, words

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from queryveil.charts.cards import Card, Shown, counted
+from queryveil.display import cards
+from queryveil.display.cards import Card, counted
 from queryveil.errors import BudgetError, UsageError, instead
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.chosen import chosen
@@ -23,7 +24,7 @@ from queryveil.release.understanding import agree, judged, refuse_rows_of_users,
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class SeriesPlan(Shown):
+class SeriesPlan:
     """What a series would promise, and what it would leave of a budget. Nothing was read, charged or written."""
 
     promise: Promise
@@ -41,6 +42,9 @@ class SeriesPlan(Shown):
             facts += [("spent before", str(self.before.spent)), ("spent after", str(self.after.spent))]
         line = f"{counted(len(self.periods), 'release')}; {self.promise.headline}"
         return Card("Plan of a series", line, facts, self.promise.sentences())
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def plan_series(

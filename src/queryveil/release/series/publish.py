@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queryveil.charts.cards import Card, CardTable, Shown, counted
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.files import appearing, folder, output
 from queryveil.mechanisms import Mechanism, Plan
@@ -31,7 +32,7 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Series(Shown):
+class Series:
     """Releases of the periods of a log, in one folder with an index."""
 
     name: str
@@ -57,6 +58,9 @@ class Series(Shown):
         line = f"{self.name}, {counted(len(rows), 'release')}; {self.promise.headline}"
         facts = [("folder", str(self.path)), ("complete", "yes" if self.complete else "NO")]
         return Card(f"Series {self.name}", line, facts, (*self.promise.sentences(), *self.warnings), (table,))
+
+    __repr__ = cards.repr_of
+    _repr_html_ = cards.html_of
 
 
 def publish_series(

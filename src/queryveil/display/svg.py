@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.charts.escaping import escape
+from queryveil.display.escaping import escape
 
 STYLE = """
 figure { margin: 1.2rem 0; break-inside: avoid; }

@@ -1,7 +1,7 @@
-"""How values show themselves: one line in a terminal, a card in a notebook.
+"""Cards: how values appear as one line in a terminal and as HTML in a notebook.
 
-A card holds what its type says of itself: a title, facts, small tables and perhaps a picture. Everything in it is
-escaped here, once. Nothing is loaded from elsewhere, and no script runs.
+A card holds a title, facts, small tables, and sentences. Everything in it is escaped here, once. It loads nothing from
+elsewhere and runs no script.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
-from queryveil.charts.escaping import cell, escape, shown
+from queryveil.display.escaping import cell, escape, shown
 
 MOST_ROWS = 10
 """Rows of a table that a card shows."""
 LONGEST_LINE = 200
 """Characters of the one line."""
+CURATOR_ONLY = "For the curator alone: no guarantee covers these figures."
 
 _BOX = "border-left:4px solid #0072B2;padding:.1em 0 .1em 1em;margin:.3em 0;max-width:60em"
 _LEFT = "text-align:left"
@@ -67,17 +68,18 @@ class Card:
         return f'<div style="{_BOX}">{"".join(parts)}</div>'
 
 
-class Shown:
-    """A value that shows itself: its class says what, as a card."""
+class _HasCard(Protocol):
+    def _card(self) -> Card: ...
 
-    def _card(self) -> Card:
-        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {shown(self._card().line, LONGEST_LINE)}>"
+def repr_of(value: _HasCard) -> str:
+    """Return one line for a terminal: the `__repr__` of a class that has a card."""
+    return f"<{type(value).__name__}: {shown(value._card().line, LONGEST_LINE)}>"
 
-    def _repr_html_(self) -> str:
-        return self._card().html()
+
+def html_of(value: _HasCard) -> str:
+    """Return a card for a notebook: the `_repr_html_` of a class that has a card."""
+    return value._card().html()
 
 
 def number(value: float | None) -> str:

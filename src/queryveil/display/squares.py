@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from queryveil.charts.escaping import escape
+from queryveil.display.escaping import escape
 
 STYLE = """
 svg .there { fill: var(--first); stroke: var(--first); } svg .missing { fill: none; stroke: var(--second); }

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from queryveil.charts.marks import (
+from queryveil.display.marks import (
     COLOUR,
     COLOURS,
     DASHES,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from queryveil.charts import svg
-from queryveil.charts.escaping import escape, shown
+from queryveil.display import svg
+from queryveil.display.escaping import escape, shown
 
 _PAPER, _INK = "#ffffff", "#1a1a1a"
 _COLOURS = {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from queryveil.charts.escaping import escape
+from queryveil.display.escaping import escape
 
 STYLE = """
 svg .up { fill: none; stroke: var(--first); stroke-width: 2.5; } svg .dot { fill: var(--first); }
