@@ -6,14 +6,13 @@ import asyncio
 import ipaddress
 import re
 from collections.abc import MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from queryveil.show.web.sessions import Sessions
+from queryveil.show.web.sessions import Session, Sessions
 from queryveil.show.web.settings import Settings
 
 _POLICY = (
@@ -37,6 +36,8 @@ _HEADERS = {
 _OPEN = ("/open", "/enter", "/static/")
 """What is answered before anybody came in."""
 _MOST_FORM = 1_000_000
+_SLOWEST = 10_000
+"""Bytes per second below which a request is cut off, after the first seconds."""
 UPLOAD = "/log/upload"
 
 
@@ -49,7 +50,7 @@ class TooSlow(Exception):
 
 
 def cookie_name(settings: Settings) -> str:
-    """Cookies know no ports: two workbenches on one machine must not log each other out."""
+    """Return a name with the port: browsers share cookies among all ports of an address."""
     return f"queryveil-{settings.port}"
 
 
@@ -67,7 +68,7 @@ class Guard:
         headers = Headers(scope=scope)
         refused = self._refused(scope, headers)
         path = str(scope["path"])
-        scope.setdefault("state", {})["session"] = session = self.sessions.find(self._cookie(headers))
+        scope.setdefault("state", {})["session"] = session = self._session(headers)
         if refused is None and session is None and not path.startswith(_OPEN):
             refused = RedirectResponse("/enter", 303)
         dressed = self._dressed(send, path)
@@ -88,7 +89,9 @@ class Guard:
                 raise
             slow = isinstance(error, TooSlow)
             said = (
-                "You sent nothing for too long." if slow else f"That is more than {self._most(path):,} bytes."
+                "You sent too little for too long."
+                if slow
+                else f"That is more than {self._most(path):,} bytes."
             )
             await PlainTextResponse(said, 408 if slow else 413, {"connection": "close"})(
                 scope, receive, dressed
@@ -125,28 +128,42 @@ class Guard:
         origin = headers.get("origin")
         return origin is None or origin.partition("://")[2] == headers.get("host")
 
-    def _cookie(self, headers: Headers) -> str | None:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(cookie_name(self.settings))
-        except CookieError:
-            return None
-        return found.value if found else None
+    def _session(self, headers: Headers) -> Session | None:
+        """Return the session of any cookie with our name.
+
+        Other programs on this machine can add cookies that are malformed or have our name and another path. Parsers
+        that stop at the first fault, or keep only one value of a name, would sign people out.
+        """
+        name = cookie_name(self.settings)
+        cookies = (
+            one.strip().partition("=") for line in headers.getlist("cookie") for one in line.split(";")
+        )
+        sessions = (self.sessions.find(value) for key, _, value in cookies if key == name)
+        return next((one for one in sessions if one is not None), None)
 
     def _most(self, path: str) -> int:
         return self.settings.most_upload + _MOST_FORM if path == UPLOAD else _MOST_FORM
 
     def _measured(self, receive: Receive, path: str) -> Receive:
-        left = self._most(path)
+        received, complete = 0, False
+        start = asyncio.get_running_loop().time()
 
         async def measured() -> Message:
-            nonlocal left
+            nonlocal received, complete
+            if complete:
+                return await receive()
+            elapsed = asyncio.get_running_loop().time() - start
+            left = self.settings.seconds_per_chunk + received / _SLOWEST - elapsed
+            if left <= 0:
+                raise TooSlow
             try:
-                message = await asyncio.wait_for(receive(), self.settings.seconds_per_chunk)
+                message = await asyncio.wait_for(receive(), min(left, self.settings.seconds_per_chunk))
             except TimeoutError:
                 raise TooSlow from None
-            left -= len(message.get("body", b""))
-            if left < 0:
+            received += len(message.get("body", b""))
+            if received > self._most(path):
                 raise TooMuch
+            complete = not message.get("more_body", False)
             return message
 
         return measured

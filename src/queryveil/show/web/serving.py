@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import webbrowser
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,26 +20,78 @@ from queryveil.errors import OutputError
 from queryveil.show.web.app import application
 from queryveil.show.web.settings import Settings
 
-_FIRST_WORDS = 15.0
-"""Seconds in which a client has to say what it wants."""
+HEAD_SECONDS = 15.0
+"""Seconds in which a client has to send the head of each request."""
+MOST_CONNECTIONS = 100
+"""Connections at a time, beyond which the one that waits longest is closed for a new one."""
 _MOST_AT_ONCE = 200
+"""Requests at a time, and connections with requests of people who are signed in."""
+_LARGEST_HEAD = 65_536
+"""Bytes of a head: cookies of all programs on this machine are in it."""
 
 
-class Patient(H11Protocol):
-    """Cuts off whoever connects and does not ask for anything."""
+class LimitedProtocol(H11Protocol):
+    """Closes connections that wait too long, so that unfinished requests cannot lock anyone out.
+
+    A connection without a request of a signed-in person can be closed for a new one. The address with the most
+    connections loses one first, and of these the oldest. A person's request is complete in an instant, so it is
+    always among the newest.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._late = self.loop.call_later(_FIRST_WORDS, self._judge)
+        self._since = self.loop.time()
+        self._limit_head()
+        others = [one for one in self.connections if one is not self and not one.transport.is_closing()]
+        if len(others) >= MOST_CONNECTIONS:
+            self._make_room([one for one in others if isinstance(one, LimitedProtocol)])
 
-    def _judge(self) -> None:
-        asked: Any = self.cycle  # none before the first request
-        if asked is None and not self.transport.is_closing():
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._limit_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._since = self.loop.time()
+        self._limit_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._late.cancel()
+        self._stop_timer()
         super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        cycle: Any = self.cycle  # none before the first request
+        return cycle is None or cycle.response_complete
+
+    @property
+    def _is_signed_in(self) -> bool:
+        return not self._is_idle and self.scope.get("state", {}).get("session") is not None
+
+    def _limit_head(self) -> None:
+        """Start the timer when the next request is waited for, and stop it when its head is complete."""
+        if not self._is_idle:
+            self._stop_timer()
+        elif self._timer is None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _make_room(self, others: list[LimitedProtocol]) -> None:
+        waiting = [one for one in others if not one._is_signed_in]
+        connections = Counter(one._address for one in waiting)
+        if waiting:
+            max(waiting, key=lambda one: (connections[one._address], -one._since)).transport.abort()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
 
 class _Server(uvicorn.Server):
@@ -75,7 +128,7 @@ def serve(
     bench = app.state.bench
     config = uvicorn.Config(
         app,
-        http=Patient,
+        http=LimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -83,6 +136,7 @@ def serve(
         server_header=False,
         date_header=True,
         limit_concurrency=_MOST_AT_ONCE,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
         timeout_keep_alive=10,
         timeout_graceful_shutdown=2,
         proxy_headers=False,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import secrets
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +17,11 @@ _LONGEST = 12 * 3600.0
 """Seconds after which a browser that was quiet has to come in again."""
 _MOST = 200
 _TRIES = 5
-"""Wrong passwords in a row before everybody has to wait."""
+"""Wrong passwords in a row before their address has to wait."""
 _WAIT = 30.0
+_MOST_ADDRESSES = 10_000
+_IPV6_PREFIX = 64
+"""Bits of an IPv6 address that count: one customer usually has all addresses with the same ones."""
 
 
 @dataclass
@@ -43,6 +47,25 @@ class Session:
         return bool(log.digest) and self.confirmed.get(log.id) == log.digest
 
 
+@dataclass
+class _Failures:
+    """Wrong passwords from one address."""
+
+    count: int = 0
+    blocked_until: float = 0.0
+
+
+def _network(address: str) -> str:
+    """Return the part of an address that one person is assumed to have."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    return str(ipaddress.ip_network((found, _IPV6_PREFIX), strict=False))
+
+
 class Sessions:
     """All browsers that are in, and the link that lets the next one in."""
 
@@ -51,8 +74,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._token: str | None = None
         self._used: deque[str] = deque(maxlen=_MOST)
-        self._failed = 0
-        self._wait_until = 0.0
+        self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
     def new_token(self) -> str:
         """A token for one opening link; the one before it is worth nothing any more."""
@@ -76,21 +98,29 @@ class Sessions:
         """Whether the last link was not used yet. No request makes it worth nothing but the one that uses it."""
         return self._token is not None
 
-    def waiting(self) -> bool:
-        """Whether too many wrong passwords came."""
-        return time.monotonic() < self._wait_until
+    def is_blocked(self, address: str) -> bool:
+        """Whether too many wrong passwords came from an address. Other addresses can still sign in."""
+        failures = self._failures.get(_network(address))
+        return failures is not None and time.monotonic() < failures.blocked_until
 
-    def login(self, password: str, who: str) -> Session | None:
-        """A session for the password, unless too many wrong ones came before."""
-        if self._password is None or self.waiting():
+    def login(self, password: str, who: str, address: str) -> Session | None:
+        """Return a session for the password, unless too many wrong ones came from this address."""
+        if self._password is None or self.is_blocked(address):
             return None
         if not hmac.compare_digest(self._password.encode(), password.encode()):
-            self._failed += 1
-            if self._failed >= _TRIES:
-                self._failed, self._wait_until = 0, time.monotonic() + _WAIT
+            self._note_failure(_network(address))
             return None
-        self._failed = 0
+        self._failures.pop(_network(address), None)
         return self._enter(Session(who=who or None))
+
+    def _note_failure(self, network: str) -> None:
+        failures = self._failures.setdefault(network, _Failures())
+        self._failures.move_to_end(network)
+        failures.count += 1
+        if failures.count >= _TRIES:
+            failures.count, failures.blocked_until = 0, time.monotonic() + _WAIT
+        while len(self._failures) > _MOST_ADDRESSES:
+            self._failures.popitem(last=False)
 
     def _enter(self, session: Session) -> Session:
         self._open[session.id] = session

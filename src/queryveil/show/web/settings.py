@@ -31,7 +31,7 @@ class Settings:
     """Whoever has it comes in; None on loopback, where the opening link lets one browser in."""
     most_upload: int = MOST_UPLOAD
     seconds_per_chunk: float = 20.0
-    """A client that sends nothing for so long is cut off."""
+    """A client that sends nothing for so long, or very little for longer, is cut off."""
 
     @property
     def remote(self) -> bool:

@@ -48,9 +48,11 @@ def enter(request: Request) -> Response:
 def login(request: Request, form: FormData) -> Response:
     sessions = request.app.state.bench.sessions
     who = " ".join(str(form.get("who", "")).split())[:80]
-    session = sessions.login(str(form.get("password", "")), who if who.isprintable() else "")
+    address = request.client.host if request.client is not None else ""
+    session = sessions.login(str(form.get("password", "")), who if who.isprintable() else "", address)
     if session is None:
-        return page(request, "enter.html", status=429 if sessions.waiting() else 403, link="", wrong=True)
+        status = 429 if sessions.is_blocked(address) else 403
+        return page(request, "enter.html", status=status, link="", wrong=True)
     return _let_in(request, RedirectResponse("/log", 303), session)
 
 
