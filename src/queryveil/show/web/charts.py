@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from queryveil.show.web.shelf import ShelvedSeries
+
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """A name, which nobody asks for."""
 
@@ -71,18 +73,10 @@ def spent_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     )
 
 
-def periods(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of each period that the index of a series lists."""
-    return [
-        {"period": str(one.get("period", "")), "rows": sum(one.get("released", {}).values())}
-        for one in content.get("periods", [])
-    ]
-
-
-def series_over_time(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def series_over_time(series: ShelvedSeries) -> dict[str, Any]:
     """How many rows each period of a series has."""
     return _chart(
-        rows,
+        [{"period": one.name, "rows": one.rows} for one in series.periods],
         "Rows of each period",
         {"type": "bar", "tooltip": True},
         {

@@ -1,38 +1,38 @@
-"""Releases and series in the folder of releases, by name: nothing outside of it can be named."""
+"""Releases and series in the folder of releases, by name: nothing outside of it can be named.
+
+Anyone may have written these folders. What pages show of them is validated here, and a folder that is not valid is
+listed as damaged.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import queryveil as qv
+from queryveil.files import confined
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_LARGEST_DOCUMENT = 50_000_000
+_LARGEST_COUNT = 2**63
+
+Kind = TypeVar("Kind")
+Entry = TypeVar("Entry", "ShelvedRelease", "ShelvedSeries")
 
 
-@dataclass(frozen=True)
-class Shelved:
+@dataclass(frozen=True, kw_only=True)
+class ShelvedRelease:
     """A release as a list shows it."""
 
     name: str
     path: Path
-    manifest: dict[str, Any]
-
-    @property
-    def method(self) -> str:
-        return str(self.manifest.get("method", ""))
-
-    @property
-    def created(self) -> str:
-        return str(self.manifest.get("created", ""))
-
-    @property
-    def rows(self) -> int:
-        tables = self.manifest.get("tables", {})
-        return sum(int(one.get("rows", 0)) for one in tables.values()) if isinstance(tables, dict) else 0
+    method: str
+    created: str
+    rows: int
 
     @property
     def signed(self) -> bool:
@@ -41,6 +41,44 @@ class Shelved:
     @property
     def private(self) -> Path:
         return self.path.with_name(f"{self.path.name}.private")
+
+
+@dataclass(frozen=True)
+class ShelvedPeriod:
+    """A published period of a series."""
+
+    name: str
+    folder: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShelvedSeries:
+    """A series as pages show it."""
+
+    name: str
+    path: Path
+    method: str
+    complete: bool
+    unit: str
+    """The length of a period: day, week, or month."""
+    planned: int
+    """How many periods the calendar has."""
+    first: str
+    last: str
+    guarantee: tuple[str, ...]
+    periods: tuple[ShelvedPeriod, ...]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Everything in the folder of releases."""
+
+    releases: tuple[ShelvedRelease, ...]
+    """The newest first."""
+    series: tuple[ShelvedSeries, ...]
+    damaged: tuple[str, ...]
+    """Names of folders whose manifest or index cannot be used."""
 
 
 def checked_name(given: str) -> str:
@@ -53,54 +91,122 @@ def checked_name(given: str) -> str:
     return given
 
 
-def releases(folder: Path) -> list[Shelved]:
-    """All releases, the newest first."""
-    found = []
+def load_shelf(folder: Path) -> Shelf:
+    """Return all releases and series of a folder."""
+    releases: list[tuple[float, ShelvedRelease]] = []
+    series: list[ShelvedSeries] = []
+    damaged: list[str] = []
     for place in _folders(folder):
-        manifest = _document(place / "manifest.json")
-        if manifest is not None:
-            found.append((place.stat().st_mtime, Shelved(place.name, place, manifest)))
-    return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
+        try:
+            release, one_series = _release(place), _series(place)
+        except ValueError:
+            damaged.append(place.name)
+            continue
+        if release is not None:
+            releases.append((place.stat().st_mtime, release))
+        if one_series is not None:
+            series.append(one_series)
+    newest_first = tuple(one for _, one in sorted(releases, key=lambda pair: -pair[0]))
+    return Shelf(newest_first, tuple(series), tuple(damaged))
 
 
-def find(folder: Path, name: str) -> Shelved | None:
-    """A release by its name."""
-    if not _NAME.fullmatch(name):
+def find_release(folder: Path, name: str) -> ShelvedRelease | None:
+    """Return a release by its name; None if there is none, or it is damaged."""
+    return _find(folder, name, _release)
+
+
+def find_series(folder: Path, name: str) -> ShelvedSeries | None:
+    """Return a series by its name; None if there is none, or it is damaged."""
+    return _find(folder, name, _series)
+
+
+def _find(folder: Path, name: str, load: Callable[[Path], Entry | None]) -> Entry | None:
+    place = next((one for one in _folders(folder) if one.name == name), None)
+    try:
+        return load(place) if place is not None else None
+    except ValueError:
         return None
-    return next((one for one in releases(folder) if one.name == name), None)
 
 
-def series(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    """All series, with what their index says."""
-    found = [(place.name, _document(place / "series.json")) for place in _folders(folder)]
-    return [(name, content) for name, content in found if content is not None]
-
-
-def find_series(folder: Path, name: str) -> dict[str, Any] | None:
-    """What the index of a series says, by its name."""
-    return dict(series(folder)).get(name) if _NAME.fullmatch(name) else None
-
-
-def _folders(folder: Path) -> list[Path]:
+def _folders(folder: Path) -> Iterator[Path]:
     try:
         inside = sorted(folder.iterdir())
     except OSError:
-        return []
-    return [
-        one
-        for one in inside
-        if _NAME.fullmatch(one.name)
-        and not one.name.endswith(".private")
-        and one.is_dir()
-        and not one.is_symlink()
-    ]
+        return
+    for one in inside:
+        private = not _NAME.fullmatch(one.name) or one.name.endswith(".private")
+        if not private and not one.is_symlink() and one.is_dir():
+            yield one
 
 
-def _document(file: Path) -> dict[str, Any] | None:
-    try:
-        if file.is_symlink() or file.stat().st_size > 50_000_000:
-            return None
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+# -- validation: everything below raises ValueError for a document that is not what it should be --------------
+
+
+def _release(place: Path) -> ShelvedRelease | None:
+    manifest = _document(place, "manifest.json")
+    if manifest is None:
         return None
-    return found if isinstance(found, dict) else None
+    tables = _typed(manifest, "tables", dict).values()
+    return ShelvedRelease(
+        name=place.name,
+        path=place,
+        method=_typed(manifest, "method", str),
+        created=_typed(manifest, "created", str),
+        rows=sum(_count(_require(table, dict).get("rows")) for table in tables),
+    )
+
+
+def _series(place: Path) -> ShelvedSeries | None:
+    content = _document(place, "series.json")
+    if content is None:
+        return None
+    calendar = _typed(content, "calendar", dict)
+    sentences = _typed(_typed(content, "guarantee", dict), "sentences", list)
+    return ShelvedSeries(
+        name=place.name,
+        path=place,
+        method=_typed(content, "method", str),
+        complete=_typed(content, "complete", bool),
+        unit=_typed(calendar, "period", str),
+        planned=_count(calendar.get("periods")),
+        first=_typed(calendar, "from", str),
+        last=_typed(calendar, "to", str),
+        guarantee=tuple(_require(one, str) for one in sentences),
+        periods=tuple(_period(_require(one, dict)) for one in _typed(content, "periods", list)),
+    )
+
+
+def _period(entry: dict[str, Any]) -> ShelvedPeriod:
+    rows = sum(_count(one) for one in _typed(entry, "released", dict).values())
+    return ShelvedPeriod(_typed(entry, "period", str), _typed(entry, "folder", str), rows)
+
+
+def _document(place: Path, name: str) -> dict[str, Any] | None:
+    """Return a JSON object of a folder; None if there is no such file."""
+    try:
+        content = confined.read_bytes(place, place / name, _LARGEST_DOCUMENT)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(name) from error
+    try:
+        return _require(json.loads(content), dict)
+    except RecursionError as error:
+        raise ValueError(name) from error
+
+
+def _typed(content: dict[str, Any], name: str, kind: type[Kind]) -> Kind:
+    return _require(content.get(name), kind)
+
+
+def _require(value: Any, kind: type[Kind]) -> Kind:
+    if not isinstance(value, kind):
+        raise ValueError(f"not a {kind.__name__}")
+    return value
+
+
+def _count(value: Any) -> int:
+    # JSON has numbers such as 1e400, which are infinite, and True is an int.
+    if type(value) is not int or not 0 <= value < _LARGEST_COUNT:
+        raise ValueError("not a count")
+    return value

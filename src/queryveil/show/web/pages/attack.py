@@ -30,7 +30,7 @@ def on_releases() -> dict[str, type[qv.Attack]]:
 
 def shown(request: Request) -> Response:
     log, bench = confirmed_log(request), request.app.state.bench
-    attacks, found = on_releases(), shelf.releases(bench.settings.releases)
+    attacks, found = on_releases(), shelf.load_shelf(bench.settings.releases).releases
     name = request.query_params.get("attack", "")
     name = name if name in attacks else next(iter(attacks))
     asked = request.query_params.get("release", "")
@@ -71,7 +71,7 @@ def _same(log: LogSnapshot, name: str, given: dict[str, Any], release: str) -> s
     return same.attack(name, given, inputs, same.reading_words(log.options) if reads else [])
 
 
-def _about(log: LogSnapshot, release: shelf.Shelved, name: str) -> str:
+def _about(log: LogSnapshot, release: shelf.ShelvedRelease, name: str) -> str:
     """Return what a job attacks: a result with other columns is no result for these."""
     return f"{release.name}/{name}/{log.digest}"
 
@@ -79,7 +79,7 @@ def _about(log: LogSnapshot, release: shelf.Shelved, name: str) -> str:
 def start(request: Request, form: FormData) -> Response:
     log, bench = confirmed_log(request), request.app.state.bench
     attacks, name = on_releases(), str(form.get("attack", ""))
-    release = shelf.find(bench.settings.releases, str(form.get("release", "")))
+    release = shelf.find_release(bench.settings.releases, str(form.get("release", "")))
     if name not in attacks or release is None:
         raise qv.UsageError("no attack or no release was chosen", "choose both")
     given = forms.given(attacks[name], form)

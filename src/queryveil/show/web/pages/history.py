@@ -29,21 +29,20 @@ def shown(request: Request) -> Response:
             accounts = qv.Ledger(settings.ledger).show()
         except qv.QueryveilError as error:
             wrong = error
+    shelved = shelf.load_shelf(settings.releases)
     return page(
         request,
         "history.html",
         step="history",
-        releases=shelf.releases(settings.releases),
+        releases=shelved.releases,
+        damaged=shelved.damaged,
         folder=settings.releases,
         accounts=accounts,
         wrong=wrong,
         spent=charts.spent_over_time(_spent(accounts))
         if sum(len(one.events) for one in accounts) > 1
         else None,
-        series=[
-            (name, content, charts.series_over_time(charts.periods(content)))
-            for name, content in shelf.series(settings.releases)
-        ],
+        series=[(one, charts.series_over_time(one)) for one in shelved.series],
         cut_short=bench.jobs.cut_short(),
         same=Same(
             f"queryveil ledger show {settings.ledger}",

@@ -21,14 +21,14 @@ from queryveil.show.web.rendering import page
 from queryveil.show.web.same import Same
 
 
-def named(request: Request) -> shelf.Shelved:
-    found = shelf.find(request.app.state.bench.settings.releases, request.path_params["name"])
+def named(request: Request) -> shelf.ShelvedRelease:
+    found = shelf.find_release(request.app.state.bench.settings.releases, request.path_params["name"])
     if found is None:
         raise HTTPException(404)
     return found
 
 
-def _recipe(request: Request, release: shelf.Shelved) -> Path | None:
+def _recipe(request: Request, release: shelf.ShelvedRelease) -> Path | None:
     file: Path = request.app.state.bench.settings.private / f"{release.name}.yaml"
     return file if file.is_file() and not file.is_symlink() else None
 

@@ -183,16 +183,16 @@ def _keep(private: Path, name: str, spec: Mapping[str, Any]) -> None:
     file.write_text(json.dumps(spec), encoding="utf-8")
 
 
-def can_go_on(settings: Settings, name: str, content: Mapping[str, Any]) -> bool:
-    """Whether a series was cut short, and was begun here."""
-    return not content.get("complete", True) and _kept(settings.private, name).is_file()
+def can_resume(settings: Settings, series: shelf.ShelvedSeries) -> bool:
+    """Whether a series was interrupted, and was started in this workbench."""
+    return not series.complete and _kept(settings.private, series.name).is_file()
 
 
 def go_on(request: Request, _: FormData) -> Response:
     """Publish the periods that are missing, as they were confirmed."""
     bench, name = request.app.state.bench, request.path_params["name"]
-    content = shelf.find_series(bench.settings.releases, name)
-    if content is None or not can_go_on(bench.settings, name, content):
+    series = shelf.find_series(bench.settings.releases, name)
+    if series is None or not can_resume(bench.settings, series):
         raise HTTPException(404)
     spec = json.loads(_kept(bench.settings.private, name).read_text(encoding="utf-8"))
     log = find_snapshot(request, spec["log"]["id"])
@@ -212,59 +212,54 @@ def go_on(request: Request, _: FormData) -> Response:
 # -- the page of a series ------------------------------------------------------------------------------------
 
 
-def _named(request: Request) -> tuple[str, Path, dict[str, Any]]:
-    folder, name = request.app.state.bench.settings.releases, request.path_params["name"]
-    content = shelf.find_series(folder, name)
-    if content is None:
+def _named_series(request: Request) -> shelf.ShelvedSeries:
+    series = shelf.find_series(request.app.state.bench.settings.releases, request.path_params["name"])
+    if series is None:
         raise HTTPException(404)
-    return name, folder / name, content
+    return series
 
 
-def _checked(request: Request, name: str, path: Path, content: Mapping[str, Any]) -> dict[str, Any] | None:
+def _checked(request: Request, series: shelf.ShelvedSeries) -> dict[str, Any] | None:
     """What the checks said, at the end of the job or now; None where that would take too long."""
-    job = request.app.state.bench.jobs.latest("series", name)
+    job = request.app.state.bench.jobs.latest("series", series.name)
     if job is not None and job.state == DONE:
         return {"passes": job.result["passes"], "checks": job.result["checks"]}
-    if len(content.get("periods", ())) > _MOST_CHECKED:
+    if len(series.periods) > _MOST_CHECKED:
         return None
-    found = qv.verify(path)
+    found = qv.verify(series.path)
     return {"passes": found.passes, "checks": len(found.checks)}
 
 
 def shown(request: Request) -> Response:
-    name, path, content = _named(request)
+    series = _named_series(request)
     bench = request.app.state.bench
-    job = bench.jobs.latest("series", name)
+    job = bench.jobs.latest("series", series.name)
     return page(
         request,
         "series.html",
         step="publish" if job is not None else "history",
         log=find_snapshot(request, job.spec["log"]["id"]) if job is not None else None,
-        name=name,
-        path=path,
-        content=content,
-        checked=_checked(request, name, path, content),
-        chart=charts.series_over_time(charts.periods(content)),
-        go_on=can_go_on(bench.settings, name, content),
+        series=series,
+        checked=_checked(request, series),
+        chart=charts.series_over_time(series),
+        can_resume=can_resume(bench.settings, series),
         same=same.Same(
-            f"queryveil release verify {path}",
-            f"import queryveil as qv\n\nprint(qv.verify({str(path)!r}).passes)",
+            f"queryveil release verify {series.path}",
+            f"import queryveil as qv\n\nprint(qv.verify({str(series.path)!r}).passes)",
         ),
     )
 
 
 def index(request: Request) -> Response:
     """The index that readers get; it runs nothing, and its links lead to the pages of its releases."""
-    _, path, _ = _named(request)
-    return _page(path / "index.html", SERIES_POLICY)
+    return _page(_named_series(request).path / "index.html", SERIES_POLICY)
 
 
 def report(request: Request) -> Response:
-    _, path, content = _named(request)
-    period = request.path_params["period"]
-    if period not in [one.get("folder") for one in content.get("periods", [])]:
+    series, period = _named_series(request), request.path_params["period"]
+    if period not in [one.folder for one in series.periods]:
         raise HTTPException(404)
-    return _page(path / shelf.checked_name(period) / "report.html", REPORT_POLICY)
+    return _page(series.path / shelf.checked_name(period) / "report.html", REPORT_POLICY)
 
 
 def _page(file: Path, policy: str) -> Response:
@@ -276,8 +271,8 @@ def _page(file: Path, policy: str) -> Response:
 
 
 def download(request: Request) -> Response:
-    name, path, _ = _named(request)
-    return packed(request, name, path)
+    series = _named_series(request)
+    return packed(request, series.name, series.path)
 
 
 PAGES = {
