@@ -178,7 +178,7 @@ def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]
     where = qv.connect(engine)
     begun, others = now(), of_children()[0]
     release = qv.publish(
-        qv.read(log, engine=where, unread=True),  # as the command line does
+        qv.read(log, engine=where),  # as the command line does
         method,
         out=out / "release",
         allow_empty=True,

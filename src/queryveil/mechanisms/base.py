@@ -197,10 +197,7 @@ class Mechanism(Protocol):
         return iter(())
 
     def scan_log(self, log: SearchLog, run: Run) -> bool:
-        """Scan the rows before the charge, without noise; return whether `protect` reads no other rows.
-
-        If it returns False, all texts are read before the charge.
-        """
+        """Scan the rows before the charge, without noise; return whether `protect` reads no other rows."""
         return False
 
     @classmethod

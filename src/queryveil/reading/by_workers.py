@@ -21,7 +21,7 @@ from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.files import workspace
 from queryveil.reading.engine import Spark
 from queryveil.reading.formats import READERS, ReadOptions, Staged, opened, require_rows
-from queryveil.reading.formats.footers import read_schema
+from queryveil.reading.formats.parquet import read_schema
 from queryveil.reading.model import COLUMNS, Rejection, Source
 from queryveil.reading.pinning import Pin, pin
 from queryveil.reading.staging import EXAMPLES, REJECTED, TYPES

@@ -32,11 +32,9 @@ from queryveil.reading.formats import (
     ReadOptions,
     Staged,
     opened,
-    parquet,
     require_unchanged,
     stage,
 )
-from queryveil.reading.formats.footers import disagrees
 from queryveil.reading.formats.parquet import columns_of
 from queryveil.reading.lazy_tables import judged, stays
 from queryveil.reading.standard import standard
@@ -54,10 +52,6 @@ _RAW = ("user", "query")
 class _Scans:
     """Results of scans of one log. `dataclasses.replace` gives a part of a log a new, empty one."""
 
-    prefetch: raw_rows.Begun | None = None
-    """The first rows, if reading them has begun."""
-    read_through: bool = False
-    """Whether all texts were read."""
     fingerprint: Mapping[str, Any] | None = None
     """The fingerprint of users and queries, if all rows were read."""
 
@@ -122,18 +116,9 @@ class SearchLog:
             raise
         require_unchanged(pins)
 
-    def read_through(self) -> None:
-        """Read all texts, if nobody has: what cannot be read shows here, and not in the middle of something else."""
-        self._scans.prefetch = None
-        if self.staged is not None and self.staged.unread and not self._scans.read_through:
-            with self.unchanged():
-                parquet.read_through(self.staged, self.workspace or self.staged.files[0].parent)
-            self._scans.read_through = True
-
     def between(self, start: datetime.datetime, end: datetime.datetime) -> SearchLog:
         """The rows from one moment (UTC) to before another, as a log of their own: sessions are cut at both."""
         self.need("time", "a part of a log")
-        self._scans.prefetch = None
 
         def inside(table: ir.Table) -> ir.Table:
             return table.filter(table["time"] >= start, table["time"] < end)
@@ -180,16 +165,10 @@ class SearchLog:
         """
         found = raw_rows.Fingerprint()
         yield from found.on_the_way(self._raw_batches())
-        unread = self.staged if self.is_as_read and self.staged is not None and self.staged.unread else None
-        if unread is not None and found.rows != unread.rows:
-            raise disagrees(unread.labels[0])
         self._scans.fingerprint = found.told()
 
     def _raw_batches(self) -> Iterator[pa.RecordBatch]:
         # Arrow reads two columns of a file with half the work. Rows have no say: it is by how the log was given.
-        begun, self._scans.prefetch = self._scans.prefetch, None
-        if self.is_as_read and begun is not None:
-            return iter(begun)
         files = raw_rows.opened(self.staged, _RAW) if self.is_as_read and self.staged is not None else None
         if files is not None:
             return raw_rows.batches(files)
@@ -256,12 +235,11 @@ def read(
         workspaces.make(workspace)
         staged: Staged | None
         runs_on: Engine
-        begun: raw_rows.Begun | None = None
         if (spread := _cluster(log, engine, workspace)) is not None:
             runs_on = spread
             table, staged = _by_workers(log, chosen, spread, workspace)
         elif (found := _in_files(log, chosen, engine, workspace, progress)) is not None:
-            table, staged, runs_on, begun = found
+            table, staged, runs_on = found
         else:
             table, staged, runs_on = _lazy(log, chosen, workspace)
         if share := chosen.sample_users:
@@ -278,7 +256,6 @@ def read(
             segmented=chosen.segment,
         )
         weakref.finalize(made, workspaces.remove, workspace)
-        made._scans.prefetch = begun
     except BaseException:
         workspaces.remove(workspace)
         raise
@@ -317,9 +294,9 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
     )
 
 
-def _engine(given: str | Engine, workspace: Path) -> Engine:
-    """An engine that was given, or one of that name for this log alone; it opens no other files."""
-    return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=())
+def _engine(given: str | Engine, workspace: Path, reads: Sequence[Path] = ()) -> Engine:
+    """Return the given engine, or a new engine of that name, which can open only these files."""
+    return given if isinstance(given, Engine) else engines.connect(given, spill=workspace, reads=reads)
 
 
 def _is_files(log: Any) -> bool:
@@ -354,18 +331,16 @@ def _by_workers(
 
 def _in_files(
     log: Any, options: ReadOptions, engine: str | Engine, workspace: Path, progress: Progress | None
-) -> tuple[ir.Table, Staged, Engine, raw_rows.Begun | None] | None:
+) -> tuple[ir.Table, Staged, Engine] | None:
     """The rows of files, and of tables of this process, on an engine; None for what stays in its own."""
     if _is_spark_table(log):
         return None
-    with engines.beginning(engine, workspace) as begun:
-        staged = _staged(log, options, workspace, progress)
-        if staged is None:
-            return None
-        begun_rows = raw_rows.Begun.of(staged, _RAW)
-        runs_on = begun(staged.files)
-        source = runs_on.read_parquet(staged.files, list(staged.names.values()))
-        return standard(source, staged.names, runs_on), staged, runs_on, begun_rows
+    staged = _staged(log, options, workspace, progress)
+    if staged is None:
+        return None
+    runs_on = _engine(engine, workspace, staged.files)
+    source = runs_on.read_parquet(staged.files, list(staged.names.values()))
+    return standard(source, staged.names, runs_on), staged, runs_on
 
 
 def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:

@@ -120,16 +120,8 @@ class ReadOptions:
         group=READING,
     )
 
-    unread: bool = False
-    """Leave texts of Parquet for whoever counts them, if its pages say that they are short; `publish` does that."""
-
     conditions: tuple[Condition, ...] = field(init=False, repr=False, default=())
     """What `where` says."""
-
-    @property
-    def may_be_unread(self) -> bool:
-        """Whether texts may be left; users are chosen for a sample by an engine, which reads them."""
-        return self.unread and self.sample_users is None
 
     def __post_init__(self) -> None:
         validate(self)
@@ -230,8 +222,6 @@ class Staged:
     """What a reader of figures must know of how they were read: a sentence each."""
     users: int | None = None
     """How many users the accepted rows have, where reading them found out."""
-    unread: bool = False
-    """Texts of `files` were not read: a page that is damaged shows when somebody reads it."""
     labels: tuple[str, ...] = ()
     """How messages call `files`, where they are the source itself."""
     filled: frozenset[str] = frozenset()

@@ -18,16 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.files import memory
-from queryveil.reading.formats.footers import damaged, lies
-from queryveil.reading.model import LONGEST_TEXT, Staged
-from queryveil.reading.text_hashes import longest_of, parts_of, summed
+from queryveil.reading.formats.parquet import damaged
+from queryveil.reading.model import Staged
+from queryveil.reading.text_hashes import parts_of, summed
 
 _BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 20
 _AHEAD = 4
 """Batches of rows that may wait."""
-_AT_ONCE, _MOST_AT_ONCE = 3, 2**25
-"""Batches that are read before anybody asks for them, and the bytes after which no other one is."""
 _RULE = "queryveil 1"
 """By which rule a fingerprint was made; another rule needs another name."""
 
@@ -39,8 +37,6 @@ class File:
     path: Path
     names: dict[str, str]
     label: str
-    read: bool
-    """Whether somebody has read all its texts, so that they are known to be texts."""
 
 
 def opened(staged: Staged, columns: Sequence[str]) -> tuple[File, ...] | None:
@@ -56,7 +52,7 @@ def opened(staged: Staged, columns: Sequence[str]) -> tuple[File, ...] | None:
             return None
         if not all(map(_is_text, kinds)):
             return None
-        made.append(File(path, names, label, read=not staged.unread))
+        made.append(File(path, names, label))
     return tuple(made) or None
 
 
@@ -69,8 +65,6 @@ def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
                 file.path, read_dictionary=[file.names["user"]], pre_buffer=False, buffer_size=_BUFFER
             ) as source:
                 for batch in source.iter_batches(_BATCH_ROWS, columns=list(file.names.values())):
-                    if not file.read:
-                        _check(batch, file)
                     read = {column: _filled(batch.column(name)) for column, name in file.names.items()}
                     yield pa.record_batch(read)
         except (OSError, pa.ArrowException) as error:
@@ -80,57 +74,11 @@ def batches(files: Sequence[File]) -> Iterator[pa.RecordBatch]:
             raise damaged(file.label) from None
 
 
-def _check(batch: pa.RecordBatch, file: File) -> None:
-    """Refuse what nobody may count: Arrow itself takes any bytes for a text, and any number for a place.
-
-    Queries that are no UTF-8 are left to who counts them: a text within ASCII is, and others are decoded for their
-    normal form.
-    """
-    for column, name in file.names.items():
-        texts = batch.column(name)
-        if column == "user" or pa.types.is_dictionary(texts.type):
-            texts.validate(full=True)
-        if pa.types.is_dictionary(texts.type):
-            texts = texts.dictionary
-        if longest_of(parts_of(texts)[1]) > LONGEST_TEXT:
-            raise lies(file.label)
-
-
 def warm_up() -> Iterator[None]:
     """Load the loops of a fingerprint, by making one of a row that nobody wrote."""
     nobody = pa.array(["nobody"]).dictionary_encode()
     deque(Fingerprint().on_the_way(iter([pa.record_batch({"user": nobody, "query": pa.array(["a"])})])), 0)
     yield
-
-
-class Begun:
-    """Rows of which a few are read at once, by a thread, and the others when somebody asks for them."""
-
-    @classmethod
-    def of(cls, staged: Staged, columns: Sequence[str]) -> Begun | None:
-        """The rows of a log that nobody has read, and that somebody will read soon."""
-        files = opened(staged, columns) if staged.unread else None
-        return None if files is None else cls(batches(files))
-
-    def __init__(self, rows: Iterator[pa.RecordBatch]) -> None:
-        self._rows = rows
-        thread = ThreadPoolExecutor(1)
-        self._first = thread.submit(self._read)
-        thread.shutdown(wait=False)
-
-    def _read(self) -> deque[pa.RecordBatch]:
-        found: deque[pa.RecordBatch] = deque()
-        for batch in self._rows:
-            found.append(batch)
-            if len(found) == _AT_ONCE or sum(one.nbytes for one in found) > _MOST_AT_ONCE:
-                break
-        return found
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        first = self._first.result()
-        while first:
-            yield first.popleft()  # nobody else keeps it
-        yield from self._rows
 
 
 class Fingerprint:

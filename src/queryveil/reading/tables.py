@@ -24,8 +24,7 @@ from queryveil.reading import engine as engines
 from queryveil.reading.columns import by_alias, listed
 from queryveil.reading.formats import READERS, require_meaning, require_rows
 from queryveil.reading.formats.columnar import Opened
-from queryveil.reading.formats.footers import require_one_each
-from queryveil.reading.formats.parquet import columns_of, require_kind
+from queryveil.reading.formats.parquet import columns_of, require_kind, require_one_each
 from queryveil.reading.model import Head, ReadOptions, Source, SourceFile, Staged
 from queryveil.reading.sources import as_source_file, read_head
 from queryveil.reading.staging import not_writable

@@ -194,7 +194,7 @@ def publish(
         raise UsageError("a private folder needs a release", "pass --out too")
     apart = Path(private) if private is not None else None
     with contextlib.ExitStack() as stack:
-        whole = log = as_log(log, unread=True)
+        whole = log = as_log(log)
         stack.enter_context(ahead.loading(mechanism))
         if period is not None:
             # Cut here, so that what a ledger counts for one period is never of another.
@@ -225,7 +225,8 @@ def publish(
         stack.enter_context(whole.unchanged())
         if ledger is not None and source:
             ledger.after(source, plan.method, plan.guarantee, draws=plan.draws, period=period)
-        _scan(mechanism, log, run, whole)
+        # Before the charge: a log that cannot be counted must not cost anything.
+        mechanism.scan_log(log, run)
         charge(plan)
         noted = dict(noted or {}) | _budget(ledger, source)
         tables = _as_declared(plan, mechanism.protect(log, run))
@@ -291,17 +292,6 @@ def _budget(ledger: Ledger | None, source: str | None) -> dict[str, Any]:
         "events": events,
     }
     return {"budget": stands}
-
-
-def _scan(mechanism: Mechanism, log: SearchLog, run: Run, whole: SearchLog) -> None:
-    """Read all texts that will be needed: a log that cannot be read must not cost anything."""
-    try:
-        if mechanism.scan_log(log, run):
-            return
-    except InputError:
-        whole.read_through()  # it says which file cannot be read
-        raise
-    whole.read_through()
 
 
 def _can_be_drawn(plan: Plan) -> None:

@@ -6,9 +6,7 @@ One Ibis expression serves both engines. The few things that engines name or do 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 
 from queryveil.errors import UsageError, shown_address
@@ -17,7 +15,7 @@ from queryveil.reading.engine.base import Engine
 from queryveil.reading.engine.duckdb import DuckDB
 from queryveil.reading.engine.spark import Spark
 
-__all__ = ["DuckDB", "Engine", "Spark", "beginning", "connect"]
+__all__ = ["DuckDB", "Engine", "Spark", "connect"]
 
 
 def connect(
@@ -38,17 +36,3 @@ def connect(
     if url == "spark" or url.startswith(("spark://", "local")):
         return spark.start(url)
     raise UsageError(f"engine '{shown_address(url)}' is not known", "use duckdb, spark, or spark://host:port")
-
-
-@contextlib.contextmanager
-def beginning(given: str | Engine, spill: Path) -> Iterator[Callable[[Sequence[Path]], Engine]]:
-    """An engine that starts while its caller does something else; call with the files that it may open to have it."""
-    if isinstance(given, Engine):
-        yield lambda _: given
-        return
-    if given != "duckdb":
-        yield lambda reads: connect(given, spill=spill, reads=reads)
-        return
-    with ThreadPoolExecutor(1) as thread:
-        made = thread.submit(duckdb.opened, spill)
-        yield lambda reads: duckdb.closed(made.result(), spill, reads)

@@ -268,11 +268,6 @@ def start(
 
     `share` of them use the memory together. With `reads` it opens these files and folders, `spill`, and nothing else.
     """
-    return closed(opened(spill, share, threads), spill, reads)
-
-
-def opened(spill: Path | None, share: int = 1, threads: int | None = None) -> DuckDB:
-    """DuckDB with our settings, not `closed` yet: that is for whoever knows which files it may open."""
     memory = os.environ["QUERYVEIL_MEMORY"] if "QUERYVEIL_MEMORY" in os.environ else _default_memory()
     size = _bytes(memory)
     if share > 1:
@@ -290,6 +285,9 @@ def opened(spill: Path | None, share: int = 1, threads: int | None = None) -> Du
         for name, value in settings.items():
             # Without GLOBAL, some settings would apply to a single cursor.
             con.raw_sql(f"SET GLOBAL {name} = {_quoted(value)}")
+        if reads is not None:
+            _open_only(con, [*reads, *([] if spill is None else [spill])])
+        con.raw_sql("SET lock_configuration = true")
     return made
 
 
@@ -317,15 +315,6 @@ def _backend() -> Any:
             forks.leave_open_in_children(instance)
 
     return ThreadedBackend().connect(**_NO_FOREIGN_CODE)
-
-
-def closed(made: DuckDB, spill: Path | None, reads: Sequence[Path] | None) -> DuckDB:
-    """The engine, whose settings nobody can change from here on; it opens these files alone, if any are named."""
-    with made.errors():
-        if reads is not None:
-            _open_only(made.con, [*reads, *([] if spill is None else [spill])])
-        made.con.raw_sql("SET lock_configuration = true")
-    return made
 
 
 def _default_memory() -> str:

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError
-from queryveil.reading.formats.footers import require_one_each
-from queryveil.reading.formats.parquet import Parquet, columns_of
+from queryveil.reading.formats.parquet import Parquet, columns_of, require_one_each
 from queryveil.reading.model import Progress, ReadOptions, Source, SourceFile, Staged
 from queryveil.reading.staging import not_writable
 

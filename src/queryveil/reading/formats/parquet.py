@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError, nearest
+from queryveil.files import memory
 from queryveil.reading.columns import as_number, by_alias, find, listed, look_like_names, usual
-from queryveil.reading.formats import pages
-from queryveil.reading.formats.footers import (
-    damaged,
-    disagrees,
-    lies,
-    read_schema,
-    require_one_each,
-    stated,
-)
 from queryveil.reading.model import (
     LONGEST_TEXT,
     Head,
@@ -46,6 +39,12 @@ from queryveil.reading.validation import (
 
 MAGIC = b"PAR1"
 MOST_RANK = 999_999_999
+_MUCH_TEXT = 2**30
+_MOST_TEXT_PER_ROW = 16 * 1024
+"""Bytes of text per row on average. Beyond much text, more is refused: a dictionary can repeat one long text in every
+row, so that a small file would fill the memory."""
+_ROW_PLACE = {"file_index", "file_row_number"}
+"""Columns that DuckDB adds to say where a row is."""
 
 
 # Kinds that need no conversion, and kinds that can be converted, per standard column.
@@ -82,20 +81,13 @@ class Parquet:
         with connect(into, options) as connection, Stager(into, list(names), source) as stager:
             try:
                 chosen = set(names.values())
-                found = [stated(connection, one, _escaped(one.path), chosen) for one in source.files]
-                rows = sum(number for number, _ in found)
+                rows = sum(_count_rows(connection, file, chosen) for file in source.files)
                 # By the schema alone: rows have no say in how they are read.
                 direct = all(kinds[name] in _DIRECT[name] for name in names)
-                unread = (
-                    direct
-                    and options.may_be_unread
-                    and _short([each for _, each in found], names, texts, rows)
-                )
-                long = not unread and _measure(connection, _relation(source, names), texts, rows, source)
+                long = _measure(connection, _relation(source, names), texts, rows, source)
                 relation = _relation(source, names, texts if long else ())
                 if direct:
                     staged = _direct(connection, relation, names, source, stager, long)
-                    staged = replace(staged, unread=unread and staged.files != (stager.rows_file,))
                 else:
                     staged = _convert(connection, relation, kinds, options.time_format, stager)
             except duckdb.OutOfMemoryException:
@@ -108,6 +100,92 @@ class Parquet:
             progress(source.size, source.size)
         others = [name for name in read_schema(source.files[0]).names if name not in names.values()]
         return replace(staged, mapping=names, ignored=tuple(others))
+
+
+def read_schema(file: SourceFile) -> Any:
+    """The Arrow schema of a file."""
+    if file.compression is not None:
+        raise InputError(
+            f"{file.label!r} is Parquet inside {file.compression}, which cannot be read in place",
+            "decompress it first",
+        )
+    try:
+        schema = pq.read_schema(file.path)
+        names = schema.names
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{file.label!r} has a column whose name is not UTF-8, or is damaged",
+            "rename the column, or copy the file again from where it came",
+        ) from None
+    except Exception as error:
+        if memory.short(error):
+            raise
+        raise damaged(file.label) from None
+    if shadowing := _ROW_PLACE & {name.lower() for name in names}:
+        raise InputError(
+            f"{file.label!r} has a column {min(shadowing)!r}, which hides the number of the row",
+            "rename this column",
+        )
+    return schema
+
+
+def damaged(label: str) -> InputError:
+    return InputError(
+        f"{label!r} is damaged, cut short or not Parquet",
+        "copy it again from where it came, or name its --format",
+    )
+
+
+def disagrees(label: str) -> InputError:
+    return InputError(
+        f"{label!r} is damaged: its footer disagrees with itself or with the pages on how many rows there are",
+        "copy it again from where it came",
+    )
+
+
+def require_one_each(chosen: Mapping[str, str], names: Sequence[str], label: str) -> None:
+    """Refuse columns of which an engine could read another: engines take no notice of case.
+
+    DuckDB moreover calls the second of two such columns `name_1`, which a third one may be called itself.
+    """
+    folded = [name.casefold() for name in names]
+    twice = {name for name in folded if folded.count(name) > 1}
+    for name in chosen.values():
+        same = name.casefold()
+        stem, _, number = same.rpartition("_")
+        if same in twice or (number.isdigit() and stem in twice):
+            alike = [repr(names[at]) for at, other in enumerate(folded) if other in (same, stem)]
+            raise InputError(
+                f"{label!r} has columns that engines cannot tell apart: {', '.join(alike[:5])}",
+                "rename all but one; case makes no difference",
+            )
+
+
+def _count_rows(connection: Any, file: SourceFile, columns: Collection[str]) -> int:
+    """Return how many rows the footer states, and require that its parts agree.
+
+    DuckDB reads the footer: Arrow ends the process on some damaged parts of it.
+    """
+    path = _escaped(file.path)
+    try:
+        (rows,) = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [path]).fetchone()
+        found = connection.execute(
+            "SELECT row_group_id, row_group_num_rows, num_values FROM parquet_metadata(?) "
+            "WHERE list_contains(?, path_in_schema)",
+            [path, list(columns)],
+        ).fetchall()
+    except duckdb.Error:
+        raise damaged(file.label) from None
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for group, in_group, values in found:
+        groups.setdefault(group, []).append((in_group, values))
+    for parts in groups.values():
+        (in_group, _), *_ = parts
+        if in_group < 0 or len(parts) != len(columns) or {*parts} != {(in_group, in_group)}:
+            raise disagrees(file.label)
+    if sum(parts[0][0] for parts in groups.values()) != rows:
+        raise disagrees(file.label)
+    return int(rows)
 
 
 def _schema(source: Source, options: ReadOptions) -> tuple[dict[str, str], dict[str, str]]:
@@ -228,18 +306,6 @@ def _relation(source: Source, names: Mapping[str, str], cut: Sequence[str] = ())
     )
 
 
-def _short(
-    files: Sequence[Mapping[str, Sequence[pages.Chunk]]],
-    names: Mapping[str, str],
-    texts: Sequence[str],
-    rows: int,
-) -> bool:
-    """Whether pages say of all texts that they are short."""
-    if not all(names[text] in each for each in files for text in texts):
-        return False
-    return pages.all_short([one for each in files for text in texts for one in each[names[text]]], rows)
-
-
 def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, source: Source) -> bool:
     """Whether a text is too long, found without making any of them: a dictionary may repeat one without end.
 
@@ -254,32 +320,13 @@ def _measure(connection: Any, relation: str, texts: Sequence[str], rows: int, so
     total = sum(one or 0 for one in measured[len(texts) :])
     if found != rows:
         raise disagrees(source.files[0].label)
-    if pages.too_much(total, rows):
+    if total > _MUCH_TEXT and total > _MOST_TEXT_PER_ROW * rows:
         size = f"{total / 2**30:,.1f} GiB of text, {total / rows / 2**10:,.0f} KiB in a row on average"
         raise InputError(
             f"{source.files[0].label!r} would be {size}: that is not a search log",
             "check where it comes from, or leave out the long texts",
         )
     return bool(longest > LONGEST_TEXT)
-
-
-def read_through(staged: Staged, into: Path) -> None:
-    """Read every text of a log that is `unread`, so that a page that is damaged shows."""
-    files = [
-        SourceFile(path, label, None, "") for path, label in zip(staged.files, staged.labels, strict=True)
-    ]
-    source = Source(tuple(files), Head(files[0].path, MAGIC, None, whole=False), ())
-    schema = read_schema(files[0])
-    texts = [name for name, own in staged.names.items() if kind_of(schema.field(own).type)[0] == "text"]
-    with connect(into, ReadOptions()) as connection:
-        try:
-            long = _measure(connection, _relation(source, staged.names), texts, staged.rows, source)
-        except duckdb.OutOfMemoryException:
-            raise
-        except duckdb.Error:
-            raise damaged(_culprit(connection, source, staged.names)) from None
-    if long:
-        raise lies(files[0].label)
 
 
 def _text(names: Mapping[str, str]) -> str:

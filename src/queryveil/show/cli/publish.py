@@ -247,7 +247,7 @@ def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     _refuse_early(own, method)
     as_json = own.pop("as_json")
     with console.progress("reading") as progress:
-        log = qv.read(given["log"], progress=progress, unread=True, **how)
+        log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("counting"):
         release = qv.publish(log, method, told=None if as_json else console.labelled, **own)
     _told(release, as_json)

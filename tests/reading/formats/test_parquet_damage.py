@@ -1,4 +1,4 @@
-"""Parquet whose texts nobody reads before they are counted: what its pages say of them, and what is refused then."""
+"""Parquet with damaged or deceptive pages: it is refused without a charge, or read as it says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,12 +18,8 @@ import pytest
 import queryveil as qv
 from queryveil.errors import InputError, QueryveilError
 from queryveil.mechanisms import Run
-from queryveil.privacy.noise import Noise
-from queryveil.reading.formats import pages
 from queryveil.reading.log import SearchLog
-from queryveil.release import publish as publishing
 from tests.reading.formats.test_parquet_limits import MIB, repeated
-from tests.seeded import SeededBits
 
 METHOD = qv.Zealous(epsilon=8, delta=1e-2, max_items=3)
 ROWS = range(400)
@@ -58,52 +53,17 @@ def written(folder: Path, **shape: Any) -> Path:
     return folder / "x.parquet"
 
 
-def is_unread(file: Path) -> bool:
-    staged = qv.read(file, unread=True, max_rejected=0.5).staged
-    assert staged is not None
-    return staged.unread
-
-
-@pytest.mark.parametrize("method", [METHOD, qv.Steered(epsilon=8, delta=1e-2)], ids=lambda one: one.name)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_texts_of_usual_files_are_left_for_who_counts_them(shape: str, method: Any, tmp_path: Path) -> None:
-    """And are counted as they are in a log that was read: the same salt keeps the same."""
-    file = written(tmp_path, **SHAPES[shape])
-    assert is_unread(file)
-    given: dict[str, Any] = {"i_understand": True, "allow_empty": True}
-    found = [
-        qv.publish(log, method, noise=Noise(SeededBits(7)), **given).private["queries-true-counts"]
-        for log in (file, qv.read(file))
-    ]
-    assert found[0] == found[1] and found[0].num_rows > 0
-
-
-def test_a_file_that_duckdb_wrote(tmp_path: Path) -> None:
-    known = TABLE
-    file = tmp_path / "x.parquet"
-    duckdb.sql(f"COPY (SELECT * FROM known) TO '{file}' (FORMAT parquet)")  # noqa: S608
-    assert known.num_rows == qv.read(file).rows and is_unread(file)
-
-
-@pytest.mark.parametrize(
-    ("size", "left"), [(pages.LONGEST_REPEATED, True), (pages.LONGEST_REPEATED + 1, False)]
-)
-def test_a_long_text_in_a_dictionary_is_read_before(size: int, left: bool, tmp_path: Path) -> None:
-    assert is_unread(repeated(tmp_path / "x.parquet", size, 2)) == left
-
-
 @pytest.mark.parametrize("nulls", [True, False])
 @pytest.mark.parametrize("column", ["query", "url"])
 @pytest.mark.parametrize(("size", "rejected"), [(MIB - 4096, 0), (MIB, 0), (MIB + 1, 1)])
-def test_no_text_that_is_too_long_is_left(
+def test_long_texts_are_rejected_to_the_byte(
     size: int, rejected: int, column: str, nulls: bool, tmp_path: Path
 ) -> None:
-    """It may be that one of the longest that are allowed is read once more than it needs, but not the other way."""
     texts = ["roses"] * 60 + ["x" * size] + [None if nulls else "tulips"] * 60
     table = pa.table({"user": ["u"] * 121, "query": ["q"] * 121, "url": ["r"] * 121} | {column: texts})
     pq.write_table(table, tmp_path / "x.parquet", use_dictionary=False, compression="zstd")
-    staged = qv.read(tmp_path / "x.parquet", unread=True).staged
-    assert staged is not None and staged.rejected == rejected and not (rejected and staged.unread)
+    staged = qv.read(tmp_path / "x.parquet").staged
+    assert staged is not None and staged.rejected == rejected
 
 
 def test_a_text_that_a_dictionary_repeats_without_end_is_refused(tmp_path: Path) -> None:
@@ -151,26 +111,14 @@ METHODS = [METHOD, qv.Steered(epsilon=4, delta=1e-4), qv.WeightedGaussian(epsilo
 
 @pytest.mark.parametrize("what", BROKEN)
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one.name)
-def test_what_cannot_be_read_is_not_charged(method: Any, what: str, tmp_path: Path) -> None:
-    """Some go over the rows themselves before they are charged; for a click graph all texts are read."""
+def test_damaged_texts_are_not_charged(method: Any, what: str, tmp_path: Path) -> None:
     message, charges = charged(broken(tmp_path, *BROKEN[what]), method, tmp_path)
     assert charges == 0 and message.startswith("'x.parquet' is damaged")
 
 
-def test_it_would_be_charged_if_rows_were_not_gone_over_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(publishing, "_scan", lambda *_: None)
-    message, charges = charged(broken(tmp_path, *BROKEN["a length beyond the page"]), METHOD, tmp_path)
-    assert "damaged" in message and charges == 1
-
-
-def test_a_column_that_nobody_needs_may_be_damaged(tmp_path: Path) -> None:
-    """Who counts queries reads no url. Who counts clicks does, and is refused before the charge."""
-    file = broken(tmp_path, b"http://x/7", b"http://x/\xff")
-    assert charged(file, METHOD, tmp_path) == ("published", 1)
-    message, charges = charged(file, CLICKS, tmp_path)
-    assert "'x.parquet' is damaged" in message and charges == 0
+def test_damaged_texts_of_an_unused_column_are_not_charged(tmp_path: Path) -> None:
+    message, charges = charged(broken(tmp_path, b"http://x/7", b"http://x/\xff"), METHOD, tmp_path)
+    assert charges == 0 and message.startswith("'x.parquet' is damaged")
 
 
 def test_the_file_that_is_damaged_is_named(tmp_path: Path) -> None:
@@ -258,8 +206,7 @@ def test_headers_that_lie_do_not_let_a_text_pass(header: str, tmp_path: Path) ->
     place = footer.rfind(was)
     footer[place : place + len(was)] = now
     file.write_bytes(changed + bytes(footer) + struct.pack("<I", len(footer)) + b"PAR1")
-    assert not is_unread(file)
-    staged = qv.read(file, unread=True, max_rejected=0.5).staged
+    staged = qv.read(file, max_rejected=0.5).staged
     assert staged is not None and dict(staged.reasons) == {"text too long": 1}
 
 
@@ -273,7 +220,8 @@ def test_a_column_that_says_it_is_another_one(tmp_path: Path) -> None:
     for place, name in zip(places, (b"\x05extra", b"\x05query"), strict=True):
         data[place : place + 6] = name
     file.write_bytes(bytes(data))
-    assert not is_unread(file)
+    staged = qv.read(file, max_rejected=0.5).staged
+    assert staged is not None and dict(staged.reasons) == {"text too long": 1}
 
 
 def test_many_pages_of_long_texts_are_too_much(tmp_path: Path) -> None:
@@ -287,7 +235,7 @@ def test_many_pages_of_long_texts_are_too_much(tmp_path: Path) -> None:
         for _ in range(rows // 100):
             writer.write_table(pa.table({"user": ["u"] * 100, "query": [text] * 100}, schema=schema))
     with pytest.raises(InputError, match="that is not a search log"):
-        qv.read(file, unread=True)
+        qv.read(file)
 
 
 class Half(qv.Zealous):
@@ -320,16 +268,6 @@ def test_rows_are_not_gone_over_for_a_budget_that_is_spent(
     with pytest.raises(qv.BudgetError):
         qv.publish(written(tmp_path), METHOD, ledger=ledger, source="log", i_understand=True)
     assert not asked and ledger.budget("log").events == ()
-
-
-def test_a_file_that_gives_other_rows_than_it_states_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = qv.read(written(tmp_path), unread=True)
-    rows = list(log.raw_rows())
-    monkeypatch.setattr(SearchLog, "_raw_batches", lambda _: iter([rows[0].slice(1)]))
-    with pytest.raises(InputError, match="on how many rows there are"):
-        list(log.raw_rows())
 
 
 OUTCOMES = {"published, charged once", "refused, not charged"}
