@@ -1,4 +1,4 @@
-"""Stored inputs and answers: what queryveil 0.3.0 answered, and every justified difference since.
+"""Stored inputs and answers: what queryveil answered when a case was stored, and every justified difference since.
 
 `tests/data/frozen` holds one compressed JSON document for each group of cases. Answers in it never change. A difference
 that is intended is declared in `differences.json`, which pins the new answer of each case next to the reason.

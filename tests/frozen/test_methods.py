@@ -1,4 +1,4 @@
-"""Every method keeps the items and publishes the tables of version 0.3.0, for the same rows, key, and test noise."""
+"""Every method keeps the same items and publishes the same tables for stored rows, a fixed key, and test noise."""
 
 from __future__ import annotations
 
