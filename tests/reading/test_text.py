@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import unicodedata
 from typing import Any
 
@@ -101,3 +102,24 @@ def _engine_agrees(engine: Any, raw: list[str]) -> None:
     assert seen == {
         (user, word) for user, one in zip(users, raw, strict=True) for word in qv.keywords(qv.normalise(one))
     }
+
+
+class Unicode(str):
+    """A text that the definition takes the general way, whatever is in it."""
+
+    def isascii(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("size", range(6))
+def test_ascii_has_the_normal_form_that_the_general_definition_gives(size: int) -> None:
+    """Every text of so many characters: a letter, a capital, a blank, a tab, a control character, and the marks."""
+    for parts in itertools.product("aB \t\0\"'`", repeat=size):
+        raw = "".join(parts)
+        assert text.normalise(raw) == text.normalise(Unicode(raw)), repr(raw)
+
+
+def test_every_ascii_character_has_the_normal_form_that_the_general_definition_gives() -> None:
+    for code in range(128):
+        raw = f"a{chr(code)}{chr(code)}b{chr(code)}"
+        assert text.normalise(raw) == text.normalise(Unicode(raw)), repr(raw)

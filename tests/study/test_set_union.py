@@ -18,13 +18,13 @@ from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.mechanisms.steered import loops as steered_loops
 from queryveil.mechanisms.steered.steered import Steered
 from queryveil.mechanisms.steered.steering import FULL
-from queryveil.privacy.noise import Noise
 from queryveil.study import exact_release, set_union
 from queryveil.study.declaration import Findings, Given
 from queryveil.study.set_union import DISTINCT, OTHERS, RELEASE_DATA, STEERED, ZEALOUS_REPLACE, best
 from queryveil.study.union import baselines, loops, shipped
 from queryveil.study.union.loops import UNIT
 from queryveil.study.union.numbered import Numbered, numbered, shortened
+from tests.frozen.method_cases import ZeroNoise
 from tests.seeded import SeededBits
 
 ITEMS = 6
@@ -231,11 +231,11 @@ def test_histories_are_shortened_by_the_number_of_the_run(log: Numbered) -> None
 
 
 def test_the_study_selects_what_steered_publishes(log: Numbered, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same noise, and a bound that leaves everybody everything: item by item, and count by count."""
+    """Without noise, and with a bound that leaves users all items: item by item, and count by count."""
     most = int(np.diff(log.whole.starts).max())
     method = Steered(epsilon=2, delta=1e-3, max_items=most)
-    table = method.protect(log.log, Run(noise=Noise(SeededBits(5)), salt=b"salt"))["items"]
-    monkeypatch.setattr(shipped, "Noise", lambda: Noise(SeededBits(5)))
+    table = method.protect(log.log, Run(noise=ZeroNoise(SeededBits(5))))["items"]
+    monkeypatch.setattr(shipped, "Noise", lambda: ZeroNoise(SeededBits(5)))
     chosen = shipped.steered(log, 2.0, 1e-3, 0, max_items=most)
     assert chosen.counts is not None
     texts = log.whole.texts(chosen.numbers)["query"].to_pylist()

@@ -2,8 +2,7 @@
 
 For engines inside this process, and items of one text. It keeps what `numbering` keeps: of each user's different
 texts those with the smallest keyed hashes, then by their bytes. It needs room for the items that users keep, and not
-for all that they had, but for different texts beyond ASCII; and texts are counted only if their number of users may
-reach a threshold.
+for all that they had; and texts are counted only if their number of users may reach a threshold.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from queryveil.compiled import side_by_side, threads
 from queryveil.count import kept_loops
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.texts import Forms, Texts
+from queryveil.count.texts import Texts, normal_forms
 from queryveil.reading.text_hashes import Hasher, parts_of
 
 if TYPE_CHECKING:
@@ -169,8 +168,7 @@ class _Share:
 
     def __init__(self, share: int, shares: int, most: int, salt: bytes, *, raw: bool, users: int) -> None:
         self._share, self._shares, self._most, self._raw = share, shares, most, raw
-        self._hasher = Hasher(salt + bytes([1]))
-        self._forms = Forms(salt + bytes([2]))
+        self._salt, self._hasher = salt, Hasher(salt + bytes([1]))
         users = max(users, _FIRST_USERS)
         self._sizes = np.zeros(users, np.int32)
         self._slots = np.empty(users * most, np.uint64)
@@ -189,7 +187,10 @@ class _Share:
         other = self._offer(people, owners, texts, tested=not self._raw)
         if other.any():
             again = np.flatnonzero(other).astype(np.int32)
-            self._offer(people[again], owners, self._forms.of(texts, again), tested=True)
+            distinct = Texts(self._salt + bytes([2]))
+            codes = distinct.add(texts.take(pa.array(again)))
+            forms = normal_forms(distinct.array()).take(pa.array(codes))
+            self._offer(people[again], owners, forms, tested=True)
 
     def sketch(self, buckets: Numbers) -> None:
         """Count kept items by a part of their hashes."""

@@ -1,7 +1,7 @@
-"""Users and items become numbers in this process: rows come once, as a stream, and texts are told apart by their bytes.
+"""Dictionary encoding of users and items: rows come once, as a stream, and texts are told apart by their bytes.
 
-For engines that run inside this process. What comes out is what an engine that numbers by itself gives: numbers are
-places in the order of bytes. `text_loops` says why texts with equal hashes change nothing.
+Numbers are places in the order of keyed hashes of texts, so that neither the order of rows nor the engine changes them.
+`text_loops` says why texts with equal hashes change nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from queryveil.count.contribution import Bound
 from queryveil.count.grouping import Grouped
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
-from queryveil.count.texts import Texts
+from queryveil.count.texts import Texts, normal_forms
 from queryveil.errors import CannotBeMet
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ BITS = 32
 """A user's number and an item's number are one word: user first, so that sorting words puts a user's items together."""
 LOW = (1 << BITS) - 1
 _MOST_NUMBERS = 1 << 31
+_CHUNK = 1 << 18
+"""Texts that are normalized at a time, so that few are Python's."""
 _AHEAD = 4
 """Batches of rows that may wait to be numbered."""
 _NONE = -1
@@ -64,7 +66,7 @@ def numbered(
     """The numbers of a log; `rows` are those of its occurrences that count, if not all do."""
     keyed_here = _keyed_here(bound)
     # A query is put into its normal form once for each different text, and not once for each row.
-    raw = rows is None and kind.is_query and log.is_as_read
+    raw = rows is None and kind.is_query and log.is_as_read and log.engine.inside
     if raw and keyed_here:
         made = _Numbering.of(kind, bound, log.raw_rows(), listed, raw=True)
         return made.numbered(made.keyed(bound.most))
@@ -75,7 +77,11 @@ def numbered(
     if twice:  # rows of users with too many items are gone over again
         found = log.engine.put_aside(found, log.workspace)
     try:
-        batches = log.raw_rows() if raw else log.engine.batches(found.select("user", *kind.columns))
+        pairs = found.select("user", *kind.columns)
+        # An engine elsewhere sends each user's items once.
+        batches = (
+            log.raw_rows() if raw else log.engine.batches(pairs if log.engine.inside else pairs.distinct())
+        )
         made = _Numbering.of(kind, bound, batches, listed, raw=raw)
         return made.numbered(
             made.keyed(bound.most) if keyed_here else _bounded(log, found, kind, bound, made)
@@ -113,16 +119,12 @@ def distinct(words: Whole) -> Whole:
     return words[first]
 
 
-def starts(words: Whole) -> Whole:
-    """Where the words of each user begin, and where those of the last user end."""
-    if not words.size:
-        return np.zeros(1, np.int64)
-    return np.flatnonzero(np.diff(words >> BITS, prepend=-1, append=-1)).astype(np.int64)
-
-
 def cut(words: Whole) -> tuple[Whole, Numbers]:
     """Where the items of each user begin, and the items."""
-    return starts(words), (words & LOW).astype(np.int32)
+    if not words.size:
+        return np.zeros(1, np.int64), np.empty(0, np.int32)
+    starts = np.flatnonzero(np.diff(words >> BITS, prepend=-1, append=-1)).astype(np.int64)
+    return starts, (words & LOW).astype(np.int32)
 
 
 def others(words: Whole, users: npt.NDArray[np.integer]) -> Whole:
@@ -135,7 +137,7 @@ def others(words: Whole, users: npt.NDArray[np.integer]) -> Whole:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """The texts of a column in the order of their bytes."""
+    """The texts of a column in the order of their keyed hashes."""
 
     source: Texts
     codes: Numbers
@@ -179,7 +181,7 @@ class _Ranked:
 
 @dataclass(frozen=True)
 class Items:
-    """Every item of log and list by its number: the place of its columns in the order of bytes."""
+    """Every item of log and list by its number: the place of its columns in the order of hashes."""
 
     columns: tuple[str, ...]
     ranked: tuple[_Ranked, ...]
@@ -315,7 +317,10 @@ def _streamed(batches: Iterator[pa.RecordBatch], dictionaries: Sequence[Texts]) 
 def _normal_forms(texts: Texts) -> Numbers:
     """For each code of a query as the source has it the code of its normal form, which is put among the texts."""
     changed = texts.in_other_form()
-    normal = texts.add(texts.normal_forms(changed))
+    some = (changed[first : first + _CHUNK] for first in range(0, len(changed), _CHUNK))
+    normal = np.concatenate(
+        [np.empty(0, np.int32), *(texts.add(normal_forms(texts.take(codes))) for codes in some)]
+    )
     (empty,) = texts.add(pa.array([""]))
     forms = np.arange(len(texts), dtype=np.int32)
     forms[changed] = normal

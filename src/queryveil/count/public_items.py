@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.count.item_kinds import ItemKind
+from queryveil.count.texts import normal_forms
 from queryveil.errors import InputError
 from queryveil.reading import pinning, text
 
@@ -243,19 +244,10 @@ def _items(columns: list[pa.Array], kind: ItemKind) -> pa.RecordBatch:
 
 
 def normalised(texts: pa.Array) -> pa.Array:
-    """Texts in the normal form of queries; ASCII all at once."""
+    """Texts in the normal form of queries."""
     import pyarrow.compute as pc
 
-    texts = pc.fill_null(texts, "")
-    # Most texts are in normal form once they are in lower case and trimmed.
-    plain = pc.ascii_trim(pc.ascii_lower(texts), characters=" \t\r")
-    other = pc.or_(
-        pc.match_substring_regex(plain, text.NOT_NORMAL_ASCII), pc.invert(pc.string_is_ascii(texts))
-    )
-    if not pc.any(other).as_py():
-        return plain
-    normal = [text.normalise(one) for one in texts.filter(other).to_pylist()]
-    return pc.replace_with_mask(plain, other, pa.array(normal, pa.large_string()))
+    return normal_forms(pc.fill_null(texts, "")).cast(pa.large_string())
 
 
 # -- against a log -------------------------------------------------------------------------------------------

@@ -20,10 +20,8 @@ Flags = npt.NDArray[np.bool_]
 
 BLOCK = 256
 """Texts that are looked up together: what they need of the table is fetched for all of them at once."""
-_PART, _FEW = 7, 24
-_BLANK, _TO_LOWER = 32, 32
-ITSELF, SPACE, CONTROL, UPPER, DOUBLE, SINGLE, BEYOND = range(7)
-"""Roles of bytes in the normal form: unchanged, blank, dropped, lowered, two kinds of quotation marks, not ASCII."""
+_FEW = 24
+_BLANK = 32
 
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -140,13 +138,6 @@ def refilled(slots: Words, known: Words, count: int) -> None:
 
 
 @unlocked
-def beginnings(starts: Whole, arena: Bytes, codes: Numbers, begin: int, end: int, parts: Words) -> None:
-    """For each text a number by its first bytes; `in_order` does the rest."""
-    for at in range(begin, end):
-        parts[at] = _part(starts, arena, codes[at], 0)
-
-
-@unlocked
 def in_other_form(starts: Whole, arena: Bytes, plain: Flags, begin: int, end: int, found: Flags) -> None:
     """Which texts may not be in normal form: empty, a byte that is not plain, or a blank too many."""
     for text in range(begin, end):
@@ -162,103 +153,11 @@ def in_other_form(starts: Whole, arena: Bytes, plain: Flags, begin: int, end: in
 
 
 @inner
-def _strip_quotation_marks(made: Bytes, begin: int, end: int, roles: Bytes, mark: int) -> tuple[int, int]:
-    """Return the part between surrounding marks of one kind, without blanks at its ends; else the whole."""
-    first, last = begin, end
-    while first < last and roles[made[first]] == mark:
-        first += 1
-    while last > first and roles[made[last - 1]] == mark:
-        last -= 1
-    if end > begin and (roles[made[begin]] != mark or roles[made[end - 1]] != mark):
-        return begin, end
-    for at in range(first, last):
-        if roles[made[at]] == mark:
-            return begin, end
-    while first < last and made[first] == _BLANK:
-        first += 1
-    while last > first and made[last - 1] == _BLANK:
-        last -= 1
-    return first, last
-
-
-@unlocked
-def ascii_normal(
-    starts: Whole | Numbers,
-    arena: Bytes,
-    codes: Numbers,
-    roles: Bytes,
-    offsets: Whole,
-    made: Bytes,
-    beyond: Flags,
-) -> None:
-    """Texts in normal form one after the other, as `reading.text` defines it for ASCII; none is longer than before.
-
-    `roles` says what becomes of each byte. Texts that go beyond ASCII are marked, and left empty.
-    """
-    for text in range(len(codes)):
-        first = offsets[text]
-        end = first
-        blank = False
-        for at in range(starts[codes[text]], starts[codes[text] + 1]):
-            byte = arena[at]
-            role = roles[byte]
-            if role == BEYOND:
-                beyond[text], end = True, first
-                break
-            if role == SPACE:
-                blank = True
-            elif role != CONTROL:
-                if blank and end > first:
-                    made[end] = _BLANK
-                    end += 1
-                blank = False
-                made[end] = byte + _TO_LOWER if role == UPPER else byte
-                end += 1
-        skipped = first
-        for mark in (DOUBLE, SINGLE, DOUBLE):
-            skipped, end = _strip_quotation_marks(made, skipped, end, roles, mark)
-        for at in range(skipped, end):
-            made[first + at - skipped] = made[at]
-        offsets[text + 1] = first + end - skipped
-
-
-@inner
-def _part(starts: Whole, arena: Bytes, code: int, depth: int) -> np.uint64:
-    """Seven bytes of a text, and how many there are from here on, 8 for more than seven.
-
-    These numbers are in the order of the bytes. Texts with the same number are the same from here on, or go on.
-    """
-    at, end = starts[code] + depth, starts[code + 1]
-    made = np.uint64(0)
-    for place in range(at, at + _PART):
-        made = made << np.uint64(8) | (np.uint64(arena[place]) if place < end else np.uint64(0))
-    return made << np.uint64(8) | np.uint64(min(end - at, _PART + 1))
-
-
-@unlocked
-def in_order(starts: Whole, arena: Bytes, codes: Numbers, parts: Words) -> None:
-    """Put different texts into the order of their bytes, in place; they come in the order of `beginnings`."""
-    runs = [(0, len(codes), 0)]
-    while runs:
-        begin, end, depth = runs.pop()
-        if depth > 0:
-            for at in range(begin, end):
-                parts[at] = _part(starts, arena, codes[at], depth)
-            _sorted(codes, parts, begin, end)
-        first = begin
-        for at in range(begin + 1, end + 1):
-            if at == end or parts[at] != parts[first]:
-                if at - first > 1:
-                    runs.append((first, at, depth + _PART))
-                first = at
-
-
-@inner
 def _sorted(codes: Numbers, parts: Words, begin: int, end: int) -> None:
     """Sort by part, in place; what is equal stays in its order.
 
     Short runs one by one, then runs are merged: whatever the texts are, it takes no more than size times its logarithm.
-    NumPy's own sort would do, but takes as long to compile as all other loops here together.
+    NumPy's own sort takes as long to compile as all other kernels here together.
     """
     for first in range(begin, end, _FEW):
         for at in range(first + 1, min(first + _FEW, end)):

@@ -15,6 +15,7 @@ from itertools import groupby
 
 QUOTATION_MARKS = ('"“”„‟', "'`‘’‚‛", "«»", "‹›", "「」", "『』")
 """Marks by kind. They surround a text if it begins and ends with one kind, which is not between."""
+_ANY_MARK = frozenset("".join(QUOTATION_MARKS))
 
 # For engines. The patterns are in the part of the syntax that RE2 (DuckDB) and Java (Spark) share; \z and not $,
 # which in Java also matches before a line end. No group is repeated: Java goes one call deeper for each repetition,
@@ -57,6 +58,8 @@ def normalise(text: str) -> str:
     >>> normalise('“Straße”')
     'strasse'
     """
+    if text.isascii():  # it is its own NFKC, and lower case folds it
+        return _strip_quotation_marks(" ".join(text.translate(_CLEAN).lower().split()))
     # Each step can undo another (case folding leaves NFKC, a dropped control character lets an accent
     # combine), so repeat until nothing moves: the result is its own normal form.
     while True:
@@ -68,10 +71,15 @@ def normalise(text: str) -> str:
 
 
 def _strip_quotation_marks(text: str) -> str:
-    for marks in QUOTATION_MARKS:
-        between = text.strip(marks)
-        if text and text[0] in marks and text[-1] in marks and not any(mark in between for mark in marks):
-            text = between.strip(" ")
+    while text and text[0] in _ANY_MARK:
+        stripped = text
+        for marks in QUOTATION_MARKS:
+            between = stripped.strip(marks)
+            if stripped and stripped[0] in marks and stripped[-1] in marks and not set(marks) & set(between):
+                stripped = between.strip(" ")
+        if stripped == text:
+            break
+        text = stripped
     return text
 
 
