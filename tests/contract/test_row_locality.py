@@ -66,13 +66,13 @@ def write_documents(path: Path, documents: Sequence[Any]) -> None:
 
 
 def table_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    others, added = [], []
+    others: list[dict[str, Any]] = []
+    added: list[dict[str, Any]] = []
     for n in range(OTHERS):
-        shared = {"query": f"tea {n}", "session": f"s{n}"}
+        shared: dict[str, Any] = {"query": f"tea {n}", "session": f"s{n}"}
         for second, clicked in ((0, {"url": None, "rank": None}), (5, {"url": f"http://o{n}", "rank": n})):
             time = NOON + dt.timedelta(minutes=n, seconds=second)
-            others.append({"user": f"u{n}", "time": time} | shared | clicked)
-            others.append({"user": None, "time": time} | shared | clicked)
+            others += [{**shared, **clicked, "user": user, "time": time} for user in (f"u{n}", None)]
         for second in (-1, 0, 3, 9):
             time = NOON + dt.timedelta(minutes=n, seconds=second)
             added.append({"user": ADDED, "time": time, "url": f"http://o{n}", "rank": n} | shared)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -58,3 +60,30 @@ def test_a_log_without_queries_has_no_uniqueness() -> None:
     assert found.uniqueness == {"1": 0.0, "2": 0.0, "3": 0.0}
     assert found.empty_queries == 2 and found.items["queries"]["distinct"] == 0
     assert list(itertools.islice(found.items, 2)) == ["keywords", "queries"]
+
+
+def test_clicks_that_name_no_user_are_counted_and_never_published(tmp_path: Path) -> None:
+    """Nine of ten clicks of a UBI log name neither user nor client; the click table has the tenth alone."""
+    documents: list[dict[str, Any]] = []
+    for n in range(1000):
+        own = {"query_id": f"q{n}", "timestamp": 1733821200000 + 1000 * n}
+        click = {"action_name": "click", "event_attributes": {"object": {"object_id": f"A{n % 10}"}}}
+        documents.append(own | {"client_id": f"c{n}", "user_query": "tea"})
+        documents.append(own | click | ({} if n % 10 else {"client_id": f"c{n}"}))
+    (tmp_path / "log.ndjson").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    with pytest.raises(qv.InputError):
+        qv.read(tmp_path / "log.ndjson")
+    log = qv.read(tmp_path / "log.ndjson", max_rejected=0.5)
+    found = qv.inspect(log)
+    assert (found.queries, found.clicks, found.orphan_clicks, found.clicks_without_user) == (
+        1000,
+        100,
+        0,
+        900,
+    )
+    assert found.as_dict()["clicks_without_user"] == 900 and found.reasons == {"click without user": 900}
+    release = qv.publish(log, "zealous", items="clicks", epsilon=4, delta=1e-5, max_items=1)
+    # Of 10 urls, those of the 900 clicks are missing. At this epsilon, fewer than 1 in a million counts are off by 40.
+    (table,) = (one.to_pylist() for one in release.tables.values())
+    assert [(row["query"], row["url"]) for row in table] == [("tea", "A0")]
+    assert abs(table[0]["count"] - 100) < 40
