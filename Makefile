@@ -74,6 +74,7 @@ evidence: setup-dev
 	$(BIN)/python benchmarks/evidence.py
 	$(BIN)/python benchmarks/faults.py
 	$(BIN)/python benchmarks/hostile_input.py
+	$(BIN)/python benchmarks/forge_releases.py
 	$(BIN)/python benchmarks/fuzz.py inputs --count 1000000 --processes 2
 	QUERYVEIL_FULL_SIZE=1 $(BIN)/pytest -n 2 $$(grep -rlE 'sizes\.(FULL|chosen)' tests --include='test_*.py')
 

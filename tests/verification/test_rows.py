@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[str, Change, set[str]]] = {
     "unsorted items": ("histogram", tables(items=table([90, 90], query=["b", "a"])), {"order"}),
     "not in byte order": (
         "histogram",
-        tables(items=table([90, 90], query=["\U0001f600", "\uff21"])),
+        tables(items=table([90, 90], query=["\U0001f600", "\ufffd"])),
         {"order"},
     ),
     "item twice": ("histogram", tables(items=table([90, 89], query=["a", "a"])), {"distinct"}),
@@ -210,7 +210,7 @@ def test_rows_that_are_wrong(case: str, releases: dict[str, Path], tmp_path: Pat
 ALLOWED: dict[str, tuple[str, Change]] = {
     "no row": ("histogram", lambda made: tables(items=made.tables["items"].slice(0, 0))(made)),
     "one row": ("histogram", lambda made: tables(items=made.tables["items"].slice(0, 1))(made)),
-    "in byte order": ("histogram", tables(items=table([90, 90, 90], query=["Zoo", "ant", "ant\u00e9"]))),
+    "in byte order": ("histogram", tables(items=table([90, 90, 90], query=["ant", "zoo", "\u00e9lan"]))),
     "just above": (
         "histogram",
         lambda made: tables(items=table([90, top(made, "items") + 1], query=["a", "b"]))(made),

@@ -252,11 +252,13 @@ def _keys(manifest: Manifest) -> Iterator[str]:
 def _date(created: str) -> Iterator[str]:
     """Require the one spelling of a date, which cannot carry anything else."""
     try:
-        plain = datetime.date.fromisoformat(created).isoformat() == created
+        day = datetime.date.fromisoformat(created)
     except ValueError:
-        plain = False
-    if not plain:
+        day = None
+    if day is None or day.isoformat() != created:
         yield "'created' is not a date such as 2026-01-31"
+    elif day > datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=1):  # clocks may differ
+        yield "'created' is in the future"
 
 
 def _withheld(manifest: Manifest) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import Any
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
+from queryveil.errors import OutputError
 from queryveil.files import memory
 
 _MOST_PROBLEMS = 5
@@ -97,13 +99,24 @@ def judge(name: str, good: str, problems: Callable[[], Iterable[str]]) -> Check:
     try:
         found = list(islice(problems(), _MOST_PROBLEMS + 1))
     except Exception as error:
-        if memory.short(error):  # that is no fault of the release
+        if is_local(error):
             raise
         return Check(name, False, f"cannot be checked ({type(error).__name__})")
     if not found:
         return Check(name, True, good)
     more = "; and more" if len(found) > _MOST_PROBLEMS else ""
     return Check(name, False, "; ".join(found[:_MOST_PROBLEMS]) + more)
+
+
+def is_local(error: Exception) -> bool:
+    """Whether this machine lacks memory, room, or descriptors, which is no fault of the release."""
+    lacking = isinstance(error, OSError) and error.errno in (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EMFILE,
+        errno.ENFILE,
+    )
+    return lacking or isinstance(error, OutputError) or memory.short(error)
 
 
 def quoted(name: object) -> str:

@@ -9,9 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.verification import texts
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge
 from queryveil.verification.tables import Opened
+
+MAX_COUNT = 10**15
+"""More rows than any log has, and more than the largest noise."""
 
 
 def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
@@ -25,6 +29,11 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     return [
         judge("thresholds", _good(above, listed), lambda: _low(tables, declared, above, listed)),
         *_deviations(manifest, tables),
+        judge(
+            "texts",
+            "queries and keywords are in normal form, and no text is empty",
+            lambda: texts.problems(tables, declared),
+        ),
         judge(
             "distinct",
             "no row appears twice where all rows must differ",
@@ -96,6 +105,9 @@ def _low(
             low = _at_most(table, top)
         if low:
             yield f"{low} counts of table '{name}' are not above the threshold of {top}"
+        huge = pc.sum(pc.greater(table["count"], MAX_COUNT)).as_py() if "count" in table.column_names else 0
+        if huge:
+            yield f"{huge} counts of table '{name}' are above {MAX_COUNT:,}, more than any log has"
         below = 0 if least is None else pc.sum(pc.less(table["count"], least)).as_py() or 0
         if below:
             yield f"{below} counts of table '{name}' are below {least}"
@@ -131,10 +143,9 @@ def _wrong_deviations(manifest: Manifest, name: str, column: pa.ChunkedArray) ->
     the noise of a row that counts users fully.
     """
     scale, grid = noise_of_counts(manifest, name)
-    deviations = column.to_numpy().astype(np.int64)
-    weights = -(
-        -scale // np.maximum(deviations, 1)
-    )  # the smallest weight whose deviation is not above the stated one
+    deviations = pc.fill_null(column, 0).to_numpy()
+    # The smallest weight whose deviation is not above the stated one.
+    weights = -(-scale // np.maximum(deviations, 1))
     good = (deviations >= 1) & (weights <= grid) & (-(-scale // weights) == deviations)
     return int((~good).sum())
 

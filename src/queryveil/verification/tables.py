@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.files import folder, memory, tables, workspace
+from queryveil.files import folder, tables, workspace
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
-from queryveil.verification.outcome import Check, judge, quoted
+from queryveil.verification.outcome import Check, is_local, judge, quoted
 
 _ARROW_SCHEMA = b"ARROW:schema"
 
@@ -40,7 +40,7 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
         try:
             opened[name] = Opened(file, *tables.read(file))
         except Exception as error:
-            if memory.short(error):
+            if is_local(error):
                 raise
             broken[name] = f"cannot be read ({type(error).__name__})"
     return opened, broken

@@ -7,7 +7,7 @@ from typing import Any
 
 from queryveil.privacy.declarations import EDITED, GROUPED, HASHES, LABELS, LISTED, TYPED
 from queryveil.release import planned
-from queryveil.verification import rows
+from queryveil.verification import rows, texts
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import quoted
 
@@ -28,7 +28,7 @@ def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iter
         yield f"about: {', '.join(map(quoted, about))} are the publisher's own words"
     if content.get("withheld"):
         yield "withheld: which rows were taken out, how many, and that they were chosen without the log"
-    yield "created: any day passes"
+    yield "created: any day that is not in the future passes"
     yield (
         "parameters: the guarantee follows from them, but the tables do not show which parameters they were made "
         "with; a table made with others passes if its values are within the limits below"
@@ -68,7 +68,10 @@ def _limit(manifest: Manifest, name: str, declared: Mapping[str, Any], column: M
         return _count_limit(manifest, name, declared)
     if column["name"] in declared.get("inside", {}):
         return f"any that is in {declared['inside'][column['name']]}"
-    return "" if column["type"] == "int64" else _TEXTS[declared["texts"]]
+    if column["type"] == "int64":
+        return ""
+    form = texts.form(declared, column["name"])
+    return f"any {form}" if form else _TEXTS[declared["texts"]]
 
 
 def _count_limit(manifest: Manifest, name: str, declared: Mapping[str, Any]) -> str:
@@ -79,4 +82,4 @@ def _count_limit(manifest: Manifest, name: str, declared: Mapping[str, Any]) -> 
         limits.append(f"at least {least:,}")
     if (k := manifest.section("guarantee").get("k")) is not None:
         limits.append(f"at least {k:,}")
-    return " and ".join(limits) or "any number"
+    return " and ".join([*limits, f"at most {rows.MAX_COUNT:,}"])

@@ -85,13 +85,13 @@ CASES: list[tuple[Callable[[], Draft], Change, set[str]]] = [
     (
         k_session,
         tables(transactions=sets((0, ["a b"]), (0, ["a b"]), (1, ["a", "b"]), (1, ["a", "b"]))),
-        {"one-number"},
+        {"one-number", "texts"},
     ),
     (k_session, tables(transactions=sets((7, ["a"]), (7, ["a"]))), {"groups"}),
     (k_session, tables(transactions=sets((0, ["a"]), (1, ["b"]), (0, ["a"]), (1, ["b"]))), {"groups"}),
     (k_session, tables(transactions=sets((0, ["b", "a"]), (0, ["b", "a"]))), {"order"}),
     (k_session, tables(transactions=sets((0, ["a", "a"]), (0, ["a", "a"]))), {"distinct"}),
-    (k_session, tables(transactions=sets((0, [""]), (0, [""]))), {"items"}),
+    (k_session, tables(transactions=sets((0, [""]), (0, [""]))), {"items", "texts"}),
     (k_session, tables(log=sets((0, ["a"]), (0, ["a"]))), {"columns"}),
     (
         k_session,

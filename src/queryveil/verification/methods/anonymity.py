@@ -65,7 +65,6 @@ def k_query(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         *made,
         judge("crowd", f"every query is in at least {k} sessions", lambda: _crowd(table, k)),
         judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)),
-        judge("queries", "no query is empty", lambda: _filled(table["query"], "query")),
     ]
 
 
@@ -88,12 +87,6 @@ def _sessions(table: pa.Table) -> Iterator[str]:
     steps = pc.subtract(numbers.slice(1), numbers.slice(0, len(numbers) - 1))
     if pc.any(pc.or_(pc.less(steps, 0), pc.greater(steps, 1))).as_py():
         yield "rows are not in the order of their sessions, or a number is left out"
-
-
-def _filled(column: pa.ChunkedArray, name: str) -> Iterator[str]:
-    blank = pc.sum(pc.equal(column, "")).as_py() or 0
-    if blank:
-        yield f"{blank} cells of column '{name}' are empty"
 
 
 # -- k-keyword -----------------------------------------------------------------------------------------------
@@ -123,7 +116,6 @@ def _prefixes(table: pa.Table) -> Iterator[str]:
     for wrong, words in (
         (pc.equal(texts, ""), "rows are empty"),
         (pc.equal(texts, "*"), "rows are the empty prefix, which is never published"),
-        (pc.match_substring(texts, " "), "rows have a space, which no word has"),
         (
             pc.and_(starred, pc.greater(pc.utf8_length(texts), _LONGEST_PREFIX + 1)),
             f"prefixes are longer than {_LONGEST_PREFIX} characters",
