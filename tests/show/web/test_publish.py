@@ -126,23 +126,6 @@ def test_a_cancelled_job_really_stops_and_is_not_refunded(start: Starter, tmp_pa
     assert len(qv.Ledger(visitor.bench.settings.ledger).budget("people").events) == charged
 
 
-def test_a_restart_in_the_middle_of_a_job_is_told(start: Starter, tmp_path: Path) -> None:
-    visitor = start()
-    log = confirmed(visitor)
-    budgeted(visitor, log)
-    published(visitor, log, "cut")
-    job = visitor.bench.jobs._all[visitor.bench.jobs.of_kind("publish")[0].id]
-    # As if the machine had gone down: no end is noted, and the process loses its workbench.
-    visitor.bench.jobs._closing.set()
-    job.noted = True
-    job.process.stdin.close()
-    job.process.wait(60)
-    again = start()
-    if not (visitor.bench.settings.releases / "cut").exists():
-        assert "Publishing cut" in again.look("/log").text
-    assert again.get(f"/log/{log}").status_code == 200, "files of folders keep their addresses"
-
-
 def test_a_key_signs(start: Starter, tmp_path: Path) -> None:
     import subprocess
 

@@ -6,6 +6,7 @@ ends when the workbench does. What a ledger was charged stays charged, whatever 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -16,11 +17,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import QueryveilError, UsageError
+from queryveil.files import confined
+from queryveil.files.appearing import claimed
+from queryveil.files.folder import private_folder
 from queryveil.show.web.settings import Settings
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED = "waiting", "running", "done", "failed", "cancelled"
@@ -28,6 +33,7 @@ PUBLICATIONS = ("publish", "series")
 """Kinds of jobs that charge a ledger."""
 _AT_ONCE = 2
 _MOST_WAITING = 20
+_LARGEST_JOURNAL = 50_000_000
 _PATIENCE = 8.0
 """Seconds that a cancelled job has to tidy up."""
 LOST = {
@@ -110,12 +116,29 @@ class Job:
         return shown | {"stopping": self.cancelled is not None and not self.over}
 
 
+@dataclass(frozen=True, kw_only=True)
+class PastJob:
+    """A publication in the journal."""
+
+    job: str
+    kind: str
+    title: str
+    about: str
+    """The name of the release or series."""
+    time: str
+    source: str
+    recipe: str
+    """The label of its recipe, which its charge in the ledger has too."""
+
+
 class Jobs:
     """All jobs since the start, and the journal of those before it."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._all: dict[str, Job] = {}
+        self.interrupted = tuple(self._read_interrupted())
+        self._finish_outputs()
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._watch = threading.Thread(target=self._watched, daemon=True)
@@ -208,6 +231,8 @@ class Jobs:
             _ended(one.process, max(0.1, until - time.monotonic()))
         self._watch.join()
         self._note_ends()
+        for past in self.interrupted:
+            self._write_line(dataclasses.asdict(past) | {"state": "interrupted"})  # it has been shown
 
     # -- inside ----------------------------------------------------------------------------------------------
 
@@ -241,32 +266,47 @@ class Jobs:
                 self._note(one, one.state)
 
     def _note(self, job: Job, state: str) -> None:
-        line: dict[str, str | None] = {
-            "job": job.id,
-            "kind": job.kind,
-            "title": job.title,
-            "about": job.about,
-            "state": state,
-        }
-        line |= {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "who": job.who}
+        past = PastJob(
+            job=job.id,
+            kind=job.kind,
+            title=job.title,
+            about=job.about,
+            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            source=str(job.spec["source"]),
+            recipe=str(job.spec["label"]),
+        )
+        self._write_line(dataclasses.asdict(past) | {"state": state, "who": job.who})
+
+    def _write_line(self, line: dict[str, str | None]) -> None:
         self.settings.private.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.settings.private / "jobs.jsonl").open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(line) + "\n")
 
-    def cut_short(self) -> list[dict[str, Any]]:
-        """Jobs of an earlier start that never ended: a restart came in between."""
+    def _read_interrupted(self) -> Iterator[PastJob]:
+        """Yield the publications of an earlier start that never ended, because the workbench was killed."""
+        private = self.settings.private
         try:
-            text = (self.settings.private / "jobs.jsonl").read_text(encoding="utf-8")
+            text = confined.read_bytes(private, private / "jobs.jsonl", _LARGEST_JOURNAL)
         except OSError:
-            return []
-        found: dict[str, dict[str, Any]] = {}
+            return
+        names = [one.name for one in dataclasses.fields(PastJob)]
+        found: dict[str, tuple[PastJob, str]] = {}
         for line in text.splitlines():
             try:
-                one = json.loads(line)
-                found[one["job"]] = found.get(one["job"], {}) | one
+                content = json.loads(line)
+                past = PastJob(**{name: str(content[name]) for name in names})
+                found[past.job] = past, str(content["state"])
             except (ValueError, KeyError, TypeError):
                 continue  # a line that a power cut left
-        return [one for id, one in found.items() if one["state"] == "started" and id not in self._all]
+        yield from (past for past, state in found.values() if state == "started")
+
+    def _finish_outputs(self) -> None:
+        """Complete what an interrupted job had finished but for the renaming, and delete everything else of it."""
+        for past in self.interrupted:
+            place = self.settings.releases / past.about
+            # Its process may still be ending, and does this itself.
+            with contextlib.suppress(QueryveilError, OSError), claimed(private_folder(place), place):
+                pass
 
 
 def _process(job: Job) -> subprocess.Popen[bytes]:

@@ -162,7 +162,7 @@ def series(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]
         out=out,
         ledger=asked["ledger"],
         source=asked["source"],
-        recipe=f"series {asked['name']}",
+        recipe=asked["label"],
         about=qv.About(**asked["about"]),
         i_understand=asked["i_understand"],
         resume=asked["resume"],

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 import queryveil as qv
 from queryveil.show.web import charts, shelf
+from queryveil.show.web.pages.log import interrupted_publications
 from queryveil.show.web.rendering import page
 from queryveil.show.web.same import Same
 
@@ -43,7 +44,7 @@ def shown(request: Request) -> Response:
         if sum(len(one.events) for one in accounts) > 1
         else None,
         series=[(one, charts.series_over_time(one)) for one in shelved.series],
-        cut_short=bench.jobs.cut_short(),
+        interrupted=interrupted_publications(request),
         same=Same(
             f"queryveil ledger show {settings.ledger}",
             f"import queryveil as qv\n\nledger = qv.Ledger({settings.ledger!r})\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from typing import Any
 
@@ -77,6 +78,38 @@ def start_reading(request: Request, log: LogSnapshot) -> Job:
     return job
 
 
+@dataclasses.dataclass(frozen=True)
+class Interrupted:
+    """A publication that a restart interrupted, and what is known about it now."""
+
+    title: str
+    time: str
+    name: str
+    series: bool
+    published: bool
+    charges: int | None
+    """How often the ledger was charged for it; None if the ledger cannot be read."""
+
+
+def interrupted_publications(request: Request) -> list[Interrupted]:
+    """Return what became of the publications that a restart interrupted."""
+    bench = request.app.state.bench
+    found = []
+    for past in bench.jobs.interrupted:
+        try:
+            events = qv.Ledger(bench.settings.ledger).budget(past.source).events
+            charges = sum(
+                event.recipe == past.recipe and f"{event.time:%Y-%m-%dT%H:%M:%SZ}" >= past.time
+                for event in events
+            )
+        except qv.QueryveilError:
+            charges = None
+        published = (bench.settings.releases / past.about).is_dir()
+        series = past.kind == "series"
+        found.append(Interrupted(past.title, past.time, past.about, series, published, charges))
+    return found
+
+
 def overview(request: Request) -> Response:
     bench = request.app.state.bench
     files, unusable = bench.logs.files()
@@ -89,7 +122,7 @@ def overview(request: Request) -> Response:
         folders=[str(one) for one in bench.settings.folders],
         uploads=bench.logs.uploads(),
         most=bench.settings.most_upload,
-        cut_short=bench.jobs.cut_short(),
+        interrupted=interrupted_publications(request),
     )
 
 

@@ -183,10 +183,12 @@ def start(request: Request, form: FormData) -> Response:
         raise budget.error
     understood = form.get("understood") == "yes"
     qv.refuse_unless_understood(setting.mechanism, users=None, i_understand=understood)
-    recipe = _recipe(log, setting, settings, name, source, form)
+    recipe = _confirmed(_recipe(log, setting, settings, name, source, form), settings.private, name)
     spec = {
         "log": log.as_dict(),
-        "recipe": str(_confirmed(recipe, settings.private, name)),
+        "recipe": str(recipe),
+        "label": qv.Recipe.read(recipe).label,
+        "source": source,
         "kept": str(settings.private / f"{name}.yaml"),
         "i_understand": understood,
         "key": str(settings.key) if settings.key else None,

@@ -86,8 +86,14 @@ def packed(request: Request, name: str, path: Path) -> Response:
     handle, place = tempfile.mkstemp(suffix=".zip", dir=request.app.state.bench.settings.home)
     with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(path.rglob("*")):
-            if file.is_file() and not file.is_symlink():
-                archive.write(file, f"{name}/{file.relative_to(path).as_posix()}")
+            inner = file.relative_to(path)
+            # Hidden folders hold what an interrupted job has not finished.
+            if (
+                file.is_file()
+                and not file.is_symlink()
+                and not any(part.startswith(".") for part in inner.parts)
+            ):
+                archive.write(file, f"{name}/{inner.as_posix()}")
     return FileResponse(
         place,
         media_type="application/zip",

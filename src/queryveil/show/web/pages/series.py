@@ -139,6 +139,7 @@ def start(
     spec = {
         "log": log.as_dict(),
         "name": name,
+        "label": f"series {name}",
         "source": source,
         "about": about,
         "i_understand": understood,
