@@ -37,14 +37,7 @@ def hostile(tmp_path: Path) -> Path:
         table, file, compression="zstd", dictionary_pagesize_limit=100 * MIB, write_statistics=False, store_schema=False
     )  # fmt: skip
     assert file.stat().st_size < 50_000
-    content = json.loads((release / "manifest.json").read_text())
-    content["tables"]["log"]["rows"] = 400
-    content["files"]["log.parquet"] |= {
-        "sha256": folder.digest(file),
-        "bytes": file.stat().st_size,
-        "rows": 400,
-    }
-    (release / "manifest.json").write_text(folder.as_json(content))
+    state(release, "log", 400)
     return release
 
 
@@ -77,6 +70,57 @@ def test_numbers_that_are_repeated_without_end_are_refused(tmp_path: Path) -> No
     assert file.stat().st_size < 200_000
     with pytest.raises(tables.TooMuch):
         tables.read(file)
+
+
+MANY = 10_000_000
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> Path:
+    """A release whose one table has 20 sets of half a million items each, and whose manifest fits it."""
+    release = tmp_path / "release"
+    qv.publish(
+        qv.read(many(20, ["roses"]).append_column("session", pa.array(["a"] * 20))),
+        qv.KSession(k=5),
+        out=release,
+    )
+    offsets = pa.array([MANY // 20 * place for place in range(21)], pa.int32())
+    items = pa.ListArray.from_arrays(offsets, repeated("roses", MANY))
+    table = pa.table({"group": pa.array([0] * 20, pa.int64()), "items": items})
+    pq.write_table(table, release / "transactions.parquet", compression="zstd", store_schema=False)
+    state(release, "transactions", 20)
+    return release
+
+
+def state(release: Path, table: str, rows: int) -> None:
+    """State digest, size, and rows of a table."""
+    file = release / f"{table}.parquet"
+    content = json.loads((release / "manifest.json").read_text())
+    content["tables"][table]["rows"] = rows
+    digest = {"sha256": folder.digest(file), "bytes": file.stat().st_size, "rows": rows}
+    content["files"][file.name] |= digest
+    (release / "manifest.json").write_text(folder.as_json(content))
+
+
+def varint(number: int, size: int) -> bytes:
+    """A positive number as Thrift writes it, in this many bytes."""
+    parts = [(2 * number >> 7 * place) & 127 | 128 for place in range(size)]
+    return bytes([*parts[:-1], parts[-1] & 127])
+
+
+@pytest.mark.parametrize("stated", [MANY, 20])
+def test_items_that_are_repeated_without_end_are_refused(stated: int, sets: Path) -> None:
+    """Also if the footer states only a few of them: the headers of pages tell."""
+    file = sets / "transactions.parquet"
+    content = file.read_bytes()
+    assert len(content) < 2_000 and content.count(varint(MANY, 4)) >= 2
+    head, _, footer = content.rpartition(varint(MANY, 4))
+    file.write_bytes(head + varint(stated, 4) + footer)
+    state(sets, "transactions", 20)
+    assert "tables" in {check.name for check in qv.verify(sets).failed}
+    if stated == MANY:
+        with pytest.raises(tables.TooMuch):
+            tables.read(file)
 
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:

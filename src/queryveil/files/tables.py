@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 _MUCH_TEXT = 2**30
 _MOST_PER_ROW = 16 * 1024
 """Beyond so much text, this is the most that a row may have on average. Logs have the same limit."""
-_MUCH_NUMBERS = 2**30
-_MOST_PER_BYTE = 4000
-"""Beyond so many bytes of numbers, this is the most that a byte of the file may stand for."""
+_MANY_VALUES = 2**23
+_MAX_VALUES_PER_BYTE = 125
+"""Above this number of values, the most that a byte of the file can stand for."""
 
 
 class TooMuch(ValueError):
@@ -35,10 +35,11 @@ def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
         schema, metadata = plain.schema_arrow, plain.metadata
         columns = [plain.schema.column(number) for number in range(len(plain.schema))]
         texts = [one.path for one in columns if one.physical_type == "BYTE_ARRAY"]
-    numbers = 8 * metadata.num_rows * metadata.num_columns
-    if numbers > _MUCH_NUMBERS and numbers > _MOST_PER_BYTE * file.stat().st_size:
-        raise TooMuch
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
+    require_bounded(
+        max(metadata.num_rows * metadata.num_columns, sum(one.num_values for one in chunks)), file
+    )
     _limit(sum(one.total_byte_size for one in groups), metadata.num_rows)
     with pq.ParquetFile(file, read_dictionary=texts) as content:
         found = content.read()
@@ -46,6 +47,12 @@ def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
         table = found.cast(schema).combine_chunks()
         table.validate(full=True)
         return table, dict(metadata.metadata or {})
+
+
+def require_bounded(values: int, file: Path) -> None:
+    """Refuse a file that stands for far more values than its size explains, before any is decoded."""
+    if values > _MANY_VALUES and values > _MAX_VALUES_PER_BYTE * file.stat().st_size:
+        raise TooMuch
 
 
 def _limit(size: int, rows: int) -> None:

@@ -32,6 +32,8 @@ _COLUMNS, _GROUP_UNPACKED, _GROUP_AT, _GROUP_PACKED = 1, 2, 5, 6
 _CHUNK = 3
 _CODEC, _UNPACKED, _PACKED, _DATA_AT, _DICTIONARY_AT = 4, 6, 7, 9, 11
 _PAGE_KIND, _PAGE_UNPACKED, _PAGE_PACKED = 1, 2, 3
+_PAGE_VALUES = {5: 1, 7: 1, 8: 1}
+"""Where a header of each kind of page, with data or a dictionary, states its number of values."""
 _DICTIONARY_PAGE = 2
 
 
@@ -92,6 +94,22 @@ def layout(content: memoryview) -> Layout:
     if at != footer_at:
         raise ValueError("there are bytes between its pages and its footer")
     return Layout(content, footer, maker, tuple(chunks))
+
+
+def count_values(content: memoryview) -> int:
+    """Return the number of values that all page headers state; ValueError, IndexError, or KeyError if malformed."""
+    footer, _ = struct(content, len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
+    values = 0
+    for group in footer.get(_GROUPS, []):
+        for column in group[_COLUMNS]:
+            chunk = column[_CHUNK]
+            at = min(chunk[_DATA_AT], chunk.get(_DICTIONARY_AT) or chunk[_DATA_AT])
+            end = at + chunk[_PACKED]
+            while at < end:
+                header, body = struct(content, at)
+                values += sum(header[kind][field] for kind, field in _PAGE_VALUES.items() if kind in header)
+                at = body + max(0, header[_PAGE_PACKED])
+    return values
 
 
 def _walked(content: memoryview, start: int, chunk: Struct) -> tuple[int, tuple[int, int]]:

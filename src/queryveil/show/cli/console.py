@@ -163,10 +163,12 @@ def fail(error: QueryveilError) -> None:
 def fail_with(kind: str, message: str, hint: str, more: Mapping[str, Any] | None = None) -> None:
     """One sentence, or one JSON document, on standard error."""
     if "--json" in sys.argv:
-        document = {"error": {**(more or {}), "kind": kind, "message": message, "hint": hint}}
-        typer.echo(json.dumps(document), err=True)
+        said = json.dumps({"error": {**(more or {}), "kind": kind, "message": message, "hint": hint}})
     else:
-        typer.echo(_said("Error:", message, hint), err=True)
+        said = _said("Error:", message, hint)
+    # The exit code tells the same, also where standard error is full or closed.
+    with contextlib.suppress(OSError):
+        typer.echo(said, err=True)
 
 
 def _said(label: str, message: str, hint: str) -> str:
