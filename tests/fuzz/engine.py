@@ -7,9 +7,10 @@ are those that `staging.connect` makes, made once. An engine that failed inside 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 from unittest import mock
 
 import duckdb
@@ -56,11 +57,9 @@ class _Session:
         self._shared, self._cursor, self._settings = shared, cursor, settings
         self._made: list[str] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
-        if isinstance(error, _FAILED_INSIDE):
+    def close(self) -> None:
+        """Drop the session's tables, or the whole engine if an error inside it is the reason for closing."""
+        if isinstance(sys.exc_info()[1], _FAILED_INSIDE):
             self._shared.close()
             return
         for one in reversed(self._made):
