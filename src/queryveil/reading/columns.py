@@ -51,6 +51,20 @@ def by_alias(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def choose_columns(named: Mapping[str, str | int] | None, names: Sequence[str]) -> dict[str, str | int]:
+    """Return where each standard column is: as named, or else by a usual name that no other column has.
+
+    Args:
+        named: Columns that the user named; an empty name means that the log has no such column.
+        names: Names of the source's columns; none if it has no header.
+    """
+    chosen = dict(named or {})
+    taken = {find(str(at), names) for at in chosen.values()}
+    taken |= {names[number - 1] for at in chosen.values() if 0 < (number := as_number(at) or 0) <= len(names)}
+    detected = by_alias([name for name in names if name not in taken])
+    return {name: at for name, at in (detected | chosen).items() if at != ""}
+
+
 def _plain(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 

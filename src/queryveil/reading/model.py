@@ -165,11 +165,12 @@ def _check_columns(columns: Mapping[str, str | int]) -> None:
     for name, at in columns.items():
         if name not in COLUMNS:
             raise UsageError(f"there is no column {name!r} in a search log", instead(name, COLUMNS))
-        if (isinstance(at, int) and at < 1) or at in {"", "0"}:
+        if (isinstance(at, int) and at < 1) or at == "0":
             raise UsageError(f"column {name!r} needs a name or a number from 1", "columns are counted from 1")
-    for name in ("user", "query"):
-        if name not in columns:
-            raise UsageError(f"the columns do not say where the {name} is", f"add {name}=... to --columns")
+        if at == "" and name in ("user", "query"):
+            raise UsageError(
+                f"a log needs the column {name!r}", f"name it, or leave out {name}= to detect it"
+            )
 
 
 @dataclass(frozen=True)

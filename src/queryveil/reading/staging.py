@@ -29,7 +29,7 @@ from queryveil.reading.model import (
     Source,
     Staged,
 )
-from queryveil.reading.times import check_time_format
+from queryveil.reading.times import check_time_format, suggest_time_formats
 
 MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
@@ -80,6 +80,8 @@ class Extraction:
     """Standard column -> the source's name for it."""
     ignored: Sequence[str] = ()
     """Columns of the source that are not read."""
+    times: Sequence[str] = ()
+    """Values of the time column in the first lines, from which a format is suggested if times cannot be read."""
 
     def judge(self, cursor: Any, chunk: pa.Table) -> pa.Table:
         cursor.register("chunk", self.add_columns(chunk))
@@ -103,7 +105,13 @@ def stage_lines(
         for judged in judge_chunks(connection, extraction.judge, chunks(lines)):
             stager.add(judged)
         staged = stager.finish(format)
-    return replace(staged, mapping=extraction.mapping, ignored=tuple(extraction.ignored))
+    suggested = suggest_time_formats(extraction.times) if "bad time" in staged.reasons else ""
+    return replace(
+        staged,
+        mapping=extraction.mapping,
+        ignored=tuple(extraction.ignored),
+        ways_out={"bad time": f"say how times are written: {suggested}"} if suggested else {},
+    )
 
 
 def judge_chunks(connection: Any, judge: Judge, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

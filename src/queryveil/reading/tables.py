@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.reading import engine as engines
-from queryveil.reading.columns import by_alias, listed
+from queryveil.reading.columns import choose_columns, listed
 from queryveil.reading.formats import READERS, require_meaning, require_rows
 from queryveil.reading.formats.columnar import Opened
 from queryveil.reading.formats.parquet import columns_of, require_kind, require_one_each
-from queryveil.reading.model import Head, ReadOptions, Source, SourceFile, Staged
+from queryveil.reading.model import COLUMNS, Head, ReadOptions, Source, SourceFile, Staged
 from queryveil.reading.sources import as_source_file, read_head
 from queryveil.reading.staging import not_writable
 
@@ -196,7 +196,7 @@ def _stage_columns(opened: Opened, options: ReadOptions, into: Path) -> tuple[St
     file = into / "given.parquet"
     source = Source((SourceFile(file, LABEL, None, ""),), Head(file, b"", None, whole=True), ())
     _write(file, names, schema, batches(wanted))
-    staged = READERS["parquet"].stage(source, replace(options, columns=names), into, None)
+    staged = READERS["parquet"].stage(source, replace(options, columns=_only(names)), into, None)
     return replace(staged, ignored=ignored), source
 
 
@@ -252,7 +252,7 @@ def _stage_rows(
     """As JSON lines, where each row is judged by itself whatever the types of its values."""
     check_options(options, "jsonl")
     known = list(dict.fromkeys(str(key) for row in given for key in row))
-    names: Mapping[str, str | int] = options.columns or by_alias(known)
+    names: Mapping[str, str | int] = choose_columns(options.columns, known)
     for standard in ("user", "query"):
         if standard not in names:
             raise InputError(
@@ -267,9 +267,14 @@ def _stage_rows(
         raise not_writable(into, error) from None
     head = read_head(file)
     source = Source((as_source_file(head, LABEL),), head, ())
-    staged = READERS["jsonl"].stage(source, replace(options, columns=names), into, None)
-    ignored = tuple(key for key in known if key not in names.values() and options.columns is None)
+    staged = READERS["jsonl"].stage(source, replace(options, columns=_only(names)), into, None)
+    ignored = tuple(key for key in known if key not in names.values())
     return replace(staged, mapping={name: str(at) for name, at in names.items()}, ignored=ignored), source
+
+
+def _only(names: Mapping[str, str | int]) -> dict[str, str | int]:
+    """These columns and no other, whatever names the source has."""
+    return {name: "" for name in COLUMNS if name not in ("user", "query")} | dict(names)
 
 
 def _as_json(row: Mapping[Any, Any]) -> str:

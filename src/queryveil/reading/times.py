@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable
 from typing import Any
 
 import duckdb
@@ -81,6 +83,80 @@ def _epoch_sql(text: str, digits: str, places: int) -> list[str]:
     return whens
 
 
+_DAYS: tuple[str, ...] = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+)
+_DAYS += (
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d.%m.%y",
+    "%d-%b-%Y",
+    "%d/%b/%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d %Y",
+    "%B %d, %Y",
+)
+_CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%H.%M.%S", "%H.%M")
+_TIME_FORMATS = (
+    *(
+        "%Y%m%d%H%M%S",
+        "%y%m%d%H%M%S",
+        "%Y%m%d%H%M",
+        "%y%m%d%H%M",
+        "%Y%m%d",
+        "%y%m%d",
+        "%Y%m%d %H%M%S",
+        "%Y%m%dT%H%M%S",
+    ),
+    *(
+        f"{day}{between}{clock}"
+        for day in _DAYS
+        for between in (" ", "T", ":", ", ", "-")
+        for clock in _CLOCKS
+    ),
+    *_DAYS,
+    *(f"%a %b %d %H:%M:%S{zone} %Y" for zone in ("", " %z", " UTC", " GMT")),
+)
+_SAMPLED = 50
+_FITTING = 0.9
+_MOST_SUGGESTED = 2
+
+
+def suggest_time_formats(values: Iterable[str]) -> str:
+    """Return the strptime formats that fit nearly all values, as options of a command; empty if there are none.
+
+    Day and month cannot be told apart if no day is above 12, so there can be two formats.
+    """
+    present = [value.strip(" []") for value in values if value.strip(" []")][:_SAMPLED]
+    fitting: list[str] = []
+    for base in _TIME_FORMATS:
+        for time_format in (
+            (base, f"{base} %z", f"{base}%z") if "%z" not in base and "%H" in base else (base,)
+        ):
+            if not any(_fits(value, time_format) for value in present[:2]):
+                continue
+            if sum(_fits(value, time_format) for value in present) >= _FITTING * len(present):
+                fitting.append(f"--time-format '{time_format}'")
+    return " or ".join(fitting[:_MOST_SUGGESTED])
+
+
+def _fits(value: str, time_format: str) -> bool:
+    try:
+        time = dt.datetime.strptime(value, time_format)
+    except ValueError:
+        return False
+    # Python accepts single digits in a run, which makes the run ambiguous.
+    return not value.isdecimal() or time.strftime(time_format) == value
+
+
 def check_time_format(connection: Any, time_format: str | None) -> None:
     """Refuse a format that no row could ever have, before any row is read."""
     if time_format is None:
@@ -89,5 +165,5 @@ def check_time_format(connection: Any, time_format: str | None) -> None:
         connection.execute(f"SELECT {time_sql(literal('x'), time_format)}").fetchall()
     except duckdb.Error:
         raise UsageError(
-            f"{time_format!r} is not a time format", "use strptime's letters, for example %y%m%d%H%M%S"
+            f"{time_format!r} is not a time format", "use strptime's letters, for example %d.%m.%Y %H:%M"
         ) from None

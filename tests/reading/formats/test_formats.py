@@ -152,7 +152,11 @@ def test_folder_glob_and_list_give_all_files_in_order(tmp_path: Path) -> None:
 
 
 def test_parquet_with_the_right_types_is_read_where_it_lies(tmp_path: Path) -> None:
-    staged = read(parquet(tmp_path), tmp_path / "into", columns={"user": "USER", "query": "query"})
+    staged = read(
+        parquet(tmp_path),
+        tmp_path / "into",
+        columns={"user": "USER", "query": "query", "time": "", "url": "", "rank": ""},
+    )
     assert staged.direct
     assert staged.files == (tmp_path / "log.parquet",)
     assert staged.names == {"user": "user", "query": "query"}

@@ -38,10 +38,10 @@ CONTENTS: dict[str, tuple[bytes, str]] = {
     "wide.csv": ("user,query\na,b\n".encode("utf-16-le"), "is binary"),
     "words.txt": (b"secret words without any column\n", "format of 'words.txt' is not recognised"),
     "array.json": (b'[\n {"user": 1}\n]\n', "not recognised"),
-    "headerless.tsv": (b"secret-u\tsecret-q\n", "has no header"),
-    "headerless.txt": (b"secret-u;secret-q\nu;q\n", "has no header"),
+    "headerless.tsv": (b"secret-u\tsecret-q\n", "has a usual name"),
+    "headerless.txt": (b"secret-u;secret-q\nu;q\n", "has a usual name"),
     "fake.parquet": (b"PAR1" + b"x" * 99, "'fake.parquet' is damaged, cut short or not Parquet"),
-    "nouser.csv": (b"time,query\n1,q\n", "has no header"),
+    "nouser.csv": (b"time,query\n1,q\n", "has a usual name"),
     "nokeys.jsonl": (b'{"who": 1, "query": "secret", "time": 0}\n', "1 of 1 rows were rejected"),
 }
 
@@ -134,7 +134,6 @@ def test_different_parquet_schemas_name_column_and_file(tmp_path: Path) -> None:
             "no column 'text' among the 2 fields of its first line; it has user, query",
         ),
         ({"columns": {"user": 1, "query": 3}}, InputError, "has 2 columns, so there is no column 3"),
-        ({"columns": {"user": 1}}, UsageError, "do not say where the query is"),
         ({"columns": {"user": 1, "query": 0}}, UsageError, "number from 1"),
         ({"columns": {"user": 1, "query": 2, "who": 3}}, UsageError, "no column 'who'"),
         ({"columns": {"user": "user", "query": 2}, "header": False}, UsageError, "no header"),

@@ -97,8 +97,8 @@ _ALL: tuple[Reader, ...] = (
 READERS: Mapping[str, Reader] = {reader.name: reader for reader in _ALL}
 
 _WAYS_OUT = {
-    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S; if there are none, name the "
-    "other columns with --columns",
+    "bad time": "say how times are written with --time-format; if there are none, leave the column out with "
+    "--columns time=",
     "wrong number of fields": "check --format, --delimiter and --columns",
     "no user": "check --columns",
     "no such field": "check --columns",
@@ -112,7 +112,7 @@ _WAYS_OUT = {
 
 
 _WAYS_OUT_OF_KNOWN = {
-    "bad time": "say how times are written, for example --time-format %y%m%d%H%M%S",
+    "bad time": "say how times are written with --time-format",
     "wrong number of fields": "check --format",
     "no user": "look at that line: it names nobody",
     "no such field": "check --format",
@@ -263,7 +263,7 @@ def _reader(head: Head, label: str, options: ReadOptions) -> Reader:
             "give text or Parquet; text in UTF-16 without a byte order mark needs --encoding utf-16-le",
         )
     if len(head.lines) > 1 and separator(head.lines, options, repr(label)):
-        raise InputError(f"{label!r} has no header that says which column holds what", WAY_OUT)
+        raise InputError(f"no column of {label!r} has a usual name for the user and the query", WAY_OUT)
     raise InputError(
         f"the format of {label!r} is not recognised",
         f"say which it is with --format {'|'.join(READERS)}, and --delimiter if it is neither tab nor comma",

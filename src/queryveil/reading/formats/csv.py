@@ -46,7 +46,7 @@ class Csv:
 def _delimiter(source: Source, options: ReadOptions) -> str:
     """The delimiter that makes a header of the first line, or cuts the first lines alike; a comma if none does."""
     header = source.head.first_line
-    names = [str(at) for at in (options.columns or {}).values() if as_number(at) is None]
+    names = [str(at) for at in (options.columns or {}).values() if at and as_number(at) is None]
     if options.columns and not names:
         return separator(source.head.lines, options, repr(source.files[0].label), "".join(_DELIMITERS)) or ","
     for delimiter in _DELIMITERS:

@@ -17,10 +17,9 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError, nearest
 from queryveil.reading.columns import (
-    ALIASES,
     WAY_OUT,
     as_number,
-    by_alias,
+    choose_columns,
     find,
     is_header,
     require_once,
@@ -63,6 +62,9 @@ class Layout:
 
     names: Sequence[str] = ()
     """The names in the header."""
+
+    times: Sequence[str] = ()
+    """Values of the time column in the first lines."""
 
     def mapping(self) -> dict[str, str]:
         """Standard column -> its name in the header, or its number."""
@@ -108,7 +110,7 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     first = source.head.first_line
     fields = split(first)
     where = f"{source.files[0].label!r}"
-    names = [at for at in (options.columns or {}).values() if as_number(at) is None]
+    names = [at for at in (options.columns or {}).values() if at and as_number(at) is None]
     if options.header is False and names:
         raise UsageError(
             "columns are given by name, but the file is said to have no header",
@@ -116,27 +118,42 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         )
     # Numbers mean that there is no header: were it decided by the first line, which is then somebody's row,
     # that row could change how all others are read.
-    guessed = bool(names) if options.columns is not None else is_header(fields)
+    numbered = any(as_number(at) is not None for at in (options.columns or {}).values())
+    guessed = bool(names) or (not numbered and is_header(fields))
     has_header = options.header if options.header is not None else guessed
-    if options.columns is not None:
-        columns = _numbers(options.columns, fields if has_header else [], source, delimiter, split)
-    elif not has_header:
-        way_out = _cut_elsewhere(source, delimiter, to_name=True) if len(fields) == 1 else ""
-        raise InputError(f"{where} has no header that says which column holds what", way_out or WAY_OUT)
-    else:
-        columns = _by_alias(fields, source, delimiter)
+    header = fields if has_header else []
+    chosen = choose_columns(options.columns, header)
+    missing = " and the ".join(name for name in ("user", "query") if name not in chosen)
+    if missing:
+        elsewhere = _cut_elsewhere(source, delimiter, to_name=not has_header) if len(fields) == 1 else ""
+        raise InputError(
+            f"no column of {where} has a usual name for the {missing}{seen(fields)}", elsewhere or WAY_OUT
+        )
+    for standard, name in chosen.items():
+        if header and standard not in (options.columns or {}):
+            require_once(str(name), header, where, "give the columns as numbers from 1, and say --header")
+    columns = _numbers(chosen, header, source, delimiter, split)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
+    lines = map(split, source.head.lines[has_header:_LOOKED_AT])
+    times = [one[columns["time"] - 1] for one in lines if "time" in columns and len(one) >= columns["time"]]
     asked = {f"{one.column}": one.column for one in options.conditions}
     fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split, "--where")
     conditions = [(fields_asked[one.column], one) for one in options.conditions]
     if not has_header:
-        return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions)
+        return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions, times=times)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
     _require_same_header(source, first, named, split)
     # A line that was only said to be a header may be somebody's row, and is not shown.
     known = fields if names or is_header(fields) else ()
     return Layout(
-        delimiter, first, columns, len(fields), patterns=patterns, conditions=conditions, names=known
+        delimiter,
+        first,
+        columns,
+        len(fields),
+        patterns=patterns,
+        conditions=conditions,
+        names=known,
+        times=times,
     )
 
 
@@ -179,22 +196,6 @@ def _require_patterns(connection: Any, layout: Layout) -> None:
             raise UsageError(
                 "a column's pattern uses what RE2 does not know", "leave out look-around and back references"
             ) from None
-
-
-def _by_alias(fields: Sequence[str], source: Source, delimiter: str) -> dict[str, int]:
-    """Field numbers of the usual names in what is said to be a header."""
-    where = repr(source.files[0].label)
-    found = by_alias(fields)
-    for standard in ("user", "query"):
-        if standard not in found:
-            way_out = _cut_elsewhere(source, delimiter) if len(fields) == 1 else ""
-            raise InputError(
-                f"{where} has no column for the {standard} {_among(fields)}{seen(fields)}",
-                way_out or f"say which it is with --columns; usual names are {', '.join(ALIASES[standard])}",
-            )
-    for name in found.values():
-        require_once(name, fields, where, "give the columns as numbers from 1, and say --header")
-    return {name: fields.index(at) + 1 for name, at in found.items()}
 
 
 def _numbers(
@@ -303,4 +304,5 @@ def extract_fields(
         add_columns=add_fields or (lambda chunk: chunk),
         mapping=layout.mapping(),
         ignored=layout.ignored(),
+        times=layout.times,
     )

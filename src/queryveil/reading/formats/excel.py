@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading.columns import as_number, by_alias, seen, usual
+from queryveil.reading.columns import as_number, choose_columns, seen, usual
 from queryveil.reading.formats.columnar import Opened, stage_as_parquet
 from queryveil.reading.formats.table_choice import chosen_table
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
@@ -120,15 +120,15 @@ def _header(book: Any, sheet: str) -> tuple[list[str], int]:
 def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
     """Refuse a first row that does not name the columns, without a word of it: it may be somebody's row."""
     way_out = "if the first row of the sheet does not name its columns, put a row of names above it"
-    for standard in ("user", "query") if options.columns is None else ():
-        if standard not in by_alias(header):
+    for standard in ("user", "query"):
+        if standard not in choose_columns(options.columns, header):
             raise InputError(
                 f"{where} has no column for the {standard} in its first row{seen(header)}",
                 f"say which it is, for example --columns user=...,query=...,time=...; {way_out}",
             )
     present = {name.strip().lower() for name in header}
     for at in (options.columns or {}).values():
-        if str(at).strip().lower() in present:
+        if not at or str(at).strip().lower() in present:
             continue
         if as_number(at) is not None:
             raise UsageError(

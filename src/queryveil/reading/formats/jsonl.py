@@ -43,11 +43,11 @@ class Jsonl:
         return head.suffix in self.suffixes or _object(head.first_line.lstrip()) is not None
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        pointers = _usual() if options.columns is None else _named(options.columns)
+        pointers = _places(options.columns or {})
         extraction = Extraction(
             columns=list(pointers),
             sql=functools.partial(_sql_for_chunk, pointers, options),
-            mapping={name: str(at) for name, at in (options.columns or {}).items()},
+            mapping={name: str(at) for name, at in (options.columns or {}).items() if at},
         )
         staged = stage_lines(source, extraction, options, into, progress, self.name)
         rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
@@ -74,6 +74,17 @@ def _usual() -> Pointers:
         name: tuple(dict.fromkeys(_pointer([key]) for alias in aliases for key in _spellings(alias)))
         for name, aliases in ALIASES.items()
     }
+
+
+def _places(columns: Mapping[str, str | int]) -> Pointers:
+    """Where the user says, and for columns that are not named, under the usual keys that are not named either."""
+    named = _named({name: at for name, at in columns.items() if at})
+    # Without a header, only rows could tell which other columns there are, and no row may decide that.
+    if {"user", "query"} <= named.keys():
+        return named
+    taken = {pointer for pointers in named.values() for pointer in pointers}
+    usual = {name: tuple(one for one in all_of if one not in taken) for name, all_of in _usual().items()}
+    return named | {name: all_of for name, all_of in usual.items() if name not in columns}
 
 
 def _spellings(alias: str) -> tuple[str, ...]:
@@ -163,7 +174,7 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
 def _require_filled(options: ReadOptions, staged: Staged, where: str, rows: Rows) -> None:
     """A key that was named but never seen is a typing error, not an empty column."""
     for name, at in (options.columns or {}).items():
-        if staged.rows and name not in staged.filled:
+        if at and staged.rows and name not in staged.filled:
             raise InputError(
                 f"no row of {where} has a value at {at!r}", f"correct --columns: {keys.shown(rows)}"
             )
@@ -177,8 +188,13 @@ def _ways_out(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str,
             continue
         named = (options.columns or {}).get(name)
         sought = f"no {named!r}" if named is not None else f"none of {', '.join(ALIASES[name])}"
+        or_none = (
+            " (or time= if the log has no times)"
+            if name == "time" and "time" not in (options.columns or {})
+            else ""
+        )
         found[reason] = (
-            f"say where the {name} is with --columns {name}=...: there is {sought} in the first rows; "
+            f"say where the {name} is with --columns {name}=...{or_none}: there is {sought} in the first rows; "
             f"{keys.shown(rows)}"
         )
     return found

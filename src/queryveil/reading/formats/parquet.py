@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, UsageError, nearest
 from queryveil.files import memory
-from queryveil.reading.columns import as_number, by_alias, find, listed, look_like_names, usual
+from queryveil.reading.columns import as_number, choose_columns, find, listed, look_like_names, usual
 from queryveil.reading.model import (
     LONGEST_TEXT,
     Head,
@@ -228,10 +228,15 @@ def require_kind(standard: str, name: str, type_: Any, label: str) -> tuple[str,
 
 def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[str, str]:
     """The names, among those available, of the columns that are asked for or have usual names."""
-    if options.columns is None:
-        return _by_alias(available, where)
+    columns = choose_columns(options.columns, available)
+    for standard in ("user", "query"):
+        if standard not in columns:
+            raise InputError(
+                f"{where} has no column for the {standard}{_shown(available)}",
+                f"say which it is with --columns {standard}=NAME",
+            )
     names = {}
-    for standard, at in options.columns.items():
+    for standard, at in columns.items():
         name = find(str(at), available)
         if name is None and as_number(at) is not None:
             raise UsageError(f"the columns of {where} have names", "give names, as in --columns user=user_id")
@@ -244,17 +249,6 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
             )
         names[standard] = name
     return names
-
-
-def _by_alias(available: list[str], where: str) -> dict[str, str]:
-    found = by_alias(available)
-    for standard in ("user", "query"):
-        if standard not in found:
-            raise InputError(
-                f"{where} has no column for the {standard}{_shown(available)}",
-                "say which it is, for example --columns user=...,query=...,time=...",
-            )
-    return found
 
 
 def _shown(available: list[str]) -> str:

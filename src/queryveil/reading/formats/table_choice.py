@@ -25,7 +25,7 @@ def chosen_table(
         return named
     if len(tables) == 1:
         return next(iter(tables))
-    asked = [str(at) for at in (options.columns or {}).values()]
+    asked = [str(at) for at in (options.columns or {}).values() if at]
     fitting = [
         name
         for name, columns in tables.items()

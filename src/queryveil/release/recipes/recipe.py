@@ -205,9 +205,13 @@ class Recipe:
     def read_log(self, *, progress: Progress | None = None) -> SearchLog:
         """The log, read as the recipe says; `progress` is called with bytes read and bytes in all."""
         files = [self.placed(one) for one in self.log]
-        return read(
-            files if len(files) > 1 else files[0], columns=self.columns, progress=progress, **self.reading
+        # Columns that a recipe does not name were never confirmed, so none of them is detected.
+        columns = (
+            {name: "" for name in COLUMNS[1:] if name != "query"} | dict(self.columns)
+            if self.columns
+            else None
         )
+        return read(files if len(files) > 1 else files[0], columns=columns, progress=progress, **self.reading)
 
     def refuse_incomplete(self) -> None:
         """Ask by name for what the publisher has not said, and refuse what only the release can say."""

@@ -178,7 +178,7 @@ def column_map(text: str) -> dict[str, str | int]:
     # A pattern may hold commas itself; then only those before a name of a column count.
     for part in re.split(r",(?=\s*\w+\s*=)", text) if "/" in text else text.split(","):
         name, equals, value = part.partition("=")
-        if not equals or not name.strip() or not value.strip():
+        if not equals or not name.strip():
             raise UsageError(
                 "--columns is not a list of name=column", "write it like --columns user=1,time=2,query=3"
             )

@@ -180,8 +180,8 @@ def read_again(request: Request, form: FormData) -> Response:
     }
     delimiter = str(form.get("delimiter", ""))
     columns = {name: str(form.get(f"column-{name}", "")).strip() for name in STANDARD}
-    columns = {name: value for name, value in columns.items() if value}
-    if columns:
+    if any(columns.values()):
+        columns = {name: value for name, value in columns.items() if value or name not in ("user", "query")}
         options["columns"] = {
             name: int(value) if value.isdecimal() else value for name, value in columns.items()
         }
