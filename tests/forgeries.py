@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def passes(release: Path, forgery: Forgery, to: Path) -> bool | None:
     if _contents(to) == _contents(release):
         return None
     try:
-        return qv.verify(to).passed
+        return qv.verify(to).passes
     except QueryveilError:
         return False
 
@@ -185,22 +186,22 @@ def _manifest_forgeries(release: Path) -> Iterator[Forgery]:
             continue  # digests of documents, which are computed again
         place = ".".join(map(str, at))
         if at != ("created",):
-            yield Forgery("manifest value", place, _with(lambda one, at=at: mutations.changed(one, at)))
-            yield Forgery("manifest value removed", place, _with(lambda one, at=at: _without(one, at)))
+            yield Forgery("manifest value", place, _with(partial(mutations.changed, at=at)))
+            yield Forgery("manifest value removed", place, _with(partial(_without, at=at)))
     today = datetime.date.fromisoformat(content["created"])
     for change, day in (
         ("earlier day", today - datetime.timedelta(days=1)),
         ("day before the format existed", datetime.date(2001, 1, 1)),
         ("day in the future", today + datetime.timedelta(days=400)),
     ):
-        yield Forgery(change, "created", _with(lambda one, day=day: one | {"created": day.isoformat()}))
+        yield Forgery(change, "created", _with(partial(_merge, {"created": day.isoformat()})))
     for key, value in {
         "note": TEXT,
         "withheld": {next(iter(content["tables"])): 3},
         "about": {"purpose": SENTENCE},
         "assessment": [{"code": "singling-out", "sentence": SENTENCE, "fields": {}}],
     }.items():
-        yield Forgery(f"manifest key {key}", key, _with(lambda one, k=key, v=value: _ordered(one | {k: v})))
+        yield Forgery(f"manifest key {key}", key, _with(partial(_merge, {key: value})))
 
 
 def _with(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], None]:
@@ -213,6 +214,10 @@ def _without(content: dict[str, Any], at: tuple[str | int, ...]) -> dict[str, An
         inner = inner[name]
     del inner[at[-1]]
     return content
+
+
+def _merge(changes: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    return _ordered(content | changes)
 
 
 def _ordered(content: dict[str, Any]) -> dict[str, Any]:
@@ -250,7 +255,7 @@ def _document_forgeries(release: Path, invented: Path) -> Iterator[Forgery]:
             "line ends": text.replace("\n", "\r\n"),
         }.items():
             yield Forgery(change, name, _document(name, forged))
-        yield Forgery("document removed", name, lambda to, name=name: _remove_file(to, name))
+        yield Forgery("document removed", name, partial(_remove_file, name=name))
 
 
 def _replaced(name: str, change: str, text: str, span: tuple[int, int], by: str) -> Forgery:
@@ -474,6 +479,11 @@ def _bytes_at_end(to: Path, name: str) -> None:
 # -- the folder ----------------------------------------------------------------------------------------------
 
 
+def _add_folder(to: Path) -> None:
+    (to / "raw").mkdir()
+    _put(to / "raw" / "rows.txt")
+
+
 def _folder_forgeries(release: Path) -> Iterator[Forgery]:
     def listed(to: Path) -> None:
         content = mutations.manifest_of(to)
@@ -487,7 +497,7 @@ def _folder_forgeries(release: Path) -> Iterator[Forgery]:
     yield Forgery("file added", "notes.txt, not listed", lambda to: _put(to / "notes.txt"))
     yield Forgery("file added", "notes.txt, listed", listed)
     yield Forgery("file added", ".hidden", lambda to: _put(to / ".hidden"))
-    yield Forgery("file added", "a folder", lambda to: (to / "raw").mkdir() or _put(to / "raw" / "rows.txt"))
+    yield Forgery("file added", "a folder", _add_folder)
     yield Forgery("file added", "a link", lambda to: (to / "raw").symlink_to("/etc/hostname"))
     yield Forgery("false signature", folder.SIGNATURE, lambda to: _put(to / folder.SIGNATURE))
     yield Forgery("manifest layout", "one line", reformatted(lambda text: json.dumps(json.loads(text))))

@@ -331,7 +331,7 @@ READERS = {("reading/formats/__init__.py", "binary"), ("reading/formats/__init__
 def optional_attributes(tree: ast.AST) -> set[str]:
     """Names that are read with `getattr(value, "name", default)`."""
     return {
-        node.args[1].value
+        str(node.args[1].value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -109,7 +109,7 @@ def look_around(page: Page) -> None:
 
 
 def addresses(running: Running) -> list[str]:
-    log = next(one.id for one in running.bench.logs.chosen() if one.uploaded)
+    log = next(one.id for one in running.bench.logs.uploads())
     release = next(
         one.name for one in running.bench.settings.releases.iterdir() if one.name.startswith("mine")
     )

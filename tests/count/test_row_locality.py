@@ -57,8 +57,18 @@ def histogram(rows: Sequence[Row], folder: Path, how: str, kind: str, most: int,
     if how == "histories":
         counted = count_kept(log, kind, most, keep)
     else:
-        given = {"noise_scale": 1e-3, "second_threshold": 0, "tau": 1, "max_items": most, "keep": keep}
-        options = {"noise": ZeroNoise(SeededBits(1)), "i_understand": True, "allow_empty": True}
+        given: dict[str, Any] = {
+            "noise_scale": 1e-3,
+            "second_threshold": 0,
+            "tau": 1,
+            "max_items": most,
+            "keep": keep,
+        }
+        options: dict[str, Any] = {
+            "noise": ZeroNoise(SeededBits(1)),
+            "i_understand": True,
+            "allow_empty": True,
+        }
         counted = qv.publish(log, qv.Zealous(items=(kind,), **given), **options).tables["items"]
     return Counter({tuple(row.values())[:-1]: row["count"] for row in counted.to_pylist()})
 

@@ -87,8 +87,9 @@ def answer(case: Mapping[str, Any], folder: Path) -> Answer:
         if "method" not in case:
             return as_json({"counts": _rows(count_kept(log, **case["bound"]))})
         method = qv.MECHANISMS[case["method"]](**given)
-        options = {"noise": noise_for(case), "allow_empty": True, "i_understand": True}
-        release = qv.publish(log, method, users=case.get("users"), **options)
+        release = qv.publish(
+            log, method, users=case.get("users"), noise=noise_for(case), allow_empty=True, i_understand=True
+        )
     except qv.QueryveilError as error:
         return {"refused": error.kind}
     most = MOST_ROWS if case.get("seed") is None else 0

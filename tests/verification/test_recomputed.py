@@ -153,7 +153,7 @@ def test_tails_add_up(scale: float, needed: int) -> None:
 def test_the_delta_of_optimal_selection_is_that_of_independent_events(item_delta: float, moves: int) -> None:
     cost = of_selection({"sensitivity": moves, "scale": 4.0, "item_delta": item_delta})
     assert cost.epsilon == Decimal(moves) / 4
-    assert Fraction(cost.delta) <= min(1, Fraction(item_delta) * moves)
+    assert Fraction(cost.delta) <= min(Fraction(1), Fraction(item_delta) * moves)
     assert moves > 1 or Fraction(cost.delta) == Fraction(item_delta)
     assert float(cost.delta) == pytest.approx(-math.expm1(moves * math.log1p(-item_delta)), rel=1e-9)
 

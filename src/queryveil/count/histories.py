@@ -71,7 +71,9 @@ class Histories:
         import pyarrow.compute as pc
 
         texts = self.named.texts(np.arange(self.different))
-        return sum(pc.utf8_length(texts[column]).to_numpy().astype(np.int64) for column in self.kind.columns)
+        lengths = [pc.utf8_length(texts[column]).to_numpy().astype(np.int64) for column in self.kind.columns]
+        total: Whole = np.sum(lengths, axis=0)
+        return total
 
     def among(self, texts: pa.Table) -> tuple[Whole, Numbers]:
         """Whole histories, without a bound: where they start, and for each item its place in `texts`, or -1.

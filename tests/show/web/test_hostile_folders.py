@@ -52,7 +52,7 @@ def test_names_that_are_not_utf_8_stop_no_page(start: Starter, logs: Path) -> No
     with open(bad + b"/bad\xff.tsv", "wb") as file:  # noqa: PTH123 (a name in bytes)
         file.write(small_log().encode())
     os.mkdir(bad + b"/folder\xfe")  # noqa: PTH102 (a name in bytes)
-    shutil.copy(logs / "log.tsv", bad + b"/folder\xfe/log.tsv")
+    shutil.copy(os.fsencode(logs / "log.tsv"), bad + b"/folder\xfe/log.tsv")
     visitor = start(folders=(logs,))
     shown = visitor.look("/log")
     assert shown.status_code == 200 and set(addresses(visitor)) == {"log.tsv", "inner/log.tsv"}
@@ -234,7 +234,8 @@ def test_no_hostile_value_of_a_whole_manifest_stops_a_page(start: Starter, logs:
     file = releases / "hostile" / "manifest.json"
     whole = json.loads(file.read_text())
     for name in whole:
-        for value in (None, 5, "\ud800", [], {}, float("inf")):
+        hostile: tuple[object, ...] = (None, 5, "\ud800", [], {}, float("inf"))
+        for value in hostile:
             file.write_text(json.dumps(whole | {name: value}))
             history = visitor.get("/history")
             assert history.status_code == 200 and 'href="/releases/good"' in history.text

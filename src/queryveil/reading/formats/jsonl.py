@@ -84,7 +84,7 @@ def _places(columns: Mapping[str, str | int]) -> Pointers:
         return named
     taken = {pointer for pointers in named.values() for pointer in pointers}
     usual = {name: tuple(one for one in all_of if one not in taken) for name, all_of in _usual().items()}
-    return named | {name: all_of for name, all_of in usual.items() if name not in columns}
+    return {**named, **{name: all_of for name, all_of in usual.items() if name not in columns}}
 
 
 def _spellings(alias: str) -> tuple[str, ...]:

@@ -206,11 +206,10 @@ class Recipe:
         """The log, read as the recipe says; `progress` is called with bytes read and bytes in all."""
         files = [self.placed(one) for one in self.log]
         # Columns that a recipe does not name were never confirmed, so none of them is detected.
-        columns = (
-            {name: "" for name in COLUMNS[1:] if name != "query"} | dict(self.columns)
-            if self.columns
-            else None
-        )
+        columns: dict[str, str | int] | None = None
+        if self.columns:
+            columns = {name: "" for name in COLUMNS[1:] if name != "query"}
+            columns.update(self.columns)
         return read(files if len(files) > 1 else files[0], columns=columns, progress=progress, **self.reading)
 
     def refuse_incomplete(self) -> None:
