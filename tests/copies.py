@@ -15,10 +15,9 @@ from scipy import stats
 
 import queryveil as qv
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import gaussian_account
+from queryveil.mechanisms import gaussian_account, selection, steering
 from queryveil.mechanisms.gaussian_account import Account, Share
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.steering import Setting
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6
@@ -50,7 +49,7 @@ def alone(epsilon: float, delta: float, most: int, rounds: int = 8, p_share: flo
     """Selection that nothing else shares mu^2 with."""
     shares = (Share(of="queries", weight=1.0, rounds=rounds, times=most),)
     made = gaussian_account.opened(epsilon, delta, shares, replace=False, p_share=p_share)
-    return theory.setting(made.noise("queries"))
+    return steering.calibrate(made.noise("queries"))
 
 
 def deviation(setting: Setting) -> float:
@@ -66,7 +65,7 @@ def published(histories: Histories, setting: Setting, runs: int, seed: int = 1) 
     """Which items of each copy are published."""
     chosen = selection.select(histories, setting, noise(seed), length_prior=False)
     shown = np.zeros(histories.different, np.bool_)
-    shown[chosen.numbers] = True
+    shown[chosen.codes] = True
     return shown.reshape(runs, -1)
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import queryveil as qv
 from queryveil.files import folder
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.release.documents import writing as documents
 from tests.conftest import at

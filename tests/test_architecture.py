@@ -114,7 +114,6 @@ TYPE_CIRCLES = {
     "auditing",
     "mechanisms.click_graph",
     "mechanisms.semantic",
-    "mechanisms.zealous",
     "privacy",
     "release.recipes",
 }

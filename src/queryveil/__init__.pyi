@@ -90,7 +90,7 @@ from queryveil.mechanisms.k_query import KQuery as KQuery
 from queryveil.mechanisms.k_session.k_session import KSession as KSession
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram as ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic as Semantic
-from queryveil.mechanisms.steered.steered import Steered as Steered
+from queryveil.mechanisms.steered import Steered as Steered
 from queryveil.mechanisms.token_hash import TokenHash as TokenHash
 from queryveil.mechanisms.transactions.algorithms import Bags as Bags
 from queryveil.mechanisms.transactions.algorithms import Tree as Tree
@@ -100,7 +100,7 @@ from queryveil.mechanisms.transactions.algorithms import lm as lm
 from queryveil.mechanisms.transactions.algorithms import ncp as ncp
 from queryveil.mechanisms.transactions.clump import Clump as Clump
 from queryveil.mechanisms.transactions.partition import Partition as Partition
-from queryveil.mechanisms.truncated_geometric.truncated_geometric import (
+from queryveil.mechanisms.truncated_geometric import (
     TruncatedGeometric as TruncatedGeometric,
 )
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian as WeightedGaussian

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms.steered import steering, theory
+from queryveil.mechanisms import steering
 
 ROWS = [
     {
@@ -80,8 +80,8 @@ def test_what_cannot_be_previewed_says_why(counts: qv.PilotCounts) -> None:
 
 
 def test_tables_of_previews_are_nearly_those_of_releases() -> None:
-    setting = theory.setting(qv.Steered(epsilon=1, delta=1e-6).account().noise("queries"))
-    for exact, about in zip(steering.rounds(setting), steering.rounds_about(setting), strict=True):
+    setting = steering.calibrate(qv.Steered(epsilon=1, delta=1e-6).account().noise("queries"))
+    for exact, about in zip(steering.tables(setting), steering.approximate_tables(setting), strict=True):
         assert exact.width == about.width and abs(exact.first - about.first) <= 1
         many = min(len(exact.paces), len(about.paces))
         assert abs(len(exact.paces) - len(about.paces)) <= 1

@@ -19,7 +19,7 @@ from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.steps import HistogramStep
 from queryveil.auditing.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil.auditing.worlds import World
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Plan, Run
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import ADD_REMOVE
@@ -37,7 +37,7 @@ class ScaledNoise(HistogramStep):
     def step(self, counts: Any) -> Any:
         run = Run(noise=qv.Noise())
         drawn = dataclasses.replace(self.draw, scale=float(self.draw.scale or 1) * self.factor)
-        noisy = noisy_histogram.with_noise(counts, run, drawn)
+        noisy = count_selection.with_noise(counts, run, drawn)
         return noisy, (counts >= self.draw.at_least) & (noisy > self.draw.above)
 
 
@@ -46,7 +46,7 @@ class OffByOne(HistogramStep):
     """What is equal to the threshold passes too."""
 
     def step(self, counts: Any) -> Any:
-        noisy = noisy_histogram.with_noise(counts, Run(noise=qv.Noise()), self.draw)
+        noisy = count_selection.with_noise(counts, Run(noise=qv.Noise()), self.draw)
         return noisy, (counts >= self.draw.at_least) & (noisy >= self.draw.above)
 
 
@@ -56,7 +56,7 @@ class NoiseReused(HistogramStep):
 
     def run(self, world: World, runs: int) -> Outcomes:
         counts = world.counts(self.draw.most, repeated=False)
-        noise = noisy_histogram.with_noise(np.zeros(runs, np.int64), Run(noise=qv.Noise()), self.draw)
+        noise = count_selection.with_noise(np.zeros(runs, np.int64), Run(noise=qv.Noise()), self.draw)
         noisy = counts[np.newaxis, :] + noise[:, np.newaxis]
         return Outcomes(np.where((counts > 0) & (noisy > self.draw.above), noisy, ABSENT))
 
@@ -67,8 +67,8 @@ class SeparateDraws(HistogramStep):
 
     def step(self, counts: Any) -> Any:
         run = Run(noise=qv.Noise())
-        _, published = noisy_histogram.with_thresholds(counts, run, self.draw)
-        return noisy_histogram.with_noise(counts, run, self.draw), published
+        _, published = count_selection.with_thresholds(counts, run, self.draw)
+        return count_selection.with_noise(counts, run, self.draw), published
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Unbounded(qv.Zealous):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         (draw,) = self.plan().draws
-        return {"items": noisy_histogram.frequent(log, run, dataclasses.replace(draw, most=10**6))}
+        return {"items": count_selection.frequent(log, run, dataclasses.replace(draw, most=10**6))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class NoSecondThreshold(qv.Zealous):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         (draw,) = self.plan().draws
-        return {"items": noisy_histogram.frequent(log, run, dataclasses.replace(draw, above=-(10**6)))}
+        return {"items": count_selection.frequent(log, run, dataclasses.replace(draw, above=-(10**6)))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class ByHand(qv.Zealous):
         counts = self.histogram([sorted(set(filter(None, users[user]))) for user in sorted(users)])
         names = [name for name in counts if counts[name] > 0]
         true = np.array([counts[name] for name in names], dtype=np.int64)
-        noisy, published = noisy_histogram.with_thresholds(true, run, draw)
+        noisy, published = count_selection.with_thresholds(true, run, draw)
         found = sorted((-int(noisy[at]), names[at]) for at in np.flatnonzero(published).tolist())
         return {
             "items": pa.table({"query": [name for _, name in found], "count": [-count for count, _ in found]})

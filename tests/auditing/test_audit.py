@@ -11,7 +11,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.auditing import running
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection
 from tests.command import command
 
 QUICK = ("--epsilon", "0.5", "--delta", "0.01", "--steps-only", "--workers", "1")
@@ -36,7 +36,7 @@ def test_a_mechanism_that_lies_has_exit_code_1_and_says_what_refutes_it(
     def quiet(counts: Any, run: Any, draw: Any) -> Any:
         return counts, (counts >= draw.at_least) & (counts > 0)
 
-    monkeypatch.setattr(noisy_histogram, "with_thresholds", quiet)
+    monkeypatch.setattr(count_selection, "with_thresholds", quiet)
     found = command("audit", "truncated-geometric", *QUICK, "--runs", "300", "--json")
     assert found.code == 1 and found.document["passes"] is False
     assert {"new items", "popular items"} <= {one["shape"] for one in found.document["refuted_by"]}

@@ -12,7 +12,7 @@ from pyarrow import parquet as pq
 
 import queryveil as qv
 from queryveil.count.histories import Histories
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.reading.engine.base import Engine
 from tests.command import command

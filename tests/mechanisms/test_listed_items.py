@@ -15,7 +15,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.mechanisms import listed_items
-from queryveil.mechanisms.listed_counts import ListedCounts
+from queryveil.mechanisms.count_selection import ListedCounts
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.selection_noise import noise_of

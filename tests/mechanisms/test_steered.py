@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.compiled import compiled
-from queryveil.mechanisms import gaussian_account
+from queryveil.mechanisms import gaussian_account, selection, steering, user_counts
+from queryveil.mechanisms import selection_kernels as kernels
 from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS, Share
-from queryveil.mechanisms.steered import loops, selection, steering, theory
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from tests import copies
 from tests.command import command
 from tests.conftest import at, many
@@ -41,11 +41,11 @@ FIGURES = [
 """Computed by another program, whose p may differ in the seventh digit; so may tau then, by 2e-8 of it."""
 
 
-def whole(epsilon: float, delta: float, most: int = 100, **given: Any) -> tuple[Any, theory.Setting]:
+def whole(epsilon: float, delta: float, most: int = 100, **given: Any) -> tuple[Any, steering.Setting]:
     """The account and the threshold of a selection that shares its budget with nothing."""
     share = Share(of="queries", weight=1.0, rounds=8, times=most)
     account = gaussian_account.opened(epsilon, delta, (share,), **({"replace": False} | given))
-    return account, theory.setting(account.noise("queries"))
+    return account, steering.calibrate(account.noise("queries"))
 
 
 # -- figures -------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_replaced_histories() -> None:
 
 
 def test_the_weights_of_rounds() -> None:
-    assert theory.weights(8) == (7, 8, 9, 10, 11, 12, 13, 14) and theory.weights(1) == (1,)
+    assert steering.weights(8) == (7, 8, 9, 10, 11, 12, 13, 14) and steering.weights(1) == (1,)
     setting = whole(1, 1e-6)[1]
     assert (setting.sum, setting.square) == (84, 924)
 
@@ -114,11 +114,11 @@ def test_kinds_of_items_have_equal_shares() -> None:
 @pytest.mark.parametrize("rounds", range(1, 33))
 def test_any_number_of_rounds_has_a_threshold_and_tables(rounds: int) -> None:
     account = Steered(epsilon=1, delta=1e-6, rounds=rounds, max_items=10).account()
-    setting = theory.setting(account.noise("queries"))
+    setting = steering.calibrate(account.noise("queries"))
     # From one round to the next the threshold needs at most a few users more than with one round.
     assert 20 < setting.users_for_half < 40
     if rounds in (1, 2, 8):
-        tables = steering.rounds(setting)
+        tables = steering.tables(setting)
         assert len(tables) == rounds - 1
         assert all((np.diff(one.gates) >= 0).all() and (np.diff(one.paces) <= 0).all() for one in tables)
 
@@ -126,8 +126,10 @@ def test_any_number_of_rounds_has_a_threshold_and_tables(rounds: int) -> None:
 @pytest.mark.parametrize(("epsilon", "delta", "rounds"), [(0.1, 1e-9, 8), (1, 1e-6, 3), (8, 1e-4, 20)])
 def test_paces_are_the_power_that_is_promised(epsilon: float, delta: float, rounds: int) -> None:
     """Here by logarithms of 40 digits, there in whole numbers."""
-    setting = theory.setting(Steered(epsilon=epsilon, delta=delta, rounds=rounds).account().noise("queries"))
-    found = steering.rounds(setting)[-1].paces
+    setting = steering.calibrate(
+        Steered(epsilon=epsilon, delta=delta, rounds=rounds).account().noise("queries")
+    )
+    found = steering.tables(setting)[-1].paces
     with localcontext(Context(prec=40)):
         t = Decimal(sum(one * one for one in setting.a[:-1])) / setting.square
         theta = setting.tau / (Decimal(setting.square).sqrt() * setting.scale)
@@ -140,7 +142,7 @@ def test_paces_are_the_power_that_is_promised(epsilon: float, delta: float, roun
 # -- what one user can move ----------------------------------------------------------------------------------
 
 ITEMS = 12
-_ROOT = loops._root
+_ROOT = kernels._root
 SCORES = st.lists(st.integers(0, steering.FULL), min_size=ITEMS, max_size=ITEMS)
 HISTORY = st.sets(st.integers(0, ITEMS - 1), min_size=1).map(sorted)
 LOG = st.lists(HISTORY, min_size=1, max_size=6)
@@ -148,13 +150,15 @@ LOG = st.lists(HISTORY, min_size=1, max_size=6)
 
 def sums(log: copies.Log, scores: list[int]) -> list[int]:
     histories, found = copies.copies(log, 1, ITEMS), np.zeros(ITEMS, np.int64)
-    loops.weighted_sums(histories.starts, histories.items, np.array(scores, np.int64), GRID, found)
+    kernels.weighted_sums(histories.starts, histories.items, np.array(scores, np.int64), GRID, found)
     return [int(one) for one in found]
 
 
 def clipped(log: copies.Log, parts: list[int], most: int, rows: int = ITEMS) -> list[int]:
     histories, found = copies.copies(log, 1, ITEMS), np.zeros(ITEMS, np.int64)
-    loops.clipped_sums(histories.starts, histories.items, np.array(parts, np.int64), most * GRID, rows, found)
+    kernels.clipped_sums(
+        histories.starts, histories.items, np.array(parts, np.int64), most * GRID, rows, found
+    )
     return [int(one) for one in found]
 
 
@@ -220,7 +224,7 @@ def test_of_more_rows_than_fit_into_64_bits_only_the_first_count() -> None:
     assert clipped([[-1, 7, -1, 8, 9]], [5] * ITEMS, 1, rows=2)[7:] == [5, 5, 0, 0, 0], (
         "unpublished ones are no rows"
     )
-    assert selection._MOST_ROWS * GRID**2 < 2**63
+    assert user_counts._MOST_ROWS * GRID**2 < 2**63
 
 
 def test_squares_of_the_longest_history_fit_into_64_bits() -> None:
@@ -228,12 +232,12 @@ def test_squares_of_the_longest_history_fit_into_64_bits() -> None:
     most = MOST_ITEMS
     starts, items = np.array([0, most]), np.arange(most, dtype=np.int32)
     found = np.zeros(most, np.int64)
-    loops.weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
+    kernels.weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
     assert found.min() > 0 and square(found.tolist()) < GRID**2
     with pytest.raises(TypeError, match="64 bits"):
         selection.select(
             dataclasses.replace(copies.copies([[0]], 1, ITEMS), starts=np.array([0, most + 1])),
-            theory.Setting(8, 10**7, 1e-7, 100, 10**9),
+            steering.Setting(8, 10**7, 1e-7, 100, 10**9),
             qv.Noise(SeededBits(1)),
             length_prior=False,
         )
@@ -259,7 +263,7 @@ def _whole_root(square: np.int64) -> int:
 
 @given(first=st.lists(st.integers(-(2**55), 2**55), min_size=1, max_size=30))
 def test_parts_are_between_one_and_the_grid(first: list[int]) -> None:
-    made = selection.parts(np.array(first, np.int64))
+    made = user_counts.parts(np.array(first, np.int64))
     for one, part in zip(first, made.tolist(), strict=True):
         assert part == (GRID if one <= 6 * GRID else max(1, math.isqrt(6 * GRID**3 // one)))
 
@@ -269,7 +273,7 @@ def test_dropped_items_leave_all_histories(log: list[list[int]], dropped: set[in
     histories = copies.copies(log, 1, ITEMS)
     alive = np.array([one not in dropped for one in range(ITEMS)])
     starts, items = histories.starts.copy(), histories.items.copy()
-    left = loops.pruned(starts, items, alive)
+    left = kernels.pruned(starts, items, alive)
     found = [items[starts[at] : starts[at + 1]].tolist() for at in range(len(log))]
     assert found == [[one for one in user if one not in dropped] for user in log] and starts[-1] == left
 
@@ -278,12 +282,12 @@ def test_dropped_items_leave_all_histories(log: list[list[int]], dropped: set[in
 @settings(max_examples=50)
 def test_a_score_follows_from_the_items_own_statistic(totals: list[int], prior: int) -> None:
     """Alone or beside others, an item gets the same score, from 0 to full; far below it is dropped for good."""
-    table = steering.rounds(copies.alone(1, 1e-6, 100))[3]
+    table = steering.tables(copies.alone(1, 1e-6, 100))[3]
 
     def steered(given: list[int]) -> list[tuple[int, bool]]:
         alive, scores = np.ones(len(given), np.bool_), np.zeros(len(given), np.int64)
         priors = np.full(len(given), prior, np.int64)
-        loops.steer(
+        kernels.steer(
             *(np.array(given, np.int64), priors, table.width, table.first, table.gates, table.paces),
             *(20, alive, scores),
         )

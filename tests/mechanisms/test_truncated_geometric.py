@@ -25,11 +25,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import queryveil as qv
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.truncated_geometric import theory
+from queryveil.mechanisms.truncated_geometric import calibrate
 from queryveil.privacy import selection_noise as law
 from queryveil.privacy.draws import Draw
+from queryveil.privacy.selection_noise import delta_of_each
 from queryveil.verification import draws, recomputed
 from queryveil.verification.manifest import Manifest
 from tests.command import command
@@ -89,7 +90,7 @@ PAIRS = [
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
 def test_release_probabilities_are_the_optimal_ones(epsilon: float, delta: float) -> None:
     """Never above them, and below them by less than a float can show, for every number of users."""
-    made = theory.calibrate(1, epsilon, delta, replace=False)
+    made = calibrate(1, epsilon, delta, replace=False)
     best = optimal(made.scale, delta, made.noise.always + 2)
     with localcontext(prec=150):
         for users, chance in enumerate(best):
@@ -104,7 +105,7 @@ def test_release_probabilities_are_the_optimal_ones(epsilon: float, delta: float
 @example(epsilon=1.0, delta=0.5)
 @settings(deadline=None)
 def test_the_even_chance_follows_the_closed_form(epsilon: float, delta: float) -> None:
-    made = theory.calibrate(1, epsilon, delta, replace=False)
+    made = calibrate(1, epsilon, delta, replace=False)
     assert made.noise.even_chance == recomputed.even_chance(made.scale, delta)
     weights = np.diff(made.noise.release_probabilities())
     mean = (weights * (made.noise.largest - np.arange(len(weights)))).sum()
@@ -119,7 +120,7 @@ def test_the_even_chance_follows_the_closed_form(epsilon: float, delta: float) -
 @settings(deadline=None, max_examples=25)
 def test_the_guarantee_follows_from_the_noise(most: int, epsilon: float, delta: float, replace: bool) -> None:
     """By the verifier's own arithmetic."""
-    made = theory.calibrate(most, epsilon, delta, replace=replace)
+    made = calibrate(most, epsilon, delta, replace=replace)
     cost = recomputed.of_selection(
         {"sensitivity": made.moves, "scale": made.scale, "item_delta": made.item_delta}
     )
@@ -130,7 +131,7 @@ def test_the_guarantee_follows_from_the_noise(most: int, epsilon: float, delta: 
 
 @given(moves=st.integers(1, 1000), delta=st.floats(1e-300, 0.99))
 def test_the_delta_of_one_count_is_rounded_down(moves: int, delta: float) -> None:
-    share = Decimal(theory.delta_of_each(delta, moves))
+    share = Decimal(delta_of_each(delta, moves))
     with localcontext(prec=1_200):
         whole = 1 - (1 - share) ** moves
         assert Decimal(delta) * (1 - Decimal("1e-15")) < whole <= Decimal(delta)
@@ -189,7 +190,7 @@ def released(draw: Draw) -> Release:
         if users == 0:
             return {None: Fraction(1)}
         counts = np.full(len(weights), users, dtype=np.int64)
-        noisy, published = noisy_histogram.with_thresholds(counts, Run(noise=EveryValue()), draw)
+        noisy, published = count_selection.with_thresholds(counts, Run(noise=EveryValue()), draw)
         found: Counter[int | None] = Counter()
         for value, shown, weight in zip(noisy.tolist(), published.tolist(), weights, strict=True):
             found[value if shown else None] += weight  # type: ignore[assignment]  # a Fraction
@@ -399,7 +400,7 @@ def test_noise_for_more_than_a_hundred_thousand_users_is_refused(given: dict[str
 
 
 def test_the_largest_noise_is_planned_and_drawn() -> None:
-    made = theory.calibrate(1, 4e-4, 1e-20, replace=False)
+    made = calibrate(1, 4e-4, 1e-20, replace=False)
     assert 90_000 < made.noise.even_chance <= law.MAX_USERS
     drawn = qv.Noise(SeededBits(1)).selection_noise(made.scale, made.item_delta, 1_000)
     assert made.noise.smallest <= drawn.min() < 0 < drawn.max() <= made.noise.largest

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms import gaussian_account, weighted_gaussian
-from queryveil.mechanisms.base import Run
+from queryveil.mechanisms import gaussian_account, selection, steering
 from queryveil.mechanisms.gaussian_account import GRID, Noise, Share
+from queryveil.mechanisms.steering import Setting
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import EQUAL
 from queryveil.verification import gaussian as anew
@@ -40,7 +40,7 @@ def test_the_figures_of_the_literature() -> None:
 def test_the_threshold_keeps_back_any_number_of_items(most: int, epsilon: float, delta: float) -> None:
     """By the verifier's own arithmetic, for every number of items up to the bound; 3e-6 of it less does not."""
     given = noise(epsilon, delta, most)
-    above = weighted_gaussian.threshold(given)
+    above = steering.calibrate(given).tau
     draw: dict[str, Any] = {"rows": "log", "weights": EQUAL, "neighbours": "add-remove-one-user", "rounds": 1}
     draw |= {"most": most, "sensitivity": GRID, "scale": given.scale}
     assert anew.p_of(draw | {"above": above}) <= given.p
@@ -55,21 +55,19 @@ def test_the_weights_of_a_user_have_a_norm_below_the_grid(most: int) -> None:
 
 
 @pytest.mark.parametrize(("most", "held"), [(1, 1), (10, 1), (10, 10)])
-def test_items_of_one_user_are_published_with_probability_p_at_most(
-    most: int, held: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_items_of_one_user_are_published_with_probability_p_at_most(most: int, held: int) -> None:
     """Delta is large so that p can be seen. The twin lowers the threshold by half a deviation."""
     given, runs = noise(1, 0.2, most), 60_000 // held
     histories = copies.copies([range(held)], runs)
 
-    def hits() -> int:
-        chosen = weighted_gaussian.select(histories, given, Run(noise=copies.noise(most + held)), None)
-        return len(np.unique(chosen.numbers // held))
+    def hits(setting: Setting) -> int:
+        chosen = selection.select(histories, setting, copies.noise(most + held))
+        return len(np.unique(chosen.codes // held))
 
-    assert given.p == 0.1 and copies.at_most(given.p, hits(), runs)
-    lower = weighted_gaussian.threshold(given) - round(0.5 * given.scale)
-    monkeypatch.setattr(weighted_gaussian, "threshold", lambda _: lower)
-    assert not copies.at_most(given.p, hits(), runs)
+    setting = steering.calibrate(given)
+    assert given.p == 0.1 and copies.at_most(given.p, hits(setting), runs)
+    lower = dataclasses.replace(setting, tau=setting.tau - round(0.5 * given.scale))
+    assert not copies.at_most(given.p, hits(lower), runs)
 
 
 def test_candidates_are_what_somebody_holds() -> None:
@@ -77,8 +75,8 @@ def test_candidates_are_what_somebody_holds() -> None:
     given, runs = noise(1, 0.2, 1), 5_000
     histories = copies.copies([[0]], runs, items=20)
     low = dataclasses.replace(given, scale=1_000 * GRID)
-    chosen = weighted_gaussian.select(histories, low, Run(noise=copies.noise(1)), None)
-    assert chosen.numbers.size > 0 and (chosen.numbers % 20 == 0).all()
+    chosen = selection.select(histories, steering.calibrate(low), copies.noise(1))
+    assert chosen.codes.size > 0 and (chosen.codes % 20 == 0).all()
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])

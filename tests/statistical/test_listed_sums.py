@@ -19,9 +19,9 @@ from scipy import stats
 import queryveil as qv
 from queryveil.count import histories
 from queryveil.count.histories import Histories
+from queryveil.mechanisms import selection
 from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steered import selection
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from tests.seeded import SeededBits
 

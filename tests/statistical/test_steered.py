@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from queryveil.mechanisms import selection, steering, user_counts
 from queryveil.mechanisms.gaussian_account import GRID, Account
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.steering import Setting
 from queryveil.privacy import gaussian
 from tests import copies
 from tests.copies import ALPHA, Log
@@ -73,15 +73,20 @@ def outcomes(
     histories = copies.copies(log, RUNS, items)
     source = copies.noise(seed)
     chosen = selection.select(histories, setting, source, length_prior=False)
-    estimates, _ = selection.counted(
-        chosen.left.starts, selection.places(chosen.left, chosen.numbers), chosen.first, counts, 2, source
+    estimates, _ = user_counts.estimate_users(
+        chosen.histories.starts,
+        user_counts.positions(chosen.histories, chosen.codes),
+        chosen.first_sums,
+        counts,
+        2,
+        source,
     )
     codes = np.zeros(RUNS, np.int64)
-    np.add.at(codes, chosen.numbers // items, 1 << (chosen.numbers % items))
-    first = chosen.numbers % items == 0
+    np.add.at(codes, chosen.codes // items, 1 << (chosen.codes % items))
+    first = chosen.codes % items == 0
     step = max(1, counts // (2 * GRID))
     places = np.clip((estimates[first] - around) // step, -3, 3) + 4
-    np.add.at(codes, chosen.numbers[first] // items, places << items)
+    np.add.at(codes, chosen.codes[first] // items, places << items)
     return codes
 
 
@@ -95,7 +100,7 @@ def events(here: NDArray[np.int64], there: NDArray[np.int64]) -> list[set[int]]:
 
 def kept(made: Account, before: Log, after: Log, items: int, *, spread: float = 1.0) -> bool:
     """Whether all events look as the curve of the account allows, in both directions; `spread` times the noise."""
-    setting = theory.setting(made.noise("queries"))
+    setting = steering.calibrate(made.noise("queries"))
     counts = round(spread * made.noise("counts").scale)
     setting = dataclasses.replace(setting, scale=round(spread * setting.scale))
     logs = [
@@ -113,7 +118,7 @@ def kept(made: Account, before: Log, after: Log, items: int, *, spread: float = 
 
 def crowd(made: Account, *items: int) -> list[list[int]]:
     """As many users with these items as make the first of them pass about every other time."""
-    setting = theory.setting(made.noise("queries"))
+    setting = steering.calibrate(made.noise("queries"))
     users = round(setting.tau / (GRID * setting.sum) * math.sqrt(len(items)))
     return [list(items) for _ in range(users)]
 
@@ -150,14 +155,14 @@ def test_counts_carry_the_noise_that_is_stated_beside_them(first: int) -> None:
     """Of items that are all a user has, estimates have no bias: nobody is scaled down. `first`: the first noisy sum."""
     runs, users, scale = 20_000, 50, 7 * GRID
     histories = copies.copies([[0]] * users, runs)
-    places = selection.places(histories, np.arange(runs, dtype=np.int64))
+    places = user_counts.positions(histories, np.arange(runs, dtype=np.int64))
     firsts = np.full(runs, first * GRID, np.int64)
 
     def fits(spread: float) -> bool:
-        counts, deviations = selection.counted(
+        counts, deviations = user_counts.estimate_users(
             histories.starts, places, firsts, round(spread * scale), 2, copies.noise(5)
         )
-        exact = scale * GRID / int(selection.parts(firsts)[0]) / GRID
+        exact = scale * GRID / int(user_counts.parts(firsts)[0]) / GRID
         assert spread != 1 or np.all(deviations == math.ceil(exact))
         # The mean of so many estimates, and their variance; rounding to whole users adds a twelfth.
         z = (counts.mean() - users) / (exact / math.sqrt(runs))
@@ -176,8 +181,8 @@ def test_users_with_many_published_items_make_counts_low_and_never_high() -> Non
     """Six items in full have a norm of root 6, and are scaled down to 2: 50 users count as 40.8 in each."""
     runs, users, scale = 3_000, 50, GRID
     histories = copies.copies([list(range(6))] * users, runs)
-    places = selection.places(histories, np.arange(6 * runs, dtype=np.int64))
-    counts, _ = selection.counted(
+    places = user_counts.positions(histories, np.arange(6 * runs, dtype=np.int64))
+    counts, _ = user_counts.estimate_users(
         histories.starts, places, np.zeros(6 * runs, np.int64), scale, 2, copies.noise(6)
     )
     expected = users * 2 / math.sqrt(6)

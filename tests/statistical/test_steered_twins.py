@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from queryveil.mechanisms import selection, steering
+from queryveil.mechanisms import selection_kernels as kernels
 from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steered import loops, selection, steering
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.steering import Setting
 from queryveil.privacy import gaussian
 from tests import copies
 
@@ -27,7 +28,7 @@ Flags = NDArray[np.bool_]
 Steer = Callable[[Whole, Flags], None]
 """What a twin does to statistics and to what is alive, before the real steering or after it."""
 
-STEER: Callable[..., None] = loops.steer
+STEER: Callable[..., None] = kernels.steer
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, before: Steer | None = None, after: Steer | None = None) -> None:
@@ -41,7 +42,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, before: Steer | None = None, after:
         if after:
             after(totals, alive)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loops, "steer", steer)
+    monkeypatch.setattr(kernels, "steer", steer)
 
 
 # -- ranks, quantiles or means over items present -------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
     delta = float(gaussian.curve(gaussian.root(mu_squared(setting)), epsilon))
     scores = np.tile(np.array([1, steering.FULL], np.int64), runs)
     monkeypatch.setattr(steering, "first_scores", lambda _: scores)
-    real = loops.weighted_sums
+    real = kernels.weighted_sums
 
     def hits(sparing: bool) -> list[int]:
         found = []
@@ -184,11 +185,11 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
                 source.sums = np.asarray(given[-1])
                 source.ready.set()
 
-            monkeypatch.setattr(loops, "weighted_sums", sums)
+            monkeypatch.setattr(kernels, "weighted_sums", sums)
             histories = copies.copies(log, runs)
             used = source if sparing else source.noise
             chosen = selection.select(histories, setting, used, length_prior=False)  # type: ignore[arg-type]
-            found.append(int((chosen.numbers % 2 == 0).sum()))
+            found.append(int((chosen.codes % 2 == 0).sum()))
         return found
 
     without, with_her = hits(sparing=False)

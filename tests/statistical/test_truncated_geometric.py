@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import queryveil as qv
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
 from queryveil.privacy.noise_tables import WeightTable
 from tests.seeded import SeededBits
@@ -150,7 +150,7 @@ def published(users: int, monkeypatch: pytest.MonkeyPatch, **changed: Any) -> ND
     monkeypatch.setattr("queryveil.count.contribution.counts", lambda *_, **__: counted)
     twin = dataclasses.replace(draw, **changed)
     run = Run(noise=qv.Noise(SeededBits(users + 5)))
-    table = noisy_histogram.above(counted, run, counted, ("query",), twin).table
+    table = count_selection.above(counted, run, counted, ("query",), twin).table
     return np.asarray(table["count"].to_numpy())
 
 

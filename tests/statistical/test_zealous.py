@@ -17,7 +17,7 @@ from scipy import stats
 
 import queryveil as qv
 from queryveil.count.contribution import Bound, bounded, counts
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.zealous import theory
 from tests.seeded import SeededBits
@@ -51,7 +51,7 @@ def threshold(
     draw = dataclasses.replace(draw, scale=setting.scale, at_least=setting.tau, above=setting.top)
     counted: Any = Counted(values)
     with mock.patch("queryveil.count.contribution.counts", lambda *_, **__: counted):
-        found = noisy_histogram.above(counted, given, counted, ("query",), draw).table
+        found = count_selection.above(counted, given, counted, ("query",), draw).table
     published = np.zeros(len(values), dtype=bool)
     published[found["query"].to_numpy().astype(np.int64)] = True
     return found["count"].to_numpy(), published

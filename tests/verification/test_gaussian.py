@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from queryveil.mechanisms.steered import theory
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms import steering
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.verification import draws, gaussian
 from queryveil.verification.manifest import Manifest
@@ -104,7 +104,7 @@ def test_p_is_that_of_the_mechanism(rounds: int, most: int) -> None:
     """The threshold is the smallest that keeps it: one less would not."""
     account = Steered(epsilon=1, delta=1e-6, rounds=rounds, max_items=most).account()
     noise = account.noise("queries")
-    setting = theory.setting(noise)
+    setting = steering.calibrate(noise)
     draw: Content = {"rows": "log", "weights": "any", "neighbours": "add-remove-one-user", "rounds": rounds}
     draw |= {"most": most, "sensitivity": noise.sensitivity, "scale": noise.scale}
     assert gaussian.mu_squared(draw) == noise.mu_squared

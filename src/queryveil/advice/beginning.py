@@ -10,7 +10,7 @@ from typing import Any
 from queryveil.advice.proposal import propose
 from queryveil.errors import UsageError
 from queryveil.mechanisms import Mechanism
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.parameters import parameters
 from queryveil.reading.log import SearchLog, read
 from queryveil.release.about import About

@@ -35,10 +35,9 @@ from queryveil.measure.index_caching import (
     SHARE_OF_INDEX,
     packed,
 )
-from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms import Mechanism, selection, steering
 from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steered import selection, steering, theory
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.parameters import value_of
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, SELECTION, Draw
 from queryveil.privacy.noise import Noise
@@ -272,7 +271,7 @@ class PilotCounts:
     def _steered(self, method: Steered, counts: _Counts) -> tuple[Shares, Shares]:
         """One selection. Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
         noise = method.account().noise(method.items[0])
-        whole = theory.setting(noise)
+        whole = steering.calibrate(noise)
         few, numbers = counts.few
         share = self.share * (len(few.starts) - 1) / max(1, len(counts.starts) - 1)
         sample = dataclasses.replace(
@@ -283,9 +282,11 @@ class PilotCounts:
         made = histories.Histories(
             starts, items, item_kinds.kind(method.items[0]), nothing, nothing, few.different
         )
-        chosen = selection.select(made, sample, Noise(), length_prior=False, steered_by=steering.rounds_about)
+        chosen = selection.select(
+            made, sample, Noise(), length_prior=False, tables_of=steering.approximate_tables
+        )
         chances = np.zeros(counts.different)
-        chances[numbers[chosen.numbers]] = 1.0
+        chances[numbers[chosen.codes]] = 1.0
         return chances, counts.held / self.share
 
 

@@ -15,13 +15,11 @@ from queryveil.advice.pilot import Pilot
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.measure.histograms import Histogram
-from queryveil.mechanisms import noisy_histogram
+from queryveil.mechanisms import count_selection, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.gaussian_account import MOST_EPSILON
-from queryveil.mechanisms.gaussian_histogram import counts_of
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.steered import Steered
-from queryveil.mechanisms.truncated_geometric.truncated_geometric import TruncatedGeometric
+from queryveil.mechanisms.gaussian_account import MOST_EPSILON, counts_of
+from queryveil.mechanisms.steered import Steered
+from queryveil.mechanisms.truncated_geometric import TruncatedGeometric
 from queryveil.privacy.draws import Draw
 
 FEW = 2.0
@@ -70,7 +68,7 @@ def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
 
 def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
     run = Run(noise=pilot.noise)
-    noisy, published = noisy_histogram.with_thresholds(counted["count"].to_numpy(), run, draw)
+    noisy, published = count_selection.with_thresholds(counted["count"].to_numpy(), run, draw)
     at = counted.column_names.index("count")
     return Histogram.of(
         counted.set_column(at, "count", pa.array(noisy, pa.int64())).filter(pa.array(published))
@@ -80,16 +78,16 @@ def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:
 def _steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histogram:
     """Sums of a sample are smaller in proportion, so noise and threshold are made smaller too."""
     account, share = method.account(), pilot.share
-    whole = theory.setting(account.noise(method.items[0]))
+    whole = steering.calibrate(account.noise(method.items[0]))
     sample = dataclasses.replace(
         whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
     )
     chosen = selection.select(found, sample, pilot.noise, length_prior=method.length_prior)
     noise = account.noise(counts_of(method.items[0]))
-    table = found.texts(chosen.numbers)
-    counts, _ = selection.counted(
+    table = found.texts(chosen.codes)
+    counts, _ = user_counts.estimate_users(
         *found.among(table),
-        chosen.first,
+        chosen.first_sums,
         max(1, round(noise.scale * share)),
         noise.share.norm,
         pilot.noise,

@@ -20,9 +20,9 @@ from queryveil.auditing import statistics
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.trials import ENUMERATED, AuditFinding
 from queryveil.auditing.worlds import Pair, neighbouring
+from queryveil.mechanisms import steering
 from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steered import steering
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.steering import Setting
 from queryveil.privacy.draws import EQUAL, LOG, ROUNDED_NORMAL, Draw
 
 _CELLS = 1 << 15
@@ -137,7 +137,7 @@ class Corridor:
 
 @lru_cache(maxsize=16)
 def _corridors(setting: Setting) -> tuple[Corridor, ...]:
-    return tuple(_corridor(table) for table in steering.rounds(setting))
+    return tuple(_corridor(table) for table in steering.tables(setting))
 
 
 def _corridor(table: steering.Round) -> Corridor:

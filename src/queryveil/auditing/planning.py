@@ -20,12 +20,11 @@ from queryveil.auditing.trials import AuditFinding, CellTrial, Trial
 from queryveil.auditing.whole import Runner, WholePath
 from queryveil.auditing.worlds import Pair
 from queryveil.errors import UsageError
-from queryveil.mechanisms import Mechanism, Plan
+from queryveil.mechanisms import Mechanism, Plan, steering
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.mechanisms.semantic.semantic import Semantic
-from queryveil.mechanisms.steered import theory
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.parameters import value_of
 from queryveil.privacy.draws import LOG, PUBLISHED, ROUNDED_NORMAL, Draw
@@ -135,7 +134,7 @@ def terrain(draw: Draw, claim: Claim) -> Terrain:
     scale = float(draw.scale or 1)
     if draw.distribution == ROUNDED_NORMAL:
         spread = scale / GRID
-        weight = theory.Setting(draw.rounds or 1, int(scale), 0.0, 1, 0).sum
+        weight = steering.Setting(draw.rounds or 1, int(scale), 0.0, 1, 0).sum
         even = math.ceil((draw.above or 0) / (weight * GRID)) if draw.above else math.ceil(3 * spread)
         even, safe = max(1, even), 4 * max(1, even) + math.ceil(8 * spread)
     else:

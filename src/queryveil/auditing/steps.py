@@ -14,14 +14,12 @@ import numpy as np
 from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.worlds import World, bounded
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import noisy_histogram, weighted_gaussian
+from queryveil.mechanisms import count_selection, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.gaussian_account import Account
-from queryveil.mechanisms.gaussian_histogram import counts_of
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.steered import Steered
+from queryveil.mechanisms.gaussian_account import Account, counts_of
+from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import LOG, Draw
 from queryveil.privacy.noise import Noise
@@ -54,15 +52,15 @@ class HistogramStep:
     def load(self, world: World) -> int:
         return world.items
 
-    def step(self, counts: noisy_histogram.Counts) -> tuple[noisy_histogram.Counts, Any]:
+    def step(self, users: count_selection.Counts) -> tuple[count_selection.Counts, Any]:
         """Noisy counts, and which of them are published."""
         run = Run(noise=Noise())
         if self.draw.rows != LOG:
-            return noisy_histogram.with_noise(counts, run, self.draw), np.ones(len(counts), np.bool_)
+            return count_selection.with_noise(users, run, self.draw), np.ones(len(users), np.bool_)
         if self.listed and self.draw.public is not None:
-            noisy = noisy_histogram.with_noise(counts, run, self.draw)
+            noisy = count_selection.with_noise(users, run, self.draw)
             return noisy, noisy > self.draw.public.above
-        return noisy_histogram.with_thresholds(counts, run, self.draw)
+        return count_selection.with_thresholds(users, run, self.draw)
 
 
 @dataclass(frozen=True)
@@ -90,20 +88,16 @@ class GaussianStep:
         made = histories(world, copies, self.draw.most)
         whole = histories(world, copies, None)
         budget, run = opened(method), Run(noise=Noise())
-        if isinstance(method, WeightedGaussian):
-            chosen = weighted_gaussian.select(made, budget.noise(self.draw.of), run)
-        else:
-            setting = theory.setting(budget.noise(self.draw.of))
-            chosen = selection.select(made, setting, run.noise, length_prior=False)
+        chosen = selection.select(made, steering.calibrate(budget.noise(self.draw.of)), run.noise)
         noise = budget.noise(counts_of(self.draw.of))
-        places = selection.places(whole, chosen.numbers)
-        counts, deviations = selection.counted(
-            whole.starts, places, chosen.first, noise.scale, noise.share.norm, run.noise
+        places = user_counts.positions(whole, chosen.codes)
+        users, deviations = user_counts.estimate_users(
+            whole.starts, places, chosen.first_sums, noise.scale, noise.share.norm, run.noise
         )
         values = np.full(copies * items, ABSENT, np.int64)
-        values[chosen.numbers] = counts
+        values[chosen.codes] = users
         beside = np.full(copies * items, ABSENT, np.int64)
-        beside[chosen.numbers] = deviations
+        beside[chosen.codes] = deviations
         return Outcomes(values.reshape(copies, items), beside=beside.reshape(copies, items))
 
 

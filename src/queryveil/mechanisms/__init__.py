@@ -9,15 +9,18 @@ May import: errors, parameters, compiled, display, files, reading, count, privac
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from queryveil.errors import UsageError, instead
 from queryveil.mechanisms.base import Mechanism, Plan, Run
+from queryveil.parameters import parameters
 
 _HOMES = (
-    "steered.steered:Steered",
+    "steered:Steered",
     "weighted_gaussian:WeightedGaussian",
     "zealous.zealous:Zealous",
     "click_graph.click_graph:ClickGraph",
@@ -30,7 +33,7 @@ _HOMES = (
     "transactions.partition:Partition",
     "semantic.semantic:Semantic",
     "profile_histogram.profile_histogram:ProfileHistogram",
-    "truncated_geometric.truncated_geometric:TruncatedGeometric",
+    "truncated_geometric:TruncatedGeometric",
 )
 """Where each mechanism lives, module and class. A new one is one line here."""
 
@@ -69,7 +72,7 @@ class _Loaded(Mapping[str, type[Mechanism]]):
 _BEFORE_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 MECHANISMS: Mapping[str, type[Mechanism]] = _Loaded(_HOMES)
 
-__all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "mechanism"]
+__all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "build_mechanism", "mechanism"]
 
 
 def mechanism(name: str) -> type[Mechanism]:
@@ -77,3 +80,51 @@ def mechanism(name: str) -> type[Mechanism]:
     if name not in MECHANISMS:
         raise UsageError(f"there is no method '{name}'", instead(name, MECHANISMS))
     return MECHANISMS[name]
+
+
+def build_mechanism(
+    method: Mechanism | str, given: Mapping[str, Any], items: str | Sequence[str] | None = None
+) -> Mechanism:
+    """Return the mechanism for a value, or for a name with parameters; it counts `items` if they are given."""
+    if isinstance(method, str):
+        made = _from_name(method, given)
+    elif given:
+        name = next(iter(given))
+        raise UsageError(
+            f"there is no argument '{name}', and a mechanism has its parameters already",
+            "leave it out, or give the mechanism by its name",
+        )
+    else:
+        made = _checked(method)
+    if items is None:
+        return made
+    kinds = tuple(items.split(",")) if isinstance(items, str) else tuple(items)
+    return dataclasses.replace(made, items=kinds)  # type: ignore[type-var]
+
+
+def _from_name(name: str, given: Mapping[str, Any]) -> Mechanism:
+    cls = mechanism(name)
+    declared = parameters(cls)
+    names = [one.name for one in declared]
+    for one in given:
+        if one not in names:
+            raise UsageError(f"neither publish nor '{name}' has an argument '{one}'", instead(one, names))
+    missing = [one.name for one in declared if one.required and one.name not in given]
+    if missing:
+        example = ", ".join(f"{one}={cls.example.get(one, '...')}" for one in missing)
+        raise UsageError(f"method '{name}' needs {' and '.join(missing)}", f"pass {example}")
+    return cls(**given)
+
+
+def _checked(method: Any) -> Mechanism:
+    if isinstance(method, type) and any(method is MECHANISMS[name] for name in MECHANISMS):
+        raise UsageError(
+            f"{method.__name__} is a class, and a mechanism with its parameters is needed",
+            f"pass {method.__name__}(...)",
+        )
+    if not isinstance(method, Mechanism):
+        raise UsageError(
+            f"a {type(method).__name__} is no mechanism",
+            "pass one, such as queryveil.Steered(epsilon=1, delta=1e-6), or its name and parameters",
+        )
+    return method

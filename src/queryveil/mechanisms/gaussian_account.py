@@ -24,6 +24,8 @@ MOST_ITEMS = 10**6
 """[C7] of docs/proofs/steered.md. Most items of one user: squares of so many full scores, 2^40 each, fit 64 bits."""
 LEAST_EPSILON, MOST_EPSILON = 1e-4, 20.0
 """Below, noise would outgrow what can be drawn; above, nothing is promised that a person would notice."""
+_MUCH_EPSILON = 1.5
+"""From here on noise is small enough that users with many published items may count more."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,16 @@ class Account:
             return self.delta
         found = gaussian.curve(gaussian.root(one.mu_squared), self.epsilon)
         return calibration.up(found + calibration.decimal(Fraction(one.p) * self.paid))
+
+
+def counts_of(kind: str) -> str:
+    """Return the name of the draw that counts users of a kind of item."""
+    return f"counts of {kind.replace('-', ' ')}"
+
+
+def norm_of_counts(epsilon: float) -> int:
+    """Return the norm to which a user's counts are scaled down, in units of the grid: fixed by epsilon alone."""
+    return 3 if epsilon >= _MUCH_EPSILON else 2
 
 
 def opened(

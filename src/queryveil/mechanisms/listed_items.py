@@ -1,41 +1,52 @@
-"""Public lists of items in noisy histograms (`--public FILE`): thresholds, decoys and words, before any data.
+"""Public lists of items (`--public FILE`): thresholds, expected decoys, and sentences about them, before any data.
 
-Every item of a public list gets noise, whether or not anyone has it. So whether it is published tells no more of one
-user than its noisy count does: it costs no delta, and needs only a threshold that keeps out most of what is noise.
-What noise alone lifts over it are decoys, and their expected number is stated. Proofs: docs/proofs/zealous.md,
-truncated-geometric.md and click-graph.md.
+Every item of a public list gets noise, whether or not any user has it. So its publication reveals no more about one
+user than its noisy count does: it costs no delta, and needs only a threshold that keeps out most of the noise. Items
+that noise alone lifts over it are decoys, and their expected number is stated. Proofs: docs/proofs/zealous.md,
+truncated-geometric.md, click-graph.md and, for sums over rounds of Gaussian selection, steered.md.
 
-A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` into
-its draw, and hands `public_items` to `noisy_histogram`, which draws noise for all of it (`listed_counts`).
-`listed_sums` has the thresholds of Gaussian noise.
+A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` or
+`declared_sums(...)` into its draw, and passes `public_items` to its selection, which draws noise for all of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from decimal import Decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms.base import Mechanism
+from queryveil.mechanisms.base import Mechanism, Run
+from queryveil.mechanisms.gaussian_account import GRID
 from queryveil.parameters import value_of
-from queryveil.privacy import calibration
+from queryveil.privacy import calibration, gaussian
 from queryveil.privacy.draws import Draw, PublicList
 from queryveil.privacy.selection_noise import SelectionNoise, noise_of
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.count.public_items import PublicItems
+    from queryveil.mechanisms.steering import Setting
+    from queryveil.reading.log import SearchLog
 
 USUAL_Z: Final = 4.0
 LABELS: Final = {
     "public_threshold": "published above, on the public list (noisy users)",
     "public_deviations": "that threshold in standard deviations of the noise",
     "expected_decoys": "decoys expected, at most (items)",
+}
+MOST_Z_OF_SUMS: Final = 40.0
+"""No noise reaches so many standard deviations: the chance is below 1e-340."""
+LABELS_OF_SUMS: Final = LABELS | {
+    "public_threshold": "threshold on the public list (in 1/grid users)",
+    "public_users_for_half": "users needed for a 50 % chance, on the public list",
 }
 _M = TypeVar("_M")
 
@@ -169,3 +180,84 @@ def expected(public: PublicList, number: float) -> str:
 def amount(number: float) -> str:
     """An expected number, with as many digits as say something."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+
+
+# -- sums over rounds of Gaussian noise ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ListedSums:
+    """A list as a draw declares it, with what noise alone makes of it."""
+
+    public: PublicList
+    decoys: float
+    users_for_half: int
+    z: float | None
+
+    def calibrated(self) -> dict[str, Any]:
+        figures = calibrated(self.public, self.decoys, self.z)
+        return figures | {"public_users_for_half": self.users_for_half}
+
+    def how(self, rounds: int) -> str:
+        """What was done, for readers of the release."""
+        each = " in every round until it was dropped" if rounds > 1 else ""
+        return (
+            f" A public list has {self.public.items:,} items. Random noise was added to the sum of votes of every "
+            f"item on it{each}, even if nobody had voted for it. These items had a threshold of their own."
+        )
+
+    def expected(self) -> tuple[str, ...]:
+        """What the curator may expect."""
+        return (
+            f"An item on the public list needs only about {self.users_for_half:,} users for an even chance.",
+            expected(self.public, self.decoys),
+        )
+
+
+def threshold_of_sums(scale: int, weights: Sequence[int], z: float | None) -> int:
+    """Return z standard deviations of the weighted sum over the rounds, rounded up."""
+    deviations = Fraction(USUAL_Z if z is None else z)
+    square = math.ceil(deviations**2 * sum(one * one for one in weights) * scale**2)
+    found = math.isqrt(square)
+    return found if found * found == square else found + 1
+
+
+def decoys_of_sums(public: PublicList, scale: int, weights: Sequence[int]) -> float:
+    """Return how many items of the list are published on average, at most, if no user has any of them.
+
+    Each round is rounded to a whole number, by at most a half.
+    """
+    spread = gaussian.root(Fraction(sum(one * one for one in weights) * scale**2))
+    gap = calibration.decimal(public.above - Fraction(sum(weights), 2))
+    with localcontext(prec=60, rounding=ROUND_FLOOR):
+        at = gap / spread
+    return calibration.up(calibration.times(gaussian.normal_tail(at), Fraction(public.items)))
+
+
+def with_threshold(setting: Setting, *, listed: bool, z: float | None) -> Setting:
+    """Return the setting with a threshold of its own for the items of a list, if there is one."""
+    above = threshold_of_sums(setting.scale, setting.a, z) if listed else None
+    return dataclasses.replace(setting, listed=above)
+
+
+def declared_sums(listed: PublicItems | None, setting: Setting, z: float | None) -> ListedSums | None:
+    """Return the list as a draw of rounded normal noise declares it; None without a list."""
+    if listed is None:
+        return None
+    scale, weights = setting.scale, setting.a
+    above = threshold_of_sums(scale, weights, z)
+    public = PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
+    users = -(-above // (GRID * sum(weights)))
+    return ListedSums(public, decoys_of_sums(public, scale, weights), users, z)
+
+
+# -- with data -------------------------------------------------------------------------------------------------
+
+
+def warn_of_overlap(log: SearchLog, run: Run, kind: str, listed: PublicItems) -> None:
+    """Warn the curator, and nobody else, if the list looks as if it were made from the log."""
+    from queryveil.count import public_items
+
+    found = public_items.overlap(log, item_kinds.kind(kind), listed)
+    if found is not None and found.warning is not None:
+        run.warn(found.warning)

@@ -8,8 +8,11 @@ become a promise. Proofs: docs/proofs/zealous.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
+
+from queryveil.errors import UsageError
 
 MAX_SCALE = 2**40
 """Above this scale, values near the ends of int64 would stop being astronomically improbable."""
@@ -18,9 +21,25 @@ _DIGITS = 60
 _CONTEXT = Context(prec=_DIGITS, Emin=-(10**15), Emax=10**15)
 
 
-def scale_at_least(needed: Fraction) -> float:
-    """The smallest float that is not below `needed`."""
+def scale_for(moves: int, epsilon: float, bound: str = "max-items") -> float:
+    """Return the smallest noise scale under which so many unit moves cost at most epsilon.
+
+    `bound`: the parameter that lowers the number of moves, for the error message.
+    """
+    needed = Fraction(moves) / Fraction(epsilon)
+    if needed > MAX_SCALE:
+        raise UsageError(
+            f"epsilon {epsilon:.3g} would need noise of more than a trillion users",
+            "raise epsilon" + (f" or lower {bound}" if moves > 2 else ""),
+        )
     return float_at_least(needed)
+
+
+def share_down(whole: float, share: float, shares: Sequence[float]) -> float:
+    """Return whole * share / sum(shares), rounded down."""
+    exact = Fraction(whole) * Fraction(share) / sum(Fraction(one) for one in shares)
+    part = float(exact)
+    return part if Fraction(part) <= exact else math.nextafter(part, 0.0)
 
 
 def float_at_least(needed: Fraction) -> float:

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -138,3 +139,19 @@ def noise_of(draw: Draw) -> SelectionNoise | None:
     if draw.distribution != SELECTION or draw.scale is None or draw.item_delta is None:
         return None
     return selection_noise(draw.scale, draw.item_delta)
+
+
+def delta_of_each(delta: float, moves: int) -> float:
+    """Return 1 - (1 - delta)^(1/moves), rounded down: the delta of each of so many counts."""
+    if moves == 1:
+        return delta
+    whole = Decimal(delta)
+    # As many digits more as the subtraction from 1 cancels.
+    digits = _DIGITS + 2 * max(0, -whole.adjusted())
+    with localcontext(Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)) as here:
+        # Each step is rounded up; exp and ln round to nearest, so that they take one step further.
+        kept = ((1 - whole).ln().next_plus() / moves).exp().next_plus()
+        here.rounding = ROUND_FLOOR
+        share = max(Decimal(0), 1 - kept)
+    found = float(share)
+    return found if Decimal(found) <= share else math.nextafter(found, 0.0)

@@ -17,8 +17,7 @@ from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, instead
 from queryveil.files import folder, interruptions, output
-from queryveil.mechanisms import Mechanism, Plan, Run
-from queryveil.mechanisms.chosen import chosen
+from queryveil.mechanisms import Mechanism, Plan, Run, build_mechanism
 from queryveil.parameters import value_of
 from queryveil.privacy.draws import DISCRETE_LAPLACE, ROUNDED_NORMAL
 from queryveil.privacy.guarantee import Guarantee
@@ -185,7 +184,7 @@ def publish(
     `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
     """
     refuse_claims(about or About())
-    mechanism = chosen(mechanism, parameters, items)
+    mechanism = build_mechanism(mechanism, parameters, items)
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))
     if ledger is not None and not source:

@@ -10,14 +10,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from queryveil.mechanisms import gaussian_account, listed_items, listed_sums
+from queryveil.mechanisms import gaussian_account, listed_items, steering
 from queryveil.mechanisms.base import Plan, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import steered_words as words
 from queryveil.mechanisms.click_graph.words import GROUPED_FIRST
-from queryveil.mechanisms.gaussian_account import GRID, Account, Share
-from queryveil.mechanisms.gaussian_histogram import counts_of, norm_of_counts
-from queryveil.mechanisms.listed_sums import ListedSums
-from queryveil.mechanisms.steered import theory
+from queryveil.mechanisms.gaussian_account import GRID, Account, Share, counts_of, norm_of_counts
+from queryveil.mechanisms.listed_items import ListedSums
 from queryveil.parameters import parameters
 from queryveil.privacy.draws import ALL, L2, LOG, PUBLIC, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
@@ -97,7 +95,7 @@ def plan(method: ClickGraph, users: int | None) -> Plan:
     account, made = opened(method), parts(method)
     found = listed(method, account)
     promise = _promised(account, made, decoys(method), found).among(users, told=False)
-    least = theory.setting(account.noise(QUERIES)).users_for_half
+    least = steering.calibrate(account.noise(QUERIES)).users_for_half
     return Plan(
         method=method.name,
         parameters=_parameters(method),
@@ -123,20 +121,16 @@ def plan(method: ClickGraph, users: int | None) -> Plan:
     )
 
 
-def queries_setting(method: ClickGraph, account: Account) -> theory.Setting:
+def queries_setting(method: ClickGraph, account: Account) -> steering.Setting:
     """How queries are selected; with a public list, its items have a threshold of their own."""
-    found = theory.setting(account.noise(QUERIES))
-    if method.public is None:
-        return found
-    return dataclasses.replace(found, listed=listed_sums.threshold(found.scale, found.a, method.public_z))
+    found = steering.calibrate(account.noise(QUERIES))
+    return listed_items.with_threshold(found, listed=method.public is not None, z=method.public_z)
 
 
 def listed(method: ClickGraph, account: Account) -> ListedSums | None:
     """The public list of queries, as their draw declares it."""
-    found, setting = method.public_items, theory.setting(account.noise(QUERIES))
-    if found is None:
-        return None
-    return listed_sums.declared(found, setting.scale, setting.a, method.public_z)
+    setting = steering.calibrate(account.noise(QUERIES))
+    return listed_items.declared_sums(method.public_items, setting, method.public_z)
 
 
 def _promised(
@@ -170,7 +164,7 @@ def _calibration(method: ClickGraph, account: Account, listed: ListedSums | None
         figures: dict[str, Any] = {"share": part.share, "counts_share": counts_share(method)}
         figures |= {"noise_scale": noise.scale, "rounds": ROUNDS}
         if part.name != REFORMULATIONS:
-            setting = theory.setting(noise)
+            setting = steering.calibrate(noise)
             figures |= {"p": noise.p, "threshold": setting.tau, "users_for_half": setting.users_for_half}
         figures["counts_noise_scale"] = account.noise(counts_of(part.name)).scale
         figures |= listed.calibrated() if listed and part.name == QUERIES else {}
@@ -200,7 +194,7 @@ def draws(
                 distribution=ROUNDED_NORMAL,
                 scale=noise.scale,
                 rows=rows,
-                above=theory.setting(noise).tau if rows == LOG else None,
+                above=steering.calibrate(noise).tau if rows == LOG else None,
                 public=listed.public if listed is not None and of == QUERIES else None,
                 weights=noise.share.weights,
                 rounds=noise.share.rounds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.gaussian_account import MOST_EPSILON, MOST_ITEMS
-from queryveil.mechanisms.listed_sums import MOST_Z
+from queryveil.mechanisms.listed_items import MOST_Z_OF_SUMS
 from queryveil.parameters import parameters
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def _refuse_steered(method: ClickGraph) -> None:
             f"parameter 'epsilon' must be a number > 0 and <= {MOST_EPSILON:g}; got {method.epsilon:g}",
             "pass a smaller --epsilon; about 1 is usual",
         )
-    if method.public_z is not None and method.public_z > MOST_Z:
+    if method.public_z is not None and method.public_z > MOST_Z_OF_SUMS:
         raise UsageError(
-            f"parameter 'public_z' must be a number > 0 and <= {MOST_Z:g}; got {method.public_z:g}",
+            f"parameter 'public_z' must be a number > 0 and <= {MOST_Z_OF_SUMS:g}; got {method.public_z:g}",
             "pass a smaller --public-z; 4 is usual",
         )
     for name in ("max_queries", "max_clicks", "max_reformulations"):

@@ -33,7 +33,7 @@ from queryveil.mechanisms.click_graph import (
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
 from queryveil.mechanisms.listed_items import TakesPublicItems
 from queryveil.parameters import COUNTED, METHOD, PROMISES, param, validate
-from queryveil.privacy.calibration import MAX_SCALE
+from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.guarantee import APPROXIMATE, PURE, Guarantee
 
@@ -46,7 +46,7 @@ _MOST = 10**9
 _BOUND = {"ge": 1, "le": _MOST, "group": COUNTED}
 _PRICE = {"gt": 0, "default": None, "group": PROMISES}
 _CHANCE = {"gt": 0, "lt": 1, "default": None, "group": PROMISES}
-_SCALE = {"gt": 0, "le": MAX_SCALE, "default": None, "group": PROMISES}
+_SCALE = {"gt": 0, "le": calibration.MAX_SCALE, "default": None, "group": PROMISES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +231,7 @@ class ClickGraph(TakesPublicItems):
             return None
         if self.counts_noise_scale is not None:
             return self.counts_noise_scale
-        return theory.scale_for(self.max_queries, float(self.epsilon_counts or 0), "max-queries")
+        return calibration.scale_for(self.max_queries, float(self.epsilon_counts or 0), "max-queries")
 
     def _clicks(self) -> Edges | None:
         if not self.clicks_bought:
@@ -241,7 +241,9 @@ class ClickGraph(TakesPublicItems):
             epsilon, delta = float(self.epsilon_clicks or 0), float(self.delta_clicks or 0)
             setting = theory.tight(d, epsilon, delta, once=self.once, bound="max-clicks")
             return Edges(d=d, scale=setting.scale, setting=setting)
-        scale = self.clicks_noise_scale or theory.scale_for(d, float(self.epsilon_clicks or 0), "max-clicks")
+        scale = self.clicks_noise_scale or calibration.scale_for(
+            d, float(self.epsilon_clicks or 0), "max-clicks"
+        )
         return Edges(d=d, scale=scale, lists=self.results)
 
     def _reformulations(self) -> Edges | None:
@@ -249,7 +251,7 @@ class ClickGraph(TakesPublicItems):
             return None
         d = self.max_reformulations or self.max_queries
         if self.delta_reformulations is None:
-            scale = theory.scale_for(d, self.epsilon_reformulations, "max-reformulations")
+            scale = calibration.scale_for(d, self.epsilon_reformulations, "max-reformulations")
             return Edges(d=d, scale=scale, lists=self.suggestions)
         setting = theory.tight(
             d,

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import gaussian_account
-from queryveil.mechanisms.steered import loops, selection, steering
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms import gaussian_account, selection, steering
+from queryveil.mechanisms import selection_kernels as kernels
+from queryveil.mechanisms.steering import Setting
 from queryveil.privacy.noise import Noise
 
 Whole = npt.NDArray[np.int64]
@@ -60,11 +60,11 @@ def select(held: Histories, queries: pa.Array, setting: Setting, noise: Noise) -
     found = list(_by_noise(setting, len(queries), known, noise))
     codes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
     first = np.concatenate([np.empty(0, np.int64), *(one[1] for one in found)])
-    texts = held.texts(chosen.numbers)
+    texts = held.texts(chosen.codes)
     added = [queries.take(pa.array(places)) for places in (codes // len(queries), codes % len(queries))]
     return SelectedPairs(
         texts=pa.concat_tables([texts, pa.table(added, schema=texts.schema)]),
-        first=np.concatenate([chosen.first, first]),
+        first=np.concatenate([chosen.first_sums, first]),
     )
 
 
@@ -85,7 +85,7 @@ def _by_noise(setting: Setting, queries: int, known: Whole, noise: Noise) -> Ite
 
     [G3] Each pair takes part, with fresh noise in every round for as long as it is not dropped.
     """
-    tables = steering.rounds(setting)
+    tables = steering.tables(setting)
     for start in range(0, queries * queries, _PORTION):
         codes = np.arange(start, min(start + _PORTION, queries * queries))
         codes = codes[(codes // queries != codes % queries) & ~np.isin(codes, known, assume_unique=True)]
@@ -105,7 +105,7 @@ def _left(totals: Whole, table: steering.Round) -> npt.NDArray[np.bool_]:
     """Which are not dropped, by the same rule as pairs that users hold."""
     alive, scores = np.ones(totals.size, np.bool_), np.zeros(totals.size, np.int64)
     priors = np.zeros(totals.size, np.int64)
-    loops.steer(
+    kernels.steer(
         *(totals, priors, table.width, table.first, table.gates, table.paces, _FULL_BITS, alive, scores)
     )
     return alive

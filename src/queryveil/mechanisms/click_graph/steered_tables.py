@@ -11,23 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import gaussian_histogram, noisy_histogram
+from queryveil.mechanisms import count_selection, selection, steering, user_counts, users_needed
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph import account, choices, pairs
 from queryveil.mechanisms.click_graph import steered_words as words
 from queryveil.mechanisms.click_graph.account import CLICKS, QUERIES, REFORMULATIONS, Part
-from queryveil.mechanisms.gaussian_account import GRID, Account
-from queryveil.mechanisms.gaussian_histogram import counts_of
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.selection import Selected, Whole
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.gaussian_account import GRID, Account, counts_of
+from queryveil.mechanisms.gaussian_selection import from_list
+from queryveil.mechanisms.selection import Selected, Whole
+from queryveil.mechanisms.steering import Setting
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -50,9 +48,9 @@ def check(method: ClickGraph, log: SearchLog) -> None:
     if method.public is None:
 
         def needed(epsilon: float) -> int:
-            return theory.setting(account.opened(method, epsilon).noise(QUERIES)).users_for_half
+            return steering.calibrate(account.opened(method, epsilon).noise(QUERIES)).users_for_half
 
-        gaussian_histogram.refuse_too_few(
+        users_needed.refuse_too_few(
             float(method.epsilon or 0), log.users, needed, "a query that every user made"
         )
 
@@ -85,11 +83,11 @@ class _Making:
         kind = item_kinds.kind(part.kind)
         with self.run.stage("bound") as say:
             found = histories.histories(self.log, kind, self._bound(part), listed=listed)
-            say(f"at most {kind.counted(part.most)} per user, {noisy_histogram.CHOSEN[account.KEEP]}")
+            say(f"at most {kind.counted(part.most)} per user, {count_selection.CHOSEN[account.KEEP]}")
         with self.run.stage("select") as say:
             chosen = selection.select(found, setting, self.run.noise, length_prior=False)
-            table = self._counted(part, found.texts(chosen.numbers), found, chosen.first)
-            of_list = gaussian_histogram.told_of_list(self.log, self.run, chosen, listed)
+            table = self._counted(part, found.texts(chosen.codes), found, chosen.first_sums)
+            of_list = from_list(self.log, self.run, chosen, listed)
             say(self._told(part, table) + of_list)
         found.forget()
         return table
@@ -99,7 +97,7 @@ class _Making:
         with self.run.stage("clicks") as say, self._known(published["query"]) as known:
             with self._restricted(part, rows.semi_join(known, "query")) as found:
                 chosen = self._selected(found, part)
-                table = self._counted(part, found.texts(chosen.numbers), found, chosen.first)
+                table = self._counted(part, found.texts(chosen.codes), found, chosen.first_sums)
             say(self._told(part, table))
         return table
 
@@ -143,7 +141,7 @@ class _Making:
 
     def _selected(self, found: Histories, part: Part) -> Selected:
         # [G2] Candidates are what these histories hold: restricted, and bounded.
-        setting = theory.setting(self.account.noise(part.name))
+        setting = steering.calibrate(self.account.noise(part.name))
         return selection.select(found, setting, self.run.noise, length_prior=False)
 
     def _counted(self, part: Part, texts: pa.Table, found: Histories, first: Whole) -> pa.Table:
@@ -151,12 +149,11 @@ class _Making:
         noise = self.account.noise(counts_of(part.name))
         # [G6] Whole histories count, including rows that no bounded history keeps.
         # [G5] How much of a user counts in a row follows from the row's own noisy sum of the first round.
-        made, true = gaussian_histogram.with_counts(self.run, found, texts, first, noise)
-        if self.non_negative:
-            at = made.schema.get_field_index("count")
-            made = made.set_column(at, "count", pa.array(np.maximum(made["count"].to_numpy(), 0), pa.int64()))
+        made, true = user_counts.count_published(self.run, found, texts, first, noise)
         order = words.order(part.name, item_kinds.kind(part.kind).columns)
-        return noisy_histogram.ordered(self.run, f"{part.name}-true-counts", made, order, users=true)
+        return user_counts.build_table(
+            self.run, f"{part.name}-true-counts", made, true, order, non_negative=self.non_negative
+        )
 
     def _told(self, part: Part, table: pa.Table) -> str:
         return words.published(part, table.num_rows, self.account.noise(part.name).scale / GRID)

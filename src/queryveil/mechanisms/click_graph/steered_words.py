@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
-from queryveil.mechanisms import listed_sums
+from queryveil.mechanisms import listed_items
 from queryveil.mechanisms.base import ROW_LOCAL, SESSIONS_APART, USER_IS_ACCOUNT
 from queryveil.mechanisms.click_graph.words import OF_GROUPS, named
-from queryveil.mechanisms.steered.words import OF_ABSENCE, OF_COUNTS
+from queryveil.mechanisms.item_tables import DEVIATION_HELP, OF_ABSENCE, OF_ESTIMATES
 from queryveil.privacy.declarations import GROUPED, LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.account import Part
 
-LABELS = listed_sums.LABELS | {
+LABELS = listed_items.LABELS_OF_SUMS | {
     "mu": "shift by one user (mu)",
     "p": "chance that a row of one user alone is published (p)",
     "share": "share of the budget (of mu squared), relative to the other tables",
@@ -39,7 +39,6 @@ _NO_RATIOS = say(
     "do not divide counts of one table by counts of another: they count partly different users, and each table has "
     "its own noise",
 )
-_DEVIATION = "standard deviation of the noise in the count, in users, rounded up"
 _ROWS = {
     "queries": (
         "A query that enough users share, with an estimate of the number of these users.",
@@ -96,7 +95,7 @@ def _table(part: Part, least: int | None, *, listed: bool, on_groups: bool) -> P
         row=row.removesuffix(".") + "; or one of a public list." if listed else row,
         columns=columns(
             (*key, "count", "deviation"),
-            {"count": f"{count}, with noise{below}", "deviation": _DEVIATION, **helps},
+            {"count": f"{count}, with noise{below}", "deviation": DEVIATION_HELP, **helps},
             deviation=WHOLE,
         ),
         counts=USERS,
@@ -140,7 +139,7 @@ def assumptions(made: Sequence[Part]) -> tuple[Statement, ...]:
 
 def caveats(made: Sequence[Part], decoys: float) -> tuple[Statement, ...]:
     """What readers of any of the tables must know."""
-    found = [_ONE_ACCOUNT, _ACCOUNTS, OF_ABSENCE, OF_COUNTS]
+    found = [_ONE_ACCOUNT, _ACCOUNTS, OF_ABSENCE, OF_ESTIMATES]
     if len(made) > 1:
         found.append(_NO_RATIOS)
     if any(part.name == "reformulations" for part in made):

@@ -13,7 +13,7 @@ from queryveil.count import contribution, item_kinds, public_lists
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import listed_counts, noisy_histogram
+from queryveil.mechanisms import count_selection, listed_items, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.privacy.draws import LOG, Draw
@@ -66,18 +66,18 @@ class Tables:
             kept = self._first(kind.rows(self.log), kind, most)
             say(f"each user's first {kind.counted(most)}")
         with self.run.stage("count") as say:
-            found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw, listed)
+            found = count_selection.above(self.log, self.run, kept, kind.columns, draw, listed)
             say(f"{kind.counted(found.counted)} in all")
         with self.run.stage("protect") as say:
             table = found.table
             say(
-                f"noise of {noisy_histogram.about(draw)}, published above {draw.above:,}: "
-                f"{kind.counted(table.num_rows)}{noisy_histogram.of_list(draw, found)}"
+                f"noise of {count_selection.about(draw)}, published above {draw.above:,}: "
+                f"{kind.counted(table.num_rows)}{count_selection.of_list(draw, found)}"
             )
             if listed is not None:
-                listed_counts.warn_of_overlap(self.log, self.run, kind.name, listed)
+                listed_items.warn_of_overlap(self.log, self.run, kind.name, listed)
             if fresh is not None:
-                noisy = noisy_histogram.with_noise(found.true, self.run, fresh)
+                noisy = count_selection.with_noise(found.true, self.run, fresh)
                 table = table.set_column(1, "count", pa.array(noisy, pa.int64()))
             return self._finished("queries", table, found.true, ["count", "query"])
 
@@ -139,10 +139,10 @@ class Tables:
     def _private(
         self, draw: Draw, kept: ir.Table, kind: ItemKind, order: list[str], say: Callable[[str], None]
     ) -> pa.Table:
-        found = noisy_histogram.above(self.log, self.run, kept, kind.columns, draw)
+        found = count_selection.above(self.log, self.run, kept, kind.columns, draw)
         say(
             f"of {kind.counted(found.counted)}, {found.table.num_rows:,} are published: noise of "
-            f"{noisy_histogram.about(draw)}, threshold {draw.above:,}"
+            f"{count_selection.about(draw)}, threshold {draw.above:,}"
         )
         return self._finished(draw.table, found.table, found.true, order)
 
@@ -154,18 +154,15 @@ class Tables:
         inside = kept.semi_join(self.log.engine.register(public), list(columns))
         found = self.log.engine.arrow(contribution.counts(inside, columns))
         true = public_lists.aligned(found, public)
-        noisy = noisy_histogram.with_noise(true, self.run, draw)
+        noisy = count_selection.with_noise(true, self.run, draw)
         say(
-            f"noise of {noisy_histogram.about(draw)} on {len(true):,} pairs of the lists of published queries"
+            f"noise of {count_selection.about(draw)} on {len(true):,} pairs of the lists of published queries"
         )
         table = public.append_column("count", pa.array(noisy, pa.int64()))
         return self._finished(draw.table, table, true, order)
 
     def _finished(self, name: str, table: pa.Table, true: np.ndarray, order: list[str]) -> pa.Table:
         """In an order that follows from what is published alone."""
-        if self.non_negative:
-            at = table.schema.get_field_index("count")
-            table = table.set_column(
-                at, "count", pa.array(np.maximum(table["count"].to_numpy(), 0), pa.int64())
-            )
-        return noisy_histogram.ordered(self.run, f"{name}-true-counts", table, order, true=true)
+        return user_counts.build_table(
+            self.run, f"{name}-true-counts", table, true, order, non_negative=self.non_negative
+        )

@@ -61,20 +61,9 @@ class Setting:
         }
 
 
-def scale_for(moves: int, epsilon: float, bound: str) -> float:
-    """The smallest noise scale under which so many unit moves cost at most epsilon."""
-    needed = Fraction(moves) / Fraction(epsilon)
-    if needed > calibration.MAX_SCALE:
-        raise UsageError(
-            f"epsilon {epsilon:.3g} would need noise of more than a trillion",
-            f"raise epsilon or lower {bound}",
-        )
-    return calibration.scale_at_least(needed)
-
-
 def tight(d: int, epsilon: float, delta: float, *, once: bool, bound: str = "max-queries") -> Setting:
     """The smallest threshold under which delta holds."""
-    scale = scale_for(d, epsilon, bound)
+    scale = calibration.scale_for(d, epsilon, bound)
     top = calibration.smallest_excess(scale, calibration.each_of(calibration.decimal(delta), d))
     if not once:
         top = max(top, d - 1 + calibration.smallest_excess(scale, calibration.decimal(delta)))
@@ -89,7 +78,9 @@ def paper(d: int, epsilon: float, delta: float, *, once: bool) -> Setting:
             f"the paper's theorem needs a threshold of at least d = {d}, and these parameters give {threshold:.4g}",
             "lower delta, or use --analysis tight",
         )
-    setting = Setting(d=d, scale=scale_for(d, epsilon, "max-queries"), top=math.ceil(threshold), once=once)
+    setting = Setting(
+        d=d, scale=calibration.scale_for(d, epsilon, "max-queries"), top=math.ceil(threshold), once=once
+    )
     while setting.delta > delta:  # the proof leaves room; rounding of doubles must not use it up
         setting = replace(setting, top=setting.top + 1)
     return _checked(setting, "max-queries")

@@ -85,7 +85,7 @@ class ProfileHistogram(Mechanism):
     @property
     def scale(self) -> float:
         """Of two histories each can have all its phrases where the other has none."""
-        return calibration.scale_at_least(Fraction(2 * self.max_queries) / Fraction(self.epsilon))
+        return calibration.float_at_least(Fraction(2 * self.max_queries) / Fraction(self.epsilon))
 
     def choice(self) -> Choice:
         return Choice.of(self.taxonomy, self.domain, None, NSQC)

@@ -7,7 +7,6 @@ published if its noisy count is T + 1 or more.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -82,29 +81,11 @@ class Setting:
         return shown
 
 
-def scale_for(moves: int, epsilon: float) -> float:
-    """The smallest noise scale under which so many unit moves cost at most epsilon."""
-    needed = Fraction(moves) / Fraction(epsilon)
-    if needed > calibration.MAX_SCALE:
-        raise UsageError(
-            f"epsilon {epsilon:.3g} would need noise of more than a trillion users",
-            "raise epsilon" + (" or lower max-items" if moves > 2 else ""),
-        )
-    return calibration.scale_at_least(needed)
-
-
-def share_down(whole: float, share: float, shares: Sequence[float]) -> float:
-    """whole * share / sum(shares), rounded down."""
-    exact = Fraction(whole) * Fraction(share) / sum(Fraction(one) for one in shares)
-    part = float(exact)
-    return part if Fraction(part) <= exact else math.nextafter(part, 0.0)
-
-
 def approximate(
     m: int, epsilon: float, delta: float, *, tau: int | None, replace: bool, paper: bool
 ) -> Setting:
     """Thresholds for approximate differential privacy; tau above 1 only raises the second one."""
-    scale = scale_for(2 * m if replace else m, epsilon)
+    scale = calibration.scale_for(2 * m if replace else m, epsilon)
     tau = tau or 1
     if paper:
         # Rounded up, the paper's threshold for continuous noise is enough for ours: q/(1+q) <= 1/2.
@@ -118,7 +99,7 @@ def probabilistic(
     m: int, epsilon: float, delta: float, users: int, *, tau: int | None, paper: bool
 ) -> Setting:
     """Thresholds for probabilistic differential privacy, with tau chosen for the smallest second one."""
-    scale = scale_for(2 * m, epsilon)
+    scale = calibration.scale_for(2 * m, epsilon)
 
     def top(at: int) -> int:
         allowed = min(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import listed_items
+from queryveil.mechanisms import item_tables, listed_items
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
@@ -28,17 +28,52 @@ from queryveil.mechanisms.base import (
     warnings_of,
 )
 from queryveil.mechanisms.listed_items import TakesPublicItems
-from queryveil.mechanisms.zealous import theory, words
+from queryveil.mechanisms.zealous import theory
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
+from queryveil.privacy.declarations import PublishedTable, noisy_counts
 from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
-from queryveil.privacy.statements import Statement
+from queryveil.privacy.guarantee import listed as in_a_row
+from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from queryveil.reading.log import SearchLog
+
+_LABELS = {
+    "noise_scale": "noise scale",
+    "threshold": "first threshold (users)",
+    "second_threshold": "published above (noisy users)",
+    "delta": "delta, probabilistic",
+    "delta_indistinguishable": "delta, approximate",
+    "users_for_half": "users needed for a 50 % chance of being published",
+    "users_for_99_percent": "users needed for a 99 % chance of being published",
+    "clicks_noise_scale": "noise scale of click counts",
+    **listed_items.LABELS,
+}
+_OF_COUNTS = say(
+    "counts-are-bounded",
+    "each count is a noisy number of users, and each user counts for at most m items; counts are not frequencies",
+)
+_OF_CLICKS = (
+    say(
+        "click-counts-are-noisy",
+        "click counts have noise and may be negative; perhaps nobody clicked a url with a positive count",
+    ),
+    say(
+        "no-ratios",
+        "do not divide counts of one table by counts of the other: a user's queries and clicks are chosen "
+        "separately, and every count has its own noise",
+    ),
+)
+_OF_PROCESSING = say(
+    "processing-may-lose",
+    "further processing can lose probabilistic differential privacy; this release also has approximate differential "
+    "privacy, which no processing can lose",
+)
+_RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,28 +199,27 @@ class Zealous(TakesPublicItems):
             parameters=parameters,
             calibration=next(iter(shown.values())) if len(shown) == 1 else shown,
             guarantee=total,
-            tables=words.tables(self),
+            tables=_tables(self),
             draws=draws,
-            what=words.what(self),
-            how=words.how(self, draws),
+            what=item_tables.describe(self.items, with_clicks=self.then_clicks),
+            how=_how(self, draws),
             warnings=warnings_of(total, users),
             expected=tuple(
                 listed_items.expected(one.public, listed_items.decoys(one.public, one.scale))
                 for one in draws
                 if one.public and one.scale
             ),
-            labels=words.LABELS,
+            labels=_LABELS,
         )
 
     def _draws(
         self, settings: Mapping[str, theory.Setting], promises: Sequence[Guarantee], users: int | None
     ) -> tuple[Draw, ...]:
         """One for each table, in the order of the guarantee's parts."""
-        single = len(self.items) == 1
         made = [
             Draw(
                 of=kind,
-                table="items" if single else kind,
+                table=item_tables.table_name(kind, self.items),
                 bounded=kind,
                 rule=self.keep,
                 most=setting.m,
@@ -231,8 +265,8 @@ class Zealous(TakesPublicItems):
             changes: dict[str, Any] = {"items": (kind,), "epsilon_split": None}
             if self.epsilon is not None and self.delta is not None:
                 # Rounded down, so that the parts never add up to more than was promised.
-                changes["epsilon"] = theory.share_down(self.epsilon, share, shares)
-                changes["delta"] = theory.share_down(self.delta, share, shares)
+                changes["epsilon"] = calibration.share_down(self.epsilon, share, shares)
+                changes["delta"] = calibration.share_down(self.delta, share, shares)
             parts.append(dataclasses.replace(self, **changes))
         return parts
 
@@ -262,7 +296,7 @@ class Zealous(TakesPublicItems):
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": assumptions}
         if not single or self.then_clicks:
             common["of"] = of
-        caveats = (words.OF_COUNTS, *self._of_decoys(setting))
+        caveats = (_OF_COUNTS, *self._of_decoys(setting))
         approximate = Guarantee(
             kind=APPROXIMATE,
             epsilon=self.epsilon if asked else setting.epsilon_approximate,
@@ -282,7 +316,7 @@ class Zealous(TakesPublicItems):
             implies=dataclasses.replace(
                 approximate.bare, epsilon=min(approximate.epsilon or 0, epsilon or 0)
             ),
-            caveats=(*caveats, words.OF_PROCESSING),
+            caveats=(*caveats, _OF_PROCESSING),
             **common,
         )
 
@@ -297,10 +331,10 @@ class Zealous(TakesPublicItems):
     def _assumptions(self, users: int | None) -> tuple[Statement, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
         if users is not None and self._users_matter:
-            listed.append(words.users_are_public(users))
+            listed.append(_users_are_public(users))
         listed += assumed_of(self.items)
         if self.then_clicks:
-            listed.append(words.RESULTS_ARE_PUBLIC)
+            listed.append(_RESULTS_ARE_PUBLIC)
         return tuple(listed)
 
     def _clicks_promise(self) -> Guarantee:
@@ -311,7 +345,7 @@ class Zealous(TakesPublicItems):
             delta=0.0,
             neighbours=REPLACE if self.neighbours == "replace" else ADD_REMOVE,
             assumptions=self._assumptions(None),
-            caveats=words.OF_CLICKS,
+            caveats=_OF_CLICKS,
         )
 
     def _epsilon_clicks(self) -> float:
@@ -360,32 +394,98 @@ class Zealous(TakesPublicItems):
 
     def warm_up(self) -> Iterator[None]:
         """Load what counts, step by step: it takes as long as reading many rows, and needs none of them."""
-        from queryveil.mechanisms import noisy_histogram
+        from queryveil.mechanisms import count_selection
 
         yield
-        yield from noisy_histogram.warm_up()
+        yield from count_selection.warm_up()
 
     def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        from queryveil.mechanisms import noisy_histogram
+        from queryveil.mechanisms import count_selection
 
-        return noisy_histogram.scan_log(log, run, run.declared(self))
+        return count_selection.scan_log(log, run, run.declared(self))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         # What counts is loaded here, so that a plan needs no arrays and starts at once.
-        from queryveil.mechanisms import noisy_histogram
-        from queryveil.mechanisms.zealous import clicks
+        from queryveil.mechanisms import count_selection
 
         tables: dict[str, pa.Table] = {}
         for draw in run.declared(self):
             if draw.rows == LOG:
-                tables[draw.table] = noisy_histogram.frequent(log, run, draw, self.public_items)
+                tables[draw.table] = count_selection.frequent(log, run, draw, self.public_items)
             elif self.results is None:
                 raise AssertionError("checked when the mechanism was made")
             else:
-                tables[draw.table] = clicks.of_results(log, tables["items"], Path(self.results), draw, run)
+                tables[draw.table] = _count_clicks(log, tables["items"], Path(self.results), draw, run)
         return tables
 
     def _clicks_scale(self) -> float:
         factor = 2 if self.neighbours == "replace" else 1
-        return theory.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
+        return calibration.scale_for(factor * (self.max_clicks or self.max_items), self._epsilon_clicks())
+
+
+def _how(method: Zealous, draws: Sequence[Draw]) -> str:
+    """Return what is done, for readers of the release."""
+    first_threshold = max(draw.at_least or 1 for draw in draws)
+    kept = in_a_row([item_kinds.kind(kind).counted(method.max_items) for kind in method.items])
+    noise = (
+        "Items of too few users were dropped. Random noise was added to the number of users of every other item"
+        if first_threshold > 1
+        else "Random noise was added to the number of users of each item"
+    )
+    told = (
+        f"Each user contributed at most {kept}. {noise}. An item was published, with its noisy number, only if that "
+        "number was above a threshold."
+    )
+    told += "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
+    if method.then_clicks:
+        most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
+        told += (
+            " For every published query, each url of its public result list has a noisy number of users who clicked "
+            f"it. At most {most} per user counted."
+        )
+    return told
+
+
+def _users_are_public(users: int) -> Statement:
+    """Return the assumption under which a number of users is published."""
+    return say(
+        "users-are-public",
+        f"the number of users is public: at most {users}, which is the log's own number unless the publisher declared "
+        "a larger one; it is also public who has no accepted row at all",
+        users=users,
+    )
+
+
+def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
+    """Return one table for each item kind, and one of clicks on the results of published queries if it was bought."""
+    listed = method.public is not None
+    made = [item_tables.counted_items(kind, method.items, listed=listed) for kind in method.items]
+    if method.then_clicks:
+        made.append(
+            noisy_counts(
+                "clicks",
+                "clicks",
+                "A published query and a url of its public result list, with the noisy number of users who clicked it.",
+                item_kinds.kind("clicks").columns,
+                order=("query", "count", "url"),
+                inside={"query": "items.query"},
+            )
+        )
+    return tuple(made)
+
+
+def _count_clicks(log: SearchLog, queries: pa.Table, results: Path, draw: Draw, run: Run) -> pa.Table:
+    """Return noisy user counts for every public result of every published query, zeros included."""
+    import pyarrow as pa
+
+    from queryveil.count import public_lists
+    from queryveil.mechanisms import count_selection
+
+    with run.stage("clicks") as say:
+        surfaced = public_lists.of_queries(public_lists.read(results), queries["query"])
+        counts = public_lists.click_counts(log, surfaced, count_selection.bound_of(draw, run))
+        noisy = count_selection.with_noise(counts, run, draw)
+        say(f"noise of {count_selection.about(draw)} on {len(counts):,} results of published queries")
+    table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
+    return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])

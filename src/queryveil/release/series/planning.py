@@ -12,8 +12,7 @@ from typing import Any
 from queryveil.display import cards
 from queryveil.display.cards import Card, counted
 from queryveil.errors import BudgetError, UsageError, instead
-from queryveil.mechanisms import Mechanism, Plan
-from queryveil.mechanisms.chosen import chosen
+from queryveil.mechanisms import Mechanism, Plan, build_mechanism
 from queryveil.privacy.noise import Noise
 from queryveil.release.ledger import pricing
 from queryveil.release.ledger.accounts import Account
@@ -73,7 +72,7 @@ def plan_series(
     calendar.refuse_future()
     periods = calendar.periods()
     plan, promised = planned(
-        chosen(mechanism, parameters, items), users, unit, calendar, Noise(), i_understand
+        build_mechanism(mechanism, parameters, items), users, unit, calendar, Noise(), i_understand
     )
     names = tuple(one.name for one in periods)
     if ledger is None or not source:

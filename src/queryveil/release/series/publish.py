@@ -16,8 +16,7 @@ from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, UsageError
 from queryveil.files import appearing, folder, output
-from queryveil.mechanisms import Mechanism, Plan
-from queryveil.mechanisms.chosen import chosen
+from queryveil.mechanisms import Mechanism, Plan, build_mechanism
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.release.about import About, refuse_claims
@@ -106,7 +105,7 @@ def publish_series(
     unit = planning.known_unit(unit, period)
     if ledger is not None and not source:
         raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
-    mechanism = chosen(mechanism, parameters, items)
+    mechanism = build_mechanism(mechanism, parameters, items)
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
     calendar.refuse_future()

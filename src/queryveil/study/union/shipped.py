@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.mechanisms import gaussian_account, gaussian_histogram, noisy_histogram, weighted_gaussian
+from queryveil.mechanisms import count_selection, gaussian_account, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.gaussian_account import Account, Share
-from queryveil.mechanisms.gaussian_histogram import counts_of
-from queryveil.mechanisms.steered import selection, theory
-from queryveil.mechanisms.steered.steered import Steered
-from queryveil.mechanisms.truncated_geometric.truncated_geometric import TruncatedGeometric
+from queryveil.mechanisms.gaussian_account import Account, Share, counts_of
+from queryveil.mechanisms.steered import Steered
+from queryveil.mechanisms.truncated_geometric import TruncatedGeometric
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.mechanisms.zealous.zealous import Zealous
 from queryveil.privacy.draws import Draw
@@ -28,8 +26,6 @@ from queryveil.study.union.numbered import Chosen, Numbered, Whole
 
 REPLACE, ADD_REMOVE = "replace", "add-remove"
 _QUERIES, _KEYWORDS = "queries", "keywords"
-_HALF = 0.5
-"""The share of delta that weighted Gaussian selection has for its threshold."""
 
 
 # -- counts with noise and a threshold -------------------------------------------------------------------------
@@ -45,7 +41,7 @@ def _draw(method: type[Any], epsilon: float, delta: float, **further: Any) -> Dr
 def _above(counts: Whole, draw: Draw) -> Whole:
     least, top = draw.at_least or 1, draw.above or 0
     held = np.flatnonzero(counts >= least)
-    noisy = noisy_histogram.with_noise(counts[held], Run(noise=Noise()), draw)
+    noisy = count_selection.with_noise(counts[held], Run(noise=Noise()), draw)
     return held[noisy > top].astype(np.int64)
 
 
@@ -81,22 +77,18 @@ def _account(method: Steered | WeightedGaussian) -> Account:
 
 
 @functools.lru_cache(maxsize=256)
-def _setting(noise: gaussian_account.Noise) -> theory.Setting:
-    return theory.setting(noise)
+def _setting(noise: gaussian_account.Noise) -> steering.Setting:
+    return steering.calibrate(noise)
 
 
 def weighted(
     original: Numbered, epsilon: float, delta: float, most: int, run: int, *, counts: bool = True
 ) -> Chosen:
-    account = _account(WeightedGaussian(epsilon=epsilon, delta=delta, max_items=most))
-    noise = account.noise(_QUERIES) if counts else _undivided(account, _HALF)
-    chosen = weighted_gaussian.select(original.shortened(most, run), noise, Run(noise=Noise()))
-    return Chosen(chosen.numbers, most)
-
-
-@functools.lru_cache(maxsize=256)
-def _undivided(account: Account, p_share: float | None) -> gaussian_account.Noise:
-    return gaussian_histogram.undivided(account, _QUERIES, p_share)
+    method = WeightedGaussian(epsilon=epsilon, delta=delta, max_items=most)
+    account = _account(method)
+    noise = account.noise(_QUERIES) if counts else method.undivided(account)
+    chosen = selection.select(original.shortened(most, run), _setting(noise), Noise())
+    return Chosen(chosen.codes, most)
 
 
 def steered(
@@ -105,23 +97,23 @@ def steered(
     """Steered selection with its defaults but for what is given; with counts, as it is shipped."""
     method = Steered(epsilon=epsilon, delta=delta, **further)
     account = _account(method)
-    noise = account.noise(_QUERIES) if counts else _undivided(account, None)
+    noise = account.noise(_QUERIES) if counts else method.undivided(account)
     drawn = Noise()
     chosen = selection.select(
         original.shortened(method.max_items, run), _setting(noise), drawn, length_prior=method.length_prior
     )
     if not counts:
-        return Chosen(chosen.numbers, method.max_items)
+        return Chosen(chosen.codes, method.max_items)
     of_counts = account.noise(counts_of(_QUERIES))
-    numbers, deviations = selection.counted(
+    numbers, deviations = user_counts.estimate_users(
         original.whole.starts,
-        selection.places(original.whole, chosen.numbers),
-        chosen.first,
+        user_counts.positions(original.whole, chosen.codes),
+        chosen.first_sums,
         of_counts.scale,
         of_counts.share.norm,
         drawn,
     )
-    return Chosen(chosen.numbers, method.max_items, numbers, deviations)
+    return Chosen(chosen.codes, method.max_items, numbers, deviations)
 
 
 def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, share: float) -> Chosen:
@@ -136,7 +128,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
         length_prior=False,
     )
     published = np.zeros(original.histories(_KEYWORDS).different, np.bool_)
-    published[words.numbers] = True
+    published[words.codes] = True
     allowed = original.with_all_words(published)
     found = original.shortened(method.max_items, run)
     # A user's histories are bounded first, so that no word decides which of her queries count.
@@ -144,7 +136,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
     ends = np.concatenate([[0], np.cumsum(keep)])
     found = dataclasses.replace(found, starts=ends[found.starts].astype(np.int64), items=found.items[keep])
     chosen = selection.select(found, _setting(account.noise(_QUERIES)), drawn, length_prior=False)
-    return Chosen(chosen.numbers, method.max_items)
+    return Chosen(chosen.codes, method.max_items)
 
 
 @functools.lru_cache(maxsize=16)

@@ -1,23 +1,28 @@
-"""How scores follow from an item's own noisy sums: two public tables for each round, in whole numbers.
+"""Public facts of Gaussian selection in rounds: weights, thresholds, and how scores follow from noisy sums.
 
-The statistic of an item, in steps of its standard deviation under noise alone, says how close the item is to being
-published. An item far below what it would need by now is dropped; one that is ahead is given less, so that users'
-weight goes where it decides something. Any such rule is private, as long as it looks at nothing but the item's own
-noisy sums and its text (docs/proofs/steered.md). The tables are computed in decimal arithmetic, which gives the same
-digits on every machine.
+The statistic of an item is a sum over K rounds with fixed weights, and one threshold decides (`calibrate`). After each
+round but the last, two public tables give the item's new score (`tables`). The statistic, in steps of its standard
+deviation under noise alone, says how close the item is to being published: an item far below what it would need by now
+is dropped, and one that is ahead gets less, so that users' weight goes where it decides something. Any such rule is
+private, as long as it depends on nothing but the item's own noisy sums and its text (docs/proofs/steered.md has the
+proof and the names). The tables are computed in decimal arithmetic, which gives the same digits on every machine.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.steered.theory import Setting
+from queryveil.mechanisms.gaussian_account import GRID, Noise
+from queryveil.privacy import gaussian
+from queryveil.privacy.draws import EQUAL
 
 Whole = npt.NDArray[np.int64]
 
@@ -42,6 +47,101 @@ _DROP = FULL >> 7
 """An item whose gate is less open than this is dropped for good."""
 
 
+# -- weights and thresholds ----------------------------------------------------------------------------------
+
+
+def weights(rounds: int) -> tuple[int, ...]:
+    """Return the weights of the rounds in the statistic; later sums, steered to close items, count more."""
+    return tuple(range(rounds - 1, 2 * rounds - 1)) if rounds > 1 else (1,)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The statistic T = sum of a_k Y_k over the rounds, and the threshold tau above which an item is published."""
+
+    rounds: int
+    scale: int
+    p: float
+    most: int
+    tau: int
+    listed: int | None = None
+    """The threshold of items on a public list; None without a list."""
+
+    @property
+    def a(self) -> tuple[int, ...]:
+        return weights(self.rounds)
+
+    @property
+    def sum(self) -> int:
+        return sum(self.a)
+
+    @property
+    def square(self) -> int:
+        """Sum of the squares of the weights."""
+        return sum(one * one for one in self.a)
+
+    @property
+    def users_for_half(self) -> int:
+        """Users whose whole weight an item needs for an even chance."""
+        return -(-self.tau // (GRID * self.sum))
+
+    @property
+    def largest(self) -> int:
+        """No statistic is larger in magnitude, for each user in the log; noise comes on top."""
+        return GRID * self.sum
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `plan` shows it; mu is that of the whole release."""
+        zeta = gaussian.zeta(self.p, self.most)
+        shift = GRID * self.sum / (math.sqrt(self.square) * self.scale)
+        return {
+            "p": self.p,
+            "zeta": zeta,
+            "theta": shift + zeta,
+            "noise_scale": self.scale,
+            "threshold": self.tau,
+            "grid": GRID,
+            "rounds": self.rounds,
+            "users_for_half": self.users_for_half,
+        }
+
+
+@lru_cache(maxsize=256)
+def calibrate(noise: Noise) -> Setting:
+    """Return the threshold of a draw with this noise."""
+    made = Setting(noise.share.rounds, noise.scale, noise.p, noise.share.times, 0)
+    return replace(made, tau=_equal_tau(made) if noise.share.weights == EQUAL else _steered_tau(made))
+
+
+def _steered_tau(made: Setting) -> int:
+    """Any weights: an item of one user alone gets at most GRID in each round; rounding adds at most a half."""
+    start = Fraction(GRID * made.sum) + Fraction(made.sum, 2)
+    zeta = gaussian.zeta(made.p, made.most)
+    return gaussian.smallest_threshold(zeta, made.square * made.scale**2, Fraction(made.p), made.most, start)
+
+
+def _equal_tau(made: Setting) -> int:
+    """One round of equal weights: enough for t items of one user, each with 1/root t, for all t up to the bound.
+
+    Proof: docs/proofs/weighted-gaussian.md.
+    """
+    if made.rounds != 1:
+        raise TypeError("weights stay equal in one round only")
+
+    def needed(rows: int) -> float:
+        return GRID / math.sqrt(rows) + made.scale * gaussian.zeta(made.p, rows)
+
+    # The largest of all, by floats; what they lose is far less than a millionth, which is added.
+    worst = max(range(1, made.most + 1), key=needed)
+    start = Fraction(math.isqrt(GRID * GRID // worst) + 1) + Fraction(1, 2)
+    zeta = gaussian.zeta(made.p, worst)
+    exact = gaussian.smallest_threshold(zeta, made.scale**2, Fraction(made.p), worst, start)
+    return exact + exact // 10**6 + 1
+
+
+# -- tables of scores ----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Round:
     """Tables for the scores after one round. T // width is the step of an item."""
@@ -56,16 +156,16 @@ class Round:
 
 
 @lru_cache(maxsize=16)
-def rounds(setting: Setting) -> tuple[Round, ...]:
-    """One for each round but the last, after which nothing is steered. Nobody may write into the tables."""
+def tables(setting: Setting) -> tuple[Round, ...]:
+    """Return one for each round but the last, after which nothing is steered. Callers must not write into them."""
     with localcontext(Context(prec=30)):
         opening = _opening()
         return tuple(_round(setting, done, opening) for done in range(1, setting.rounds))
 
 
 @lru_cache(maxsize=64)
-def rounds_about(setting: Setting) -> tuple[Round, ...]:
-    """The same in floating point, for previews: a hundred times quicker, and off by a unit here and there.
+def approximate_tables(setting: Setting) -> tuple[Round, ...]:
+    """Return the same in floating point, for previews: a hundred times faster, and off by a unit here and there.
 
     No release is made with it: which tables a release was steered by must be the same on every machine.
     """

@@ -1,7 +1,6 @@
-"""Noisy histograms, made as their draws declare them: bound, count once, add noise, keep what is above a threshold.
+"""Selection by noisy counts: bound, count users once, add noise, and keep the items above a threshold.
 
-What a mechanism declares is what is done: bound, noise and thresholds are read from the same `Draw` that the manifest
-states and that the guarantee is computed from.
+Bound, noise, and thresholds come from the same `Draw` that the manifest states and that the guarantee is computed from.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from queryveil.count import contribution, item_kinds, kept_items, public_items
 from queryveil.count.contribution import Bound
 from queryveil.count.kept_items import KeptItems
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import listed_counts
+from queryveil.mechanisms import listed_items, user_counts
 from queryveil.mechanisms.base import Run, ScanCache
-from queryveil.mechanisms.listed_counts import ListedCounts
-from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
+from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw, PublicList
 from queryveil.privacy.selection_noise import noise_of
 
 if TYPE_CHECKING:
@@ -45,6 +43,28 @@ class Survivors:
     """Items of the log; of those off a public list, the ones that reach the first threshold."""
     listed: int = 0
     """How many of the survivors are on a public list."""
+
+
+class ListedCounts:
+    """Noisy counts of every item of a public list. The noise is drawn before the log is counted."""
+
+    def __init__(self, listed: PublicItems, public: PublicList, noise: npt.NDArray[np.int64]) -> None:
+        if not len(noise) == listed.rows.num_rows == public.items:
+            raise TypeError("every item of a public list has noise of its own")
+        self.listed, self.public = listed, public
+        self.noisy, self.true = noise, np.zeros(len(noise), dtype=np.int64)
+
+    def add(self, places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
+        """Items that users have, by their places on the list; each comes once."""
+        self.noisy[places] += counts
+        self.true[places] = counts
+
+    def survivors(self) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+        """What is above the list's own threshold, with noisy counts; and its true counts."""
+        places = np.flatnonzero(self.noisy > self.public.above)
+        table = self.listed.rows.take(pa.array(places))
+        table = table.append_column("count", pa.array(self.noisy[places], pa.int64()))
+        return table, self.true[places]
 
 
 def warm_up() -> Iterator[None]:
@@ -106,9 +126,9 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
             f"{kind.counted(found.table.num_rows)}{of_list(draw, found)}"
         )
         if listed is not None:
-            listed_counts.warn_of_overlap(log, run, draw.bounded, listed)
+            listed_items.warn_of_overlap(log, run, draw.bounded, listed)
         order = ("count", *kind.columns)
-        return ordered(run, f"{kind.name}-true-counts", found.table, order, users=found.true)
+        return user_counts.build_table(run, f"{kind.name}-true-counts", found.table, found.true, order)
 
 
 def scan_log(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
@@ -260,16 +280,3 @@ def with_thresholds(counts: Counts, run: Run, draw: Draw) -> tuple[Counts, npt.N
     noisy = with_noise(counts, run, draw)
     # [C7] of docs/proofs/truncated-geometric.md: the same noise decides what is published and with which count.
     return noisy, (counts >= draw.at_least) & (noisy > draw.above)
-
-
-def ordered(run: Run, private: str, table: pa.Table, keys: Sequence[str], **true: Counts) -> pa.Table:
-    """In an order that follows from what is published alone. The curator keeps true counts in the same order."""
-    import pyarrow.compute as pc
-
-    by = [(key, "descending" if key == "count" else "ascending") for key in keys]
-    positions = pc.sort_indices(table, sort_keys=by)
-    known = table
-    for name, counts in true.items():
-        known = known.append_column(name, pa.array(counts, pa.int64()))
-    run.private[private] = known.take(positions)
-    return table.take(positions)

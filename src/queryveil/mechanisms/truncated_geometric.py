@@ -2,7 +2,7 @@
 
 Each user keeps at most d items. One draw of bounded noise per item decides whether it is published and with which
 count, and the release probabilities are the optimal ones of Desfontaines, Voss, Gipson, and Mandayam, Differentially
-private partition selection (2022). Proof: docs/proofs/truncated-geometric.md.
+private partition selection (2022). Proof: docs/proofs/truncated-geometric.md, whose conditions are the labels [Cn].
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import few_or_many, gaussian_histogram, listed_items, noisy_histogram
+from queryveil.mechanisms import count_selection, item_tables, listed_items, users_needed
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
@@ -30,15 +30,79 @@ from queryveil.mechanisms.base import (
     warnings_of,
 )
 from queryveil.mechanisms.listed_items import TakesPublicItems
-from queryveil.mechanisms.truncated_geometric import theory, words
-from queryveil.mechanisms.zealous.theory import share_down
 from queryveil.parameters import COUNTED, param, validate
+from queryveil.privacy.calibration import scale_for, share_down
+from queryveil.privacy.declarations import PublishedTable
 from queryveil.privacy.draws import LOG, SELECTION, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
-from queryveil.privacy.selection_noise import MAX_USERS
+from queryveil.privacy.guarantee import listed as in_a_row
+from queryveil.privacy.selection_noise import MAX_USERS, SelectionNoise, delta_of_each, selection_noise
+from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
+
+
+_LABELS = {
+    "noise_scale": "noise scale",
+    "item_delta": "delta of one count",
+    "limit": "largest noise (users)",
+    "threshold": "published above (noisy users)",
+    "even_chance": "users needed for a 50 % chance of being published",
+    "always": "users that are always enough",
+    **listed_items.LABELS,
+}
+_OF_COUNTS = say(
+    "counts-are-bounded",
+    "each count is a noisy number of users, and each user counts for few items; counts are not frequencies",
+)
+_OF_SMALL_COUNTS = say(
+    "small-counts-are-high",
+    "counts just above the threshold are too high on average: often only noise lifted them above it",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Optimal selection noise, and what it costs."""
+
+    max_items: int
+    moves: int
+    """Counts that one user moves: as many as items, or twice that for a replaced history."""
+    epsilon: float
+    delta: float
+    scale: float
+    item_delta: float
+    noise: SelectionNoise
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "noise_scale": self.scale,
+            "item_delta": self.item_delta,
+            "limit": self.noise.limit,
+            "threshold": self.noise.largest,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "even_chance": self.noise.even_chance,
+            "always": self.noise.always,
+        }
+
+
+def calibrate(max_items: int, epsilon: float, delta: float, *, replace: bool) -> Setting:
+    """Return the noise that keeps epsilon and delta for all counts that one user moves together."""
+    # [C6] A replaced history moves the old items and the new ones.
+    moves = 2 * max_items if replace else max_items
+    # [C5] The scale is rounded up and the delta of one count down.
+    scale, item_delta = scale_for(moves, epsilon), delta_of_each(delta, moves)
+    return Setting(
+        max_items=max_items,
+        moves=moves,
+        epsilon=epsilon,
+        delta=delta,
+        scale=scale,
+        item_delta=item_delta,
+        noise=selection_noise(scale, item_delta),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +153,9 @@ class TruncatedGeometric(TakesPublicItems):
         total = dataclasses.replace(total, epsilon=self.epsilon, delta=self.delta).among(users, told=False)
         shown = {kind: setting.as_dict() for kind, setting in settings.items()}
         draws = tuple(self._draw(kind, settings[kind], promises[kind]) for kind in settings)
-        expected = few_or_many.in_words(self.epsilon, self.delta, replace=self.neighbours == "replace")
+        expected = users_needed.few_or_many_items(
+            self.epsilon, self.delta, replace=self.neighbours == "replace"
+        )
         for draw in draws:
             if draw.public is not None:
                 number = listed_items.decoys_of(draw)
@@ -100,13 +166,15 @@ class TruncatedGeometric(TakesPublicItems):
             parameters=public_parameters(self),
             calibration=shown if len(shown) > 1 else shown[self.items[0]],
             guarantee=total,
-            tables=words.tables(settings, draws),
+            tables=tuple(
+                self._table(kind, settings[kind], draw) for kind, draw in zip(settings, draws, strict=True)
+            ),
             draws=draws,
-            what=words.what(self.items),
-            how=words.how(settings, draws),
+            what=item_tables.describe(self.items),
+            how=_how(settings, draws),
             warnings=warnings_of(total, users),
             expected=expected,
-            labels=words.LABELS,
+            labels=_LABELS,
         )
 
     def _shares(self) -> dict[str, tuple[float, float]]:
@@ -115,18 +183,21 @@ class TruncatedGeometric(TakesPublicItems):
             return {self.items[0]: (self.epsilon, self.delta)}
         shares = self.epsilon_split or (1.0,) * len(self.items)
         return {
-            kind: (share_down(self.epsilon, share, shares), share_down(self.delta, share, shares))
+            kind: (
+                share_down(self.epsilon, share, shares),
+                share_down(self.delta, share, shares),
+            )
             for kind, share in zip(self.items, shares, strict=True)
         }
 
-    def _setting(self, epsilon: float, delta: float) -> theory.Setting:
-        return theory.calibrate(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
+    def _setting(self, epsilon: float, delta: float) -> Setting:
+        return calibrate(self.max_items, epsilon, delta, replace=self.neighbours == "replace")
 
-    def _promise(self, kind: str, setting: theory.Setting) -> Guarantee:
+    def _promise(self, kind: str, setting: Setting) -> Guarantee:
         single = len(self.items) == 1
         public = self._public(setting)
         assumed = [] if public is None else [listed_items.assumed(public)]
-        caveats = [words.OF_COUNTS, words.OF_SMALL_COUNTS, words.within(kind, setting.noise.limit)]
+        caveats = [_OF_COUNTS, _OF_SMALL_COUNTS, _within(kind, setting.noise.limit)]
         if public is not None:
             caveats.append(listed_items.caveat(listed_items.decoys(public, setting.scale, setting.noise)))
         return Guarantee(
@@ -139,16 +210,16 @@ class TruncatedGeometric(TakesPublicItems):
             caveats=tuple(caveats),
         )
 
-    def _public(self, setting: theory.Setting) -> PublicList | None:
+    def _public(self, setting: Setting) -> PublicList | None:
         listed = self.public_items
         if listed is None:
             return None
         return listed_items.declared(listed, setting.scale, self.public_z, setting.noise.largest)
 
-    def _draw(self, kind: str, setting: theory.Setting, promise: Guarantee) -> Draw:
+    def _draw(self, kind: str, setting: Setting, promise: Guarantee) -> Draw:
         return Draw(
             of=kind,
-            table="items" if len(self.items) == 1 else kind,
+            table=item_tables.table_name(kind, self.items),
             bounded=kind,
             rule=self.keep,
             most=setting.max_items,
@@ -163,6 +234,19 @@ class TruncatedGeometric(TakesPublicItems):
             **promise.cost,
         )
 
+    def _table(self, kind: str, setting: Setting, draw: Draw) -> PublishedTable:
+        """Declare the table with the smallest count that can be published; a public list has a lower one."""
+        limit = setting.noise.limit
+        return item_tables.counted_items(
+            kind,
+            self.items,
+            listed=draw.public is not None,
+            least=(draw.public.above if draw.public else setting.noise.largest) + 1,
+            helps={
+                "count": f"number of users counted for the item, with noise of at most {limit:,} up or down"
+            },
+        )
+
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
@@ -171,7 +255,7 @@ class TruncatedGeometric(TakesPublicItems):
         if self.keep == "first":
             log.need("time", "keeping each user's first items")
         if self.public is None:
-            gaussian_histogram.refuse_too_few(self.epsilon, log.users, self._needed)
+            users_needed.refuse_too_few(self.epsilon, log.users, self._needed)
 
     def _needed(self, epsilon: float) -> int:
         """Users for an even chance, at this epsilon; more than there are where no noise could be calibrated."""
@@ -183,14 +267,39 @@ class TruncatedGeometric(TakesPublicItems):
 
     def warm_up(self) -> Iterator[None]:
         """Load what counts, step by step."""
-        return noisy_histogram.warm_up()
+        return count_selection.warm_up()
 
     def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        return noisy_histogram.scan_log(log, run, run.declared(self))
+        return count_selection.scan_log(log, run, run.declared(self))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         return {
-            draw.table: noisy_histogram.frequent(log, run, draw, self.public_items)
+            draw.table: count_selection.frequent(log, run, draw, self.public_items)
             for draw in run.declared(self)
         }
+
+
+def _within(kind: str, limit: int) -> Statement:
+    """Return the caveat that bounds the error of every count."""
+    return say(
+        "counts-are-within",
+        f"each count of {kind.replace('-', ' ')} differs from the number of users counted for the item by at most "
+        f"{limit:,}",
+        limit=limit,
+    )
+
+
+def _how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
+    """Return what is done, for readers of the release."""
+    kept = in_a_row([item_kinds.kind(kind).counted(one.max_items) for kind, one in settings.items()])
+    noises = {one.noise for one in settings.values()}
+    # Kinds with unequal shares of the budget have different noise, which their caveats state.
+    amount, least = "a certain number", "as large as the smallest published count"
+    if len(noises) == 1:
+        amount, least = f"{(noise := noises.pop()).limit:,}", f"at least {noise.even_chance:,}"
+    told = (
+        f"Each user contributed at most {kept}. Random noise, at most {amount} up or down, was added to the number of "
+        f"users of each item. An item was published, with its noisy number, only if that number was {least}."
+    )
+    return told + "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)

@@ -1,0 +1,284 @@
+"""Gaussian selection of items: what steered and weighted Gaussian selection share, with data and without.
+
+One account pays for the selection of each item kind and for estimates of users. A mechanism inherits
+`GaussianSelection`, declares its parameters, and states how a user's votes are divided (`_share`) and what it tells.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from queryveil.count import histories, item_kinds, numbering
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import Histories
+from queryveil.mechanisms import (
+    count_selection,
+    gaussian_account,
+    item_tables,
+    listed_items,
+    selection,
+    steering,
+    user_counts,
+    users_needed,
+)
+from queryveil.mechanisms import shared_parameters as shared
+from queryveil.mechanisms.base import (
+    ROW_LOCAL,
+    USER_IS_ACCOUNT,
+    Plan,
+    Run,
+    ScanCache,
+    assumed_of,
+    public_parameters,
+    warnings_of,
+)
+from queryveil.mechanisms.gaussian_account import (
+    GRID,
+    MOST_EPSILON,
+    MOST_ITEMS,
+    Account,
+    Noise,
+    Share,
+    counts_of,
+)
+from queryveil.mechanisms.listed_items import ListedSums, TakesPublicItems
+from queryveil.mechanisms.selection import Selected
+from queryveil.mechanisms.steering import Setting
+from queryveil.parameters import COUNTED, param, validate
+from queryveil.privacy.draws import ALL, L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
+from queryveil.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from queryveil.count.public_items import PublicItems
+    from queryveil.reading.log import SearchLog
+
+_LABELS = listed_items.LABELS_OF_SUMS | {
+    "mu": "shift by one user (mu)",
+    "p": "chance that an item of one user alone is published (p)",
+    "zeta": "standard deviations that keep this chance (zeta)",
+    "theta": "standard deviations that an item needs (theta)",
+    "rounds": "rounds",
+    "noise_scale": "noise of a round, if counts cost nothing (in 1/grid users)",
+    "threshold": "threshold, if counts cost nothing (in 1/grid users)",
+    "grid": "grid",
+    "counts_share": "share of mu squared that pays for counts",
+    "length_prior": "long texts begin with less weight",
+    "users_for_half": "users needed for a 50 % chance of being published",
+}
+_HOW_COUNTS = (
+    " Then all users of each published item were counted, whether or not they had contributed it before. A user with "
+    "many published items counted for less than one in each, and random noise was added to every count."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianSelection(TakesPublicItems):
+    """A mechanism that selects items by sums of votes with normal noise, and then estimates their users."""
+
+    needs_users: ClassVar[bool] = False
+
+    # [C4] of docs/proofs/steered.md: all parameters are fixed before any data is read.
+    epsilon: float = param(**shared.EPSILON, le=MOST_EPSILON)
+    delta: float = param(**shared.DELTA)
+    max_items: int = param("items that one user may add (d)", ge=1, le=MOST_ITEMS, default=100, group=COUNTED)
+    items: tuple[str, ...] = param(**shared.ITEMS)
+    neighbours: str = param(**shared.NEIGHBOURS)
+    keep: str = param(**shared.KEEP)
+    counts_share: float = param(**shared.COUNTS_SHARE)
+    public: str | None = param(**shared.PUBLIC)
+    public_z: float | None = param(**shared.PUBLIC_Z | {"le": listed_items.MOST_Z_OF_SUMS})
+
+    def __post_init__(self) -> None:
+        shared.split_kinds(self)
+        validate(self)
+        shared.refuse_twice(self.items)
+        self.check_public()
+
+    def _share(self, kind: str, weight: float) -> Share:
+        """Return what the selection of an item kind takes of the account."""
+        raise NotImplementedError
+
+    @property
+    def _p_share(self) -> float | None:
+        """The part of delta that is p; None for the part that makes the first threshold lowest."""
+        return None
+
+    @property
+    def _replace(self) -> bool:
+        """Whether neighboring logs differ by a replaced history, not by an added user."""
+        return self.neighbours == "replace"
+
+    # -- before data -------------------------------------------------------------------------------------
+
+    def account(self) -> Account:
+        """Return what each draw takes of mu^2 and p: kinds have equal shares, divided between selection and counts."""
+        shares = [self._share(kind, 1 - self.counts_share) for kind in self.items]
+        norm = gaussian_account.norm_of_counts(self.epsilon)
+        shares += [Share(of=counts_of(kind), weight=self.counts_share, norm=norm) for kind in self.items]
+        return gaussian_account.opened(
+            self.epsilon, self.delta, shares, replace=self._replace, p_share=self._p_share
+        )
+
+    def undivided(self, account: Account) -> Noise:
+        """Return the noise of the selection if nothing were spent on counts or on other item kinds."""
+        alone = dataclasses.replace(account.noise(self.items[0]).share, weight=1.0)
+        return gaussian_account.opened(
+            self.epsilon, self.delta, (alone,), replace=self._replace, p_share=self._p_share
+        ).noises[0]
+
+    def setting(self, account: Account, kind: str) -> Setting:
+        """Return weights and thresholds of the selection of an item kind."""
+        return listed_items.with_threshold(
+            steering.calibrate(account.noise(kind)), listed=self.public is not None, z=self.public_z
+        )
+
+    def _plan_selection(
+        self, figures: Mapping[str, Any], how: str, expected: tuple[str, ...], users: int | None
+    ) -> Plan:
+        """Return the plan, from figures and sentences of the mechanism."""
+        account = self.account()
+        settings = {kind: self.setting(account, kind) for kind in self.items}
+        assumed = [ROW_LOCAL, USER_IS_ACCOUNT, *assumed_of(self.items)]
+        caveats = [item_tables.OF_ABSENCE, item_tables.OF_ESTIMATES]
+        listed = listed_items.declared_sums(self.public_items, settings[self.items[0]], self.public_z)
+        if listed is not None:
+            assumed.append(listed_items.assumed(listed.public))
+            caveats.append(listed_items.caveat(listed.decoys))
+            figures, expected = {**figures, **listed.calibrated()}, (*expected, *listed.expected())
+            how += listed.how(settings[self.items[0]].rounds)
+        promise = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
+        return Plan(
+            method=self.name,
+            parameters=public_parameters(self),
+            calibration={"mu": account.mu, "counts_share": self.counts_share, **figures},
+            guarantee=promise,
+            tables=tuple(
+                item_tables.estimated_items(kind, self.items, listed=listed is not None)
+                for kind in self.items
+            ),
+            draws=self._draws(account, promise, settings, listed),
+            what=item_tables.describe(self.items),
+            how=how + _HOW_COUNTS,
+            warnings=warnings_of(promise, users),
+            expected=expected,
+            labels=_LABELS,
+        )
+
+    def _draws(
+        self, account: Account, promise: Guarantee, settings: Mapping[str, Setting], listed: ListedSums | None
+    ) -> tuple[Draw, ...]:
+        """Return the draws in the order of the account, which is that of the guarantee's parts."""
+        kinds = {of: kind for kind in settings for of in (kind, counts_of(kind))}
+        made = []
+        for noise, part in zip(account.noises, promise.parts or (promise,), strict=True):
+            of = noise.share.of
+            selects = of in settings
+            made.append(
+                Draw(
+                    of=of,
+                    table=item_tables.table_name(kinds[of], self.items),
+                    bounded=kinds[of],
+                    rule=self.keep if selects else ALL,
+                    most=self.max_items if selects else None,
+                    sensitivity=noise.sensitivity,
+                    norm=L2,
+                    distribution=ROUNDED_NORMAL,
+                    scale=noise.scale,
+                    rows=LOG if selects else PUBLISHED,
+                    above=settings[of].tau if selects else None,
+                    public=listed.public if listed is not None and selects else None,
+                    weights=noise.share.weights,
+                    rounds=noise.share.rounds,
+                    **part.cost,
+                )
+            )
+        return tuple(made)
+
+    def _users_for_half(self, account: Account) -> int:
+        """Return how many users an item of any kind needs for an even chance, if they have no other."""
+        return max(steering.calibrate(account.noise(kind)).users_for_half for kind in self.items)
+
+    # -- with data ---------------------------------------------------------------------------------------
+
+    def check(self, log: SearchLog) -> None:
+        for kind in self.items:
+            item_kinds.kind(kind).check(log)
+        if self.keep == "first":
+            log.need("time", "keeping each user's first items")
+        histories.refuse_too_many(log, self.public_items)
+        account = self.account()
+        for kind in self.items:
+            selection.refuse_overflow(self.setting(account, kind), log.users)
+        if self.public is None:
+
+            def needed(epsilon: float) -> int:
+                other = dataclasses.replace(self, epsilon=epsilon)
+                return other._users_for_half(other.account())
+
+            users_needed.refuse_too_few(self.epsilon, log.users, needed)
+
+    def scan_log(self, log: SearchLog, run: Run) -> bool:
+        """Encode users and items before the charge, so that rows that cannot be read cost nothing."""
+        name, *others = self.items
+        bound = self._bound(run)
+        if others or not numbering.in_one_pass(log, item_kinds.kind(name), bound):
+            return False
+        found = self._bounded(log, run, name)
+        run.scan_cache = ScanCache(log=log, items=name, bound=bound, listed=self.public_items, found=found)
+        return True
+
+    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+        account = self.account()
+        tables: dict[str, pa.Table] = {}
+        for kind in self.items:
+            setting, noise = self.setting(account, kind), account.noise(counts_of(kind))
+            found = self._bounded(log, run, kind)
+            with run.stage("select") as say:
+                chosen = self._select(found, setting, run)
+                say(
+                    f"{'' if setting.rounds == 1 else f'{setting.rounds} rounds with '}noise of about "
+                    f"+-{setting.scale / GRID:.0f} users: {found.kind.counted(len(chosen.codes))} published"
+                    + from_list(log, run, chosen, self.public_items)
+                )
+            with run.stage("count") as say:
+                texts = found.texts(chosen.codes)
+                rows, true = user_counts.count_published(run, found, texts, chosen.first_sums, noise)
+                say(f"noise of about +-{math.ceil(noise.scale / GRID):,} users on small counts")
+            # [C8] of docs/proofs/steered.md. Nothing else leaves: no sums, no scores, no number of live items.
+            tables[item_tables.table_name(kind, self.items)] = user_counts.build_table(
+                run, f"{kind}-true-counts", rows, true, ("count", *found.kind.columns)
+            )
+            found.forget()
+        return tables
+
+    def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
+        return selection.select(found, setting, run.noise)
+
+    def _bound(self, run: Run) -> Bound:
+        return Bound(most=self.max_items, keep=self.keep, salt=run.salt, order_key=run.order_key)
+
+    def _bounded(self, log: SearchLog, run: Run, name: str) -> Histories:
+        """Return bounded histories; a public list's items have codes beside those of the log."""
+        kind, bound = item_kinds.kind(name), self._bound(run)
+        scanned: Histories | None = run.take_scan(log, name, bound, self.public_items)
+        if scanned is not None:
+            return scanned
+        with run.stage("bound") as say:
+            found = histories.histories(log, kind, bound, listed=self.public_items)
+            say(f"at most {kind.counted(bound.most)} per user, {count_selection.CHOSEN[bound.keep]}")
+        return found
+
+
+def from_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems | None) -> str:
+    """Return how many selected items are on the public list, for the curator; warn if the list looks like the log's."""
+    flags = chosen.histories.listed
+    if listed is None or flags is None:
+        return ""
+    listed_items.warn_of_overlap(log, run, chosen.histories.kind.name, listed)
+    return f", {int(flags[chosen.codes].sum()):,} from the public list"

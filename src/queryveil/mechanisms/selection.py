@@ -1,0 +1,128 @@
+"""Gaussian selection: bounded histories go through rounds of noisy sums, and items above a threshold come out.
+
+Steered selection has several rounds, which steer users' weight; weighted Gaussian selection has one, of equal weights.
+Lines that satisfy a condition [Cn] of docs/proofs/steered.md are marked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from queryveil.count.histories import Histories
+from queryveil.errors import CannotBeMet
+from queryveil.mechanisms import selection_kernels as kernels
+from queryveil.mechanisms import steering
+from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS
+from queryveil.mechanisms.steering import Setting
+from queryveil.privacy.noise import Noise
+
+Whole = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_FULL_BITS = steering.FULL.bit_length() - 1
+_MOST_TOTAL = 1 << 63
+_FAR = 256
+"""No draw is further away, in standard deviations: docs/proofs/noise.md."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Selected items, by their codes in the histories that they come from."""
+
+    codes: Whole
+    first_sums: Whole
+    """The noisy sum that each had in the first round."""
+    histories: Histories
+
+
+def refuse_overflow(setting: Setting, users: int) -> None:
+    """Refuse what might not fit into 64 bits: sums of so many users, times weights, with noise on top [C7]."""
+    noise = _FAR * setting.sum * setting.scale
+    if setting.largest * users + noise >= _MOST_TOTAL:
+        raise CannotBeMet(
+            f"sums over {users:,} users do not fit into whole numbers of 64 bits", "use fewer rounds"
+        )
+
+
+def select(
+    histories: Histories,
+    setting: Setting,
+    noise: Noise,
+    *,
+    length_prior: bool = False,
+    tables_of: Callable[[Setting], tuple[steering.Round, ...]] = steering.tables,
+) -> Selected:
+    """Return the items whose statistic is above the threshold after all rounds.
+
+    `tables_of` makes the public tables of scores; previews use an approximation that is faster.
+    """
+    refuse_overflow(setting, len(histories.starts) - 1)
+    if np.any(np.diff(histories.starts) > MOST_ITEMS):
+        raise TypeError("a history is longer than squares of its scores fit into 64 bits")
+    if (histories.listed is None) != (setting.listed is None):
+        raise TypeError("a public list has a threshold, and a threshold for a list has one")
+    number, starts, items = histories.different, histories.starts.copy(), histories.items.copy()
+    # [C2] Only what some user holds after bounding can be published, and every item of a public list.
+    alive = np.zeros(number, np.bool_) if histories.listed is None else histories.listed.copy()
+    alive[items] = True
+    priors = np.zeros(number, np.int64)
+    if length_prior:
+        priors = steering.priors(histories.lengths())
+    scores = steering.first_scores(priors)
+    totals, first = np.zeros(number, np.int64), np.zeros(number, np.int64)
+    # An item of the list needs less to pass, so it is steered by its own threshold; which items these are is public.
+    of_list = (
+        [] if setting.listed is None else steering.tables(dataclasses.replace(setting, tau=setting.listed))
+    )
+    # One thread draws noise and computes tables while others add up sums; neither depends on the other's result.
+    with ThreadPoolExecutor(1) as beside:
+        made: Future[tuple[steering.Round, ...]] | None = None
+        for done, weight in enumerate(setting.a):
+            here = np.flatnonzero(alive)
+            # [C5] Fresh noise for every item that is left, whatever its score and its sum.
+            drawn = beside.submit(noise.rounded_normal, setting.scale, here.size)
+            made = made or beside.submit(tables_of, setting)
+            sums = np.zeros(number, np.int64)
+            kernels.weighted_sums(starts, items, scores, GRID, sums)
+            noisy = sums[here] + drawn.result()
+            totals[here] += weight * noisy
+            if done == 0:
+                first[here] = noisy
+            tables = made.result()
+            if done < len(tables):
+                mine = None if histories.listed is None else np.flatnonzero(alive & histories.listed)
+                # [C3] A score follows from the item's own noisy sums, its text, and public tables.
+                _steer(tables[done], totals, priors, alive, scores)
+                if mine is not None:
+                    _steer(of_list[done], totals, priors, alive, scores, mine)
+                left = kernels.pruned(starts, items, alive)
+                items = items[:left]
+    passes = totals > setting.tau
+    if histories.listed is not None and setting.listed is not None:
+        passes[histories.listed] = totals[histories.listed] > setting.listed
+    codes = np.flatnonzero(alive & passes)
+    return Selected(codes, first[codes], histories)
+
+
+def _steer(
+    table: steering.Round,
+    totals: Whole,
+    priors: Whole,
+    alive: Flags,
+    scores: Whole,
+    mine: Whole | None = None,
+) -> None:
+    """Compute new scores, of all items or of `mine` alone."""
+    tables = (table.width, table.first, table.gates, table.paces, _FULL_BITS)
+    if mine is None:
+        kernels.steer(totals, priors, *tables, alive, scores)
+        return
+    left, own = np.ones(mine.size, np.bool_), np.zeros(mine.size, np.int64)
+    kernels.steer(totals[mine], priors[mine], *tables, left, own)
+    alive[mine], scores[mine] = left, own

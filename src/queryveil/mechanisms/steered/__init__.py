@@ -1,1 +1,0 @@
-"""Steered selection: several times more items for the same guarantee."""
