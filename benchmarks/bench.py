@@ -1,4 +1,4 @@
-"""One table of ratios: each kind of release against the bare aggregation of the same file, and against other libraries.
+"""Tables of ratios: each kind of release against the bare aggregation of the same file, and against other libraries.
 
     python benchmarks/bench.py [--rows 2000000 20000000 100000000] [--small 200000] [--spark-rows 20000000]
                                [--reading-rows 500000] [--runs 5] [--only CASE ...] [--no-peers] [--write]
@@ -6,11 +6,11 @@
 Every run is a process of its own, between two runs of what it is compared with; its ratio is to their mean. The table
 has medians, by the clock and by processor seconds. From 20 million rows on there are three runs at the most; from 100
 million on there is one, and `zealous` gets 4 GB of address space and no more. Other libraries do the same job on the
-first of `--rows`; Spark on this machine is held against DuckDB on `--spark-rows`, once. Readers of all formats are
-those of `reading.py`. Other libraries get an environment each, made below benchmarks/data; they need the network once.
-All of it takes about a quarter of an hour once logs are generated and environments are there.
-`--write` puts figures, machine and versions into docs/evidence/bench.json, and the table into docs/evidence/bench.md;
-with `--only`, other cases stay as they are there.
+first of `--rows` (see `peers.py`); Spark on this machine is held against DuckDB on `--spark-rows`, once. Readers of all
+formats are those of `reading.py`. Other libraries get an environment each, made below benchmarks/data; they need the
+network once. All of it takes about a quarter of an hour once logs are generated and environments are there.
+`--write` puts figures, machine, and versions into docs/evidence/bench.json, the tables into docs/evidence/bench.md, and
+the headline figures into README.md; with `--only`, other cases keep the figures that they have there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import statistics
@@ -33,10 +34,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import peers
 from peers import PEERS
 from publish import DATA, generated, load_modules, now, since
 
-EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
+ROOT = Path(__file__).parents[1]
+EVIDENCE = ROOT / "docs" / "evidence"
+README = ROOT / "README.md"
 CUT = (
     "SELECT *, sum(starts) OVER (PARTITION BY user ORDER BY time) AS cut FROM (SELECT *, coalesce(CAST(time - "
     "lag(time) OVER (PARTITION BY user ORDER BY time) > INTERVAL 30 MINUTE AS INT), 0) AS starts FROM log)"
@@ -49,12 +53,16 @@ TRANSACTIONS = "SELECT user, list(DISTINCT query) AS items FROM log GROUP BY use
 
 @dataclass(frozen=True)
 class Case:
-    """What is published, and the plain SQL that it is held against; `large` cases run on all sizes."""
+    """What is published, and the plain SQL that it is held against.
+
+    `large` cases run on all sizes, `middle` cases on the first of these, and all others on few rows.
+    """
 
     method: str
     given: dict[str, Any]
     bare: str
     large: bool = False
+    middle: bool = False
     few_gigabytes: bool = False
     """It has to do with 4 GB from 100 million rows on."""
     is_floor: bool = False
@@ -84,14 +92,16 @@ CASES = {
         "zealous",
         {**ZEALOUS, "items": ("keywords",)},
         f"SELECT word, count(DISTINCT user) AS users FROM ({WORDS}) GROUP BY word",
+        middle=True,
     ),
     "zealous query-pairs": Case(
         "zealous",
         {**ZEALOUS, "items": ("query-pairs",)},
         "SELECT query, after, count(DISTINCT user) AS users FROM (SELECT user, query, lead(query) OVER "
         f"(PARTITION BY user, cut ORDER BY time) AS after FROM ({CUT})) WHERE after <> query GROUP BY ALL",
+        middle=True,
     ),
-    "zealous clicks": Case("zealous", {**ZEALOUS, "items": ("clicks",)}, CLICKS),
+    "zealous clicks": Case("zealous", {**ZEALOUS, "items": ("clicks",)}, CLICKS, middle=True),
     "zealous itemsets": Case(
         "zealous",
         {**ZEALOUS, "items": ("itemsets",)},
@@ -103,9 +113,13 @@ CASES = {
         "click-graph",
         {"epsilon": 4, "delta": 1e-3, "max_queries": 5},
         f"SELECT query, NULL AS url, users FROM ({QUERIES}) UNION ALL {CLICKS}",
+        middle=True,
     ),
     "k-query": Case(
-        "k-query", {"k": 50}, f"SELECT * FROM log SEMI JOIN ({QUERIES} HAVING users >= 50) USING (query)"
+        "k-query",
+        {"k": 50},
+        f"SELECT * FROM log SEMI JOIN ({QUERIES} HAVING users >= 50) USING (query)",
+        middle=True,
     ),
     "k-session": Case(
         "k-session",
@@ -142,6 +156,15 @@ CASES = {
     ),
 }
 
+SAME_JOB = {"epsilon": peers.EPSILON, "delta": peers.DELTA, "neighbours": "add-remove", "items": ("queries",)}
+BASELINE = "zealous"
+OURS = {
+    BASELINE: Case("zealous", {**SAME_JOB, "max_items": peers.MAX_QUERIES}, QUERIES),
+    "steered": Case("steered", {**SAME_JOB, "max_items": peers.MAX_QUERIES}, QUERIES),
+    "steered, 100 queries of a user": Case("steered", {**SAME_JOB, "max_items": 100}, QUERIES),
+}
+"""The job of other libraries by our methods. All but the first are held against the first."""
+SAME_JOB_CASES = (*(name for name in OURS if name != BASELINE), *PEERS)
 
 SPARK = "zealous queries on Spark (local)"
 READING = "reading"
@@ -235,8 +258,9 @@ def between(
         name: round(statistics.median(one[name] for one in mine), 2) for name in names if name in mine[0]
     }
     made["peak_gb"] = round(max(one["peak_gb"] for one in mine), 2)
-    for what in ("seconds", "cpu_seconds"):
-        made[f"other_{what}"] = round(statistics.median(one[what] for one in others), 2)
+    for what in ("seconds", "cpu_seconds", "peak_gb", "released"):
+        if what in others[0]:
+            made[f"other_{what}"] = round(statistics.median(one[what] for one in others), 2)
     return made
 
 
@@ -265,13 +289,18 @@ def environment(name: str) -> Path:
     return python
 
 
-def against_peer(name: str, rows: int, runs: int) -> dict[str, Any]:
-    """The library's run over ours: how many times longer it takes for the same job."""
-    log, python = generated(rows), environment(name)
-    mine = [sys.executable, __file__, "--once", "method", "--case", "zealous queries", "--log", str(log)]
-    theirs = [str(python), "-c", PEERS[name].script, str(log)]
-    made = between(lambda: own_process(theirs), lambda: own_process(mine), runs)
-    return {"case": name, "against": "zealous queries", "rows": rows, **made}
+def compare_same_job(name: str, rows: int, runs: int) -> dict[str, Any]:
+    """Another library or method over our baseline: how many times longer it takes for the same job."""
+    log = generated(rows)
+
+    def ours(case: str) -> dict[str, float]:
+        return own_process([sys.executable, __file__, "--once", "method", "--case", case, "--log", str(log)])
+
+    def theirs() -> dict[str, float]:
+        return own_process([str(environment(name)), *PEERS[name].arguments(str(log))])
+
+    made = between(theirs if name in PEERS else lambda: ours(name), lambda: ours(BASELINE), runs)
+    return {"case": name, "against": BASELINE, "rows": rows, **made}
 
 
 def spark_against_duckdb(rows: int, runs: int) -> dict[str, Any]:
@@ -328,31 +357,71 @@ def peak(case: dict[str, Any]) -> str:
     return f"{case['peak_gb']} GB" if "peak_gb" in case else ""
 
 
+def baseline(same: list[dict[str, Any]]) -> dict[str, Any]:
+    """Our own row in the table of other libraries: medians over all cases that were held against it."""
+    medians = {
+        what: statistics.median(one[f"other_{what}"] for one in same)
+        for what in ("released", "cpu_seconds", "peak_gb")
+    }
+    unchanged = {"case": BASELINE, "seconds_ratio": 1.0, "cpu_seconds_ratio": 1.0, "runs": same[0]["runs"]}
+    return unchanged | {name: round(value, 2) for name, value in medians.items()}
+
+
+def same_job_table(cases: list[dict[str, Any]]) -> list[str]:
+    """The lines of Markdown that compare libraries, and methods of ours, at one guarantee."""
+    same = [one for one in cases if one["case"] in SAME_JOB_CASES]
+    if not same:
+        return []
+    return [
+        "## Other libraries",
+        "",
+        f"The same job on {same[0]['rows']:,} rows: noisy numbers of users for queries that enough users share, at",
+        f"epsilon {peers.EPSILON:g} and delta {peers.DELTA:g}, for neighboring logs with one user added or removed,",
+        f"with at most {peers.MAX_QUERIES} queries of a user unless the row says otherwise. Ratios are to `zealous`.",
+        "",
+        "| | published queries | ratio of wall-clock time | ratio of processor time | processor seconds | peak "
+        "| runs |",
+        "|---|---|---|---|---|---|---|",
+        *(
+            f"| {one['case']} | {one['released']:,.0f} | {one['seconds_ratio']:.2f} | {one['cpu_seconds_ratio']:.2f} | "
+            f"{one['cpu_seconds']} | {peak(one)} | {one['runs']} |"
+            for one in (baseline(same), *same)
+        ),
+        "",
+        *(f"- {peer.note}" for peer in PEERS.values()),
+        "",
+    ]
+
+
 def page(found: dict[str, Any]) -> str:
+    """The page of all figures in Markdown."""
     rows = [
         f"| {one['case']} | {one['against']} | {one['rows']:,} | {one['seconds_ratio']:.2f} | "
         f"{one['cpu_seconds_ratio']:.2f} | {one['cpu_seconds']} | {one['other_cpu_seconds']} | {peak(one)} | "
         f"{one['runs']} |"
         for one in found["cases"]
+        if one["case"] not in SAME_JOB_CASES
     ]
     low, high = (pick(one["load"] for one in found["cases"]) for pick in (min, max))
-    told = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     return "\n".join(
         [
             "# Benchmarks",
             "",
-            "`make bench` made this table: medians of interleaved runs, each a process of its own between two runs of",
-            "what it is compared with (readers: by turns in one process). All stages of publishing are inside. A ratio",
-            "of 1 is as fast as the other side, and less is faster. For other libraries it is how many times longer",
-            "they take than `zealous` on queries. A *floor* does less than the method has to. At 100 million rows,",
-            "`zealous` had 4 GB of address space. What readers are held against is told in",
-            "[reading each format](index.md#reading-each-format).",
+            "`make bench` made these tables: medians of interleaved runs, each a process of its own between two runs",
+            "of what it is compared with (readers: by turns in one process). All stages of publishing are inside. A",
+            "ratio of 1 is as fast as the other side, and less is faster. A *floor* does less than the method has to.",
+            "At 100 million rows, `zealous` had 4 GB of address space. [Reading each",
+            "format](index.md#reading-each-format) says what readers are compared with.",
             "",
-            f"Machine: {found['machine']['cores']} cores, {found['machine']['memory_gb']} GB. Versions: {told}.",
-            f"Between {low} and {high} processes wanted a core meanwhile; if these are more than there are cores,",
-            "ratios by the clock say little.",
+            f"Machine: {found['machine']['cores']} cores, {found['machine']['memory_gb']} GB. Versions: {versions}.",
+            f"The load was between {low} and {high} processes; if that is more than there are cores, ratios of",
+            "wall-clock time say little.",
             "",
-            "| case | against | rows | ratio by the clock | ratio of processor time | processor seconds "
+            *same_job_table(found["cases"]),
+            "## Each kind of release, Spark, and readers",
+            "",
+            "| case | against | rows | ratio of wall-clock time | ratio of processor time | processor seconds "
             "| of the other | peak | runs |",
             "|---|---|---|---|---|---|---|---|---|",
             *rows,
@@ -361,8 +430,72 @@ def page(found: dict[str, Any]) -> str:
     )
 
 
+HEADLINE_ROWS = (2_000_000, 20_000_000, 100_000_000)
+_HEADLINE = re.compile(r"(<!-- speed -->\n).*?(<!-- end of speed -->)", re.DOTALL)
+
+
+def headline_cases() -> set[tuple[str, int]]:
+    """The cases and sizes that README states."""
+    ours = {(f"{method} queries", rows) for method in ("zealous", "steered") for rows in HEADLINE_ROWS}
+    return ours | {(name, HEADLINE_ROWS[0]) for name in SAME_JOB_CASES}
+
+
+def headline(cases: list[dict[str, Any]]) -> str:
+    """What README says of speed."""
+    found = {(one["case"], one["rows"]): one for one in cases}
+    smallest = HEADLINE_ROWS[0]
+    zealous = baseline([found[name, smallest] for name in SAME_JOB_CASES])
+    opendp, pipelinedp, steered = (
+        found[name, smallest]
+        for name in ("OpenDP (Polars)", "PipelineDP (local)", "steered, 100 queries of a user")
+    )
+    sizes = [
+        f"| {rows:,} | {found['zealous queries', rows]['seconds_ratio']:.2f} "
+        f"| {found['steered queries', rows]['seconds_ratio']:.2f} |"
+        for rows in HEADLINE_ROWS
+    ]
+    return "\n".join(
+        [
+            "| rows | `publish zealous` | `publish steered` |",
+            "|---|---|---|",
+            *sizes,
+            "",
+            f"With the same epsilon ({peers.EPSILON:g}), delta ({peers.DELTA:g}), neighboring logs, and bound, "
+            f"OpenDP with Polars takes {opendp['seconds_ratio']:.1f} times as long as",
+            f"`zealous` for {smallest:,} rows, and PipelineDP's local engine {pipelinedp['seconds_ratio']:.1f} times. "
+            f"They publish {opendp['released']:,.0f} and {pipelinedp['released']:,.0f} queries, `zealous`",
+            f"{zealous['released']:,.0f}, and `steered`, with up to 100 queries of a user, {steered['released']:,.0f}.",
+            "",
+        ]
+    )
+
+
+def require_headline(readme: str, cases: set[tuple[str, int]]) -> None:
+    """Refuse, before anything is measured, what README's figures could not be written from."""
+    if lacking := headline_cases() - cases:
+        raise SystemExit(
+            f"README.md states figures that are neither measured now nor recorded: {sorted(lacking)}"
+        )
+    if len(_HEADLINE.findall(readme)) != 1:
+        raise SystemExit(
+            "README.md has no lines <!-- speed --> and <!-- end of speed --> to write figures between"
+        )
+
+
+def with_headline(readme: str, cases: list[dict[str, Any]]) -> str:
+    """README with these figures between its markers."""
+    return _HEADLINE.sub(lambda match: match[1] + headline(cases) + match[2], readme)
+
+
+def write(found: dict[str, Any]) -> None:
+    """Write everything that states these figures."""
+    (EVIDENCE / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    (EVIDENCE / "bench.md").write_text(page(found), encoding="utf-8")
+    README.write_text(with_headline(README.read_text(encoding="utf-8"), found["cases"]), encoding="utf-8")
+
+
 def once(given: argparse.Namespace) -> None:
-    case = CASES[given.case]
+    case = (CASES | OURS)[given.case]
     if given.once == "bare":
         figures = bare(case.bare, given.log)
     else:
@@ -376,7 +509,7 @@ def sizes(name: str, given: argparse.Namespace) -> list[int]:
         return [given.spark_rows]
     if name == READING:
         return [given.reading_rows]
-    if name in PEERS:
+    if name in SAME_JOB_CASES or CASES[name].middle:
         return list(given.rows[:1])
     return list(given.rows) if CASES[name].large else [given.small]
 
@@ -391,16 +524,20 @@ def cases_of(name: str, rows: int, runs: int) -> list[dict[str, Any]]:
         found, runs = [spark_against_duckdb(rows, 1)], 1
     else:
         runs = 1 if rows >= ONCE_FROM else min(runs, 3) if rows >= FEWER_FROM else runs
-        found = [(compared if name in CASES else against_peer)(name, rows, runs)]
+        found = [(compared if name in CASES else compare_same_job)(name, rows, runs)]
     return [one | {"runs": runs, "load": round(os.getloadavg()[0], 1)} for one in found]
+
+
+def recorded_cases() -> list[dict[str, Any]]:
+    """What was measured before."""
+    cases: list[dict[str, Any]] = json.loads((EVIDENCE / "bench.json").read_text(encoding="utf-8"))["cases"]
+    return cases
 
 
 def merged(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What was measured before, with these in its place."""
-    file = EVIDENCE / "bench.json"
-    before = json.loads(file.read_text())["cases"] if file.exists() else []
-    made = {(one["case"], one["rows"]): one for one in (*before, *cases)}
-    order = [*CASES, *PEERS, SPARK]
+    made = {(one["case"], one["rows"]): one for one in (*recorded_cases(), *cases)}
+    order = [*CASES, *SAME_JOB_CASES, SPARK]
     readers = [one["case"] for one in cases if one["case"] not in order]
     order += readers or [name for name, _ in made if name not in order]
     return sorted(
@@ -416,31 +553,30 @@ def main() -> None:
     parser.add_argument("--spark-rows", type=int, default=20_000_000)
     parser.add_argument("--reading-rows", type=int, default=500_000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=(*CASES, *PEERS, SPARK, READING))
+    parser.add_argument("--only", nargs="+", choices=(*CASES, *SAME_JOB_CASES, SPARK, READING))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--once", choices=("bare", "method", "spark"), help=argparse.SUPPRESS)
-    parser.add_argument("--case", choices=tuple(CASES), help=argparse.SUPPRESS)
+    parser.add_argument("--case", choices=(*CASES, *OURS), help=argparse.SUPPRESS)
     parser.add_argument("--log", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.once:
         once(given)
         return
-    wanted = given.only or [*CASES, *([] if given.no_peers else PEERS), SPARK, READING]
-    cases = []
-    for name in wanted:
-        for rows in sizes(name, given):
-            cases += cases_of(name, rows, given.runs)
-    if given.only and given.write:
-        cases = merged(cases)
+    wanted = given.only or [*CASES, *([] if given.no_peers else SAME_JOB_CASES), SPARK, READING]
+    planned = [(name, rows) for name in wanted for rows in sizes(name, given)]
+    if given.write:
+        recorded = recorded_cases() if given.only else []
+        known = {*planned, *((one["case"], one["rows"]) for one in recorded)}
+        require_headline(README.read_text(encoding="utf-8"), known)
+    cases = [one for name, rows in planned for one in cases_of(name, rows, given.runs)]
     found = {
         "machine": machine(),
         "versions": versions(),
-        "cases": cases,
+        "cases": merged(cases) if given.only and given.write else cases,
     }
     if given.write:
-        (EVIDENCE / "bench.json").write_text(json.dumps(found, indent=2) + "\n")
-        (EVIDENCE / "bench.md").write_text(page(found))
+        write(found)
     print(page(found))
 
 

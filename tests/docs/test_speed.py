@@ -1,4 +1,4 @@
-"""Benchmarks cover every method and format, and README states the ratios that were measured last."""
+"""Benchmarks cover every method and format, and pages state the figures that were measured last."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,34 +16,6 @@ from queryveil.reading.formats import READERS
 ROOT = Path(__file__).parents[2]
 
 
-def missing(readme: str) -> list[str]:
-    """What must stand in README, by what is kept, and does not: lines of the table, and words behind it."""
-    cases: list[dict[str, Any]] = json.loads((ROOT / "docs" / "evidence" / "bench.json").read_text())["cases"]
-    found = {(one["case"], one["rows"]): one["seconds_ratio"] for one in cases}
-    lines = [
-        f"| {rows:,} | {found['zealous queries', rows]:.2f} | {found['steered queries', rows]:.2f} |"
-        for rows in (2_000_000, 20_000_000, 100_000_000)
-    ]
-    lines.append(f"OpenDP with Polars takes {found['OpenDP (Polars)', 2_000_000]:.1f} times as long")
-    lines.append(f"PipelineDP's local engine {found['PipelineDP (local)', 2_000_000]:.1f} times")
-    text = " ".join(readme.split())
-    return [line for line in lines if line not in text]
-
-
-@pytest.fixture(scope="module")
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_readme_has_the_ratios_that_were_measured(readme: str) -> None:
-    assert missing(readme) == []
-
-
-def test_a_ratio_that_was_not_measured_is_seen(readme: str) -> None:
-    assert "| 100,000,000 | 0." in readme
-    assert len(missing(readme.replace("| 100,000,000 | 0.", "| 100,000,000 | 1."))) == 1
-
-
 @pytest.fixture(scope="module")
 def _benchmarks() -> Iterator[None]:
     sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -52,6 +23,28 @@ def _benchmarks() -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(ROOT / "benchmarks"))
+
+
+@pytest.mark.usefixtures("_benchmarks")
+def test_pages_state_the_figures_that_were_measured() -> None:
+    bench = importlib.import_module("bench")
+    readme = bench.README.read_text(encoding="utf-8")
+    found = json.loads((bench.EVIDENCE / "bench.json").read_text(encoding="utf-8"))
+    assert bench.with_headline(readme, found["cases"]) == readme
+    assert bench.page(found) == (bench.EVIDENCE / "bench.md").read_text(encoding="utf-8")
+    others = [one | {"seconds_ratio": one["seconds_ratio"] + 1} for one in found["cases"]]
+    assert bench.with_headline(readme, others) != readme
+
+
+@pytest.mark.usefixtures("_benchmarks")
+def test_figures_that_readme_needs_are_required_before_anything_is_measured() -> None:
+    bench = importlib.import_module("bench")
+    readme, cases = bench.README.read_text(encoding="utf-8"), bench.headline_cases()
+    bench.require_headline(readme, cases)
+    with pytest.raises(SystemExit):
+        bench.require_headline(readme.replace("<!-- speed -->", ""), cases)
+    with pytest.raises(SystemExit):
+        bench.require_headline(readme, cases - {("zealous queries", 100_000_000)})
 
 
 @pytest.mark.usefixtures("_benchmarks")
