@@ -49,6 +49,11 @@ class Cluster:
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
 
+    def kill_all_workers(self) -> None:
+        for number, worker in enumerate(self.workers):
+            if worker.poll() is None:
+                self.kill_worker(number)
+
 
 def _java(cluster: Cluster, words: str, log: Path) -> subprocess.Popen[bytes]:
     home = Path(pyspark.__file__).parent

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import queryveil as qv
 from queryveil.count.contribution import Bound, bounded, counts
 from queryveil.privacy.noise import Noise
 from queryveil.reading.engine import Spark
+from queryveil.reading.engine import cluster as clusters
 from tests.seeded import SeededBits
 
 KINDS = tuple(qv.KINDS)
@@ -111,6 +113,15 @@ def slow_counts(engine: str, path: Path, sign: Path) -> dict[Any, int]:
         time.sleep(0.05)
     table = log.engine.arrow(counts(kept, ("query",)))
     return dict(zip(table["query"].to_pylist(), table["count"].to_pylist(), strict=True))
+
+
+def counts_with_patience(engine: str, path: Path, sign: Path, seconds: float) -> dict[Any, int] | str:
+    """The same with another time to wait for a worker; the kind of error if there is none."""
+    with mock.patch.object(clusters, "_WORKERS_SECONDS", seconds):
+        try:
+            return slow_counts(engine, path, sign)
+        except qv.QueryveilError as error:
+            return type(error).__name__
 
 
 def where_queryveil_is(engine: str) -> list[str]:

@@ -171,6 +171,21 @@ def test_a_worker_that_is_killed_changes_no_count(
     assert found == dict(zip(table["query"].to_pylist(), table["n"].to_pylist(), strict=True))
 
 
+def test_work_without_workers_ends_and_the_next_session_works(
+    driver: Ask, cluster: Cluster, log: Path, tmp_path: Path
+) -> None:
+    sign = tmp_path / "sign"
+    asked = driver(jobs.counts_with_patience, log, sign, 3.0)
+    while not sign.exists() and not asked.done():
+        time.sleep(0.05)
+    cluster.kill_all_workers()
+    sign.with_suffix(".killed").write_text("")
+    assert asked.result(timeout=120) == "CannotBeMet"
+    cluster.start_worker()
+    cluster.start_worker()
+    assert driver(jobs.reading, log, {}).result()["counts"][1] == 900
+
+
 @pytest.mark.parametrize("address", ["spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2"])
 def test_a_master_that_is_not_there_is_one_sentence_in_seconds(address: str) -> None:
     start = time.monotonic()

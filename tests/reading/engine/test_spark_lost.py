@@ -115,6 +115,55 @@ def test_executors_that_are_killed_are_one_sentence_and_the_charge_is_said(tmp_p
     assert {one.name for one in tmp_path.iterdir()} == {"ledger.db", "log.parquet", "scratch"}
 
 
+INTERRUPTED = """
+import os, signal, threading, time
+from queryveil.reading.engine import Spark
+from queryveil.show import cli
+
+def interrupt(context):
+    while not context.statusTracker().getActiveJobsIds():
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.{name})
+
+def endless(self, table):
+    session = self.con._session
+    threading.Thread(target=interrupt, args=(session.sparkContext,), daemon=True).start()
+    with self.errors():
+        return session.range(10**15).filter("hash(id) = 7").{call}()
+
+Spark.arrow = endless
+cli.run()
+"""
+
+
+@pytest.mark.parametrize("call", ["count", "toArrow", "localCheckpoint"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_cancels_the_jobs_of_spark(name: str, call: str, tmp_path: Path) -> None:
+    pq.write_table(many(60, ["apples", "pears"]), tmp_path / "log.parquet")
+    publish = "publish log.parquet --method k-query --k 5 --out out --engine spark"
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name, call=call), *publish.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 130, done
+    assert done.stderr.startswith("Error: interrupted") and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_an_error_that_follows_from_an_interrupt_is_the_interrupt() -> None:
+    def interrupt() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise PySparkException("Job 3 cancelled as part of cancellation of all jobs")
+
+    with pytest.raises(KeyboardInterrupt), Spark(None).errors():
+        interrupt()
+
+
 def test_a_spark_that_has_given_up_is_lost_whatever_it_says() -> None:
     con = mock.MagicMock()
     con._session.sparkContext._jsc.sc().isStopped.return_value = True

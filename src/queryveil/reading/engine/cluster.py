@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -17,6 +18,8 @@ from queryveil.errors import UsageError
 _MASTERS = re.compile(r"spark://(.+)")
 _ANSWER_SECONDS = 5.0
 _WORKERS_SECONDS = 30.0
+"""How long a program waits for a first worker, and for another one if its last worker is lost."""
+_POLL_SECONDS = 0.5
 _SHIPPED = "queryveil_shipped"
 _LOOPBACK = ("localhost", "127.0.0.1")
 
@@ -75,7 +78,7 @@ def require_workers(session: Any, master: str) -> None:
     """Refuse a cluster that gives this program no executor: every question to it would wait for ever."""
     context = session.sparkContext._jsc.sc()
     until = time.monotonic() + _WORKERS_SECONDS
-    while context.getExecutorMemoryStatus().size() < 2:  # the driver is one
+    while not _has_executor(context):
         if time.monotonic() > until:
             session.stop()
             raise UsageError(
@@ -84,3 +87,29 @@ def require_workers(session: Any, master: str) -> None:
                 "spark.cores.max",
             )
         time.sleep(0.2)
+
+
+def stop_without_workers(session: Any) -> None:
+    """Stop the session once its jobs have waited too long for an executor; Spark itself would wait forever.
+
+    A daemon thread polls until the session ends. The job that waits then fails, because its context was shut down.
+    """
+    context = session.sparkContext._jsc.sc()
+
+    def watch() -> None:
+        last = time.monotonic()
+        # The session, or the process of Spark, may end at any call.
+        with contextlib.suppress(Exception):
+            while not context.isStopped():
+                if _has_executor(context) or not len(context.statusTracker().getActiveJobIds()):
+                    last = time.monotonic()
+                elif time.monotonic() - last > _WORKERS_SECONDS:
+                    session.stop()
+                    return
+                time.sleep(_POLL_SECONDS)
+
+    threading.Thread(target=watch, name="queryveil-spark-workers", daemon=True).start()
+
+
+def _has_executor(context: Any) -> bool:
+    return bool(context.getExecutorMemoryStatus().size() > 1)  # the driver is one

@@ -8,9 +8,12 @@ import functools
 import os
 import pickle
 import re
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import ibis
@@ -18,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
-from queryveil.files import workspace
+from queryveil.files import interruptions, workspace
 from queryveil.reading.engine import cluster
 from queryveil.reading.engine.base import BLANK, Engine, T, UserMap, temporary_name
 
@@ -38,6 +41,7 @@ def _sha2(text, bits): ...  # type: ignore[no-untyped-def]
 def _xxhash64(text): ...  # type: ignore[no-untyped-def]
 
 
+_CANCEL_SECONDS = 5.0
 _TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
 _GONE = (
     *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
@@ -253,9 +257,19 @@ class Spark(Engine):
         try:
             yield
         except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+            if _is_interruption(error):
+                raise KeyboardInterrupt from None
             raise _told(error, stopped=self._stopped()) from (
                 error if os.environ.get("QUERYVEIL_DEBUG") else None
             )
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Whether an error of Spark only follows from an interrupt, which canceled the jobs."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None
 
 
 def _told(error: Exception, *, stopped: bool) -> QueryveilError:
@@ -327,14 +341,20 @@ def start(url: str) -> Spark:
         quiet |= {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "4g"}
     cluster.require_reachable(master)
     try:
-        if SparkSession.getActiveSession() is None:
+        is_new = SparkSession.getActiveSession() is None
+        if is_new:
             quiet |= _own_folder(master)
         for name, value in quiet.items():
             builder = builder.config(name, value)
+        handlers = {one: signal.getsignal(one) for one in interruptions.SIGNALS}
         with _silent_children():
             session = builder.getOrCreate()
+        if is_new and threading.current_thread() is threading.main_thread():
+            _cancel_jobs_on_signals(session, handlers)
         if not master.startswith("local"):
             cluster.require_workers(session, master)
+            if is_new:
+                cluster.stop_without_workers(session)
     except QueryveilError:
         raise
     except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
@@ -343,6 +363,28 @@ def start(url: str) -> Spark:
             "check that Java 17 or newer is installed and the master is reachable, or use --engine duckdb",
         ) from None
     return Spark(ibis.pyspark.connect(session))
+
+
+def _cancel_jobs_on_signals(session: Any, handlers: Mapping[signal.Signals, Any]) -> None:
+    """Cancel all jobs when a signal comes, and then call the handler that was there before the session.
+
+    PySpark replaces the handler of SIGINT, so that a command would not learn of the interrupt. Its handler also cancels
+    over the connection of this thread, which waits for the very job.
+    """
+
+    def cancel() -> None:
+        with contextlib.suppress(Exception):  # the session, or the process of Spark, may have ended
+            session.sparkContext.cancelAllJobs()
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        canceling = threading.Thread(target=cancel, daemon=True)  # a thread has its own connection
+        canceling.start()
+        canceling.join(_CANCEL_SECONDS)
+        handlers[signal.Signals(number)](number, frame)
+
+    for one, handler in handlers.items():
+        if callable(handler):
+            signal.signal(one, answer)
 
 
 def _own_folder(master: str) -> dict[str, str]:
