@@ -267,3 +267,17 @@ def test_a_pipe_among_the_releases_hangs_neither_pages_nor_the_end(tmp_path: Pat
         begun.send_signal(signal.SIGINT)
         begun.communicate(timeout=60)
         assert begun.returncode == 0
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda place: place.symlink_to("/dev/zero")])
+def test_no_pipe_folder_or_device_in_place_of_a_file_stops_a_page(
+    start: Starter, logs: Path, make: Callable[[Path], None]
+) -> None:
+    visitor, log, releases = with_good_release(start, logs)
+    files = [one.name for one in (releases / "good").iterdir()] + ["manifest.json.sig"]
+    for name in files:
+        shutil.rmtree(releases / "hostile")
+        shutil.copytree(releases / "good", releases / "hostile")
+        (releases / "hostile" / name).unlink(missing_ok=True)
+        make(releases / "hostile" / name)
+        open_everything(visitor, log)

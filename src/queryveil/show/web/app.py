@@ -18,7 +18,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from queryveil.errors import QueryveilError
+from queryveil.errors import OutputError, QueryveilError
+from queryveil.files.output import reason_of
 from queryveil.show.web import rendering
 from queryveil.show.web.guard import Guard
 from queryveil.show.web.jobs import Jobs
@@ -116,6 +117,14 @@ def _refused(request: Request, error: Exception) -> Response:
     return rendering.refused(request, error)
 
 
+def _refused_by_disk(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)  # noqa: S101 (what it is registered for)
+    refused = OutputError(
+        f"the disk refused ({reason_of(error)})", "check room and permissions, and try again"
+    )
+    return rendering.refused(request, refused)
+
+
 def _ask_to_confirm(_: Request, error: Exception) -> Response:
     assert isinstance(error, log.NotConfirmed)  # noqa: S101 (what it is registered for)
     return RedirectResponse(error.address, 303)
@@ -148,6 +157,7 @@ def application(settings: Settings, tell: Callable[[str], None]) -> Starlette:
         routes=_routes(),
         exception_handlers={
             QueryveilError: _refused,
+            OSError: _refused_by_disk,
             log.NotConfirmed: _ask_to_confirm,
             HTTPException: _missing,
             Exception: _failed,

@@ -173,9 +173,9 @@ class Jobs:
             folder.mkdir(mode=0o700, parents=True)
             (folder / "spec.json").write_text(json.dumps({"kind": kind, **spec}), encoding="utf-8")
             job = Job(id, kind, title, about, folder, spec, who, noted=not noted)
-            self._all[id] = job
             if noted:
                 self._note(job, "started")
+            self._all[id] = job
             self._begin()
             return job.looked_at()
 
@@ -231,8 +231,9 @@ class Jobs:
             _ended(one.process, max(0.1, until - time.monotonic()))
         self._watch.join()
         self._note_ends()
-        for past in self.interrupted:
-            self._write_line(dataclasses.asdict(past) | {"state": "interrupted"})  # it has been shown
+        with contextlib.suppress(OSError):  # they are shown once more
+            for past in self.interrupted:
+                self._write_line(dataclasses.asdict(past) | {"state": "interrupted"})  # it has been shown
 
     # -- inside ----------------------------------------------------------------------------------------------
 
@@ -252,8 +253,10 @@ class Jobs:
             if busy >= _AT_ONCE:
                 return
             if one.process is None and one.cancelled is None:
-                one.process = _process(one)
-                busy += 1
+                # Without memory or descriptors for a process, the job waits.
+                with contextlib.suppress(OSError):
+                    one.process = _process(one)
+                    busy += 1
 
     def _note_ends(self) -> None:
         for one in self._all.values():
@@ -262,8 +265,10 @@ class Jobs:
             if one.process is not None and one.process.stdin is not None:
                 one.process.stdin.close()
             if not one.noted:
-                one.noted = True
-                self._note(one, one.state)
+                # While the disk is full, it is tried again.
+                with contextlib.suppress(OSError):
+                    self._note(one, one.state)
+                    one.noted = True
 
     def _note(self, job: Job, state: str) -> None:
         past = PastJob(
