@@ -255,9 +255,12 @@ def publish_series(visitor: Visitor, log: str) -> Any:
     return visitor.submit(f"/publish/{log}", given, follow_redirects=False)
 
 
-def test_a_swap_in_the_middle_of_a_series_changes_nothing(start: Starter, dated: Path) -> None:
+@pytest.mark.parametrize("same_session", [False, True], ids=["another session", "another tab"])
+def test_a_swap_in_the_middle_of_a_series_changes_nothing(
+    start: Starter, dated: Path, same_session: bool
+) -> None:
     visitor, log = prepared_series(start, dated)
-    other = another(visitor)
+    other = another(visitor, same_session=same_session)
     plan = qv.plan_series
 
     def swap_and_plan(*given: Any, **named: Any) -> Any:
@@ -266,6 +269,7 @@ def test_a_swap_in_the_middle_of_a_series_changes_nothing(start: Starter, dated:
 
     with mock.patch.object(qv, "plan_series", swap_and_plan):
         publish_series(visitor, log)
+    swap(visitor, log, RIGHT | {"column-time": "time"})
     job = visitor.bench.jobs.latest("series", "daily")
     visitor.waited(f"/publish/{log}?job={job.id}")
     for day in (1, 2, 3):
