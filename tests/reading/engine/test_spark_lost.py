@@ -11,7 +11,7 @@ from unittest import mock
 import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 
 import queryveil as qv
 from queryveil.reading.engine import Spark
@@ -201,6 +201,12 @@ def test_want_of_memory_in_spark_is_said_to_be_so() -> None:
     ):
         raise PySparkException("java.lang.OutOfMemoryError: Java heap space: apples")
     assert "apples" not in str(told.value)
+
+
+def test_another_python_on_the_workers_is_said_to_be_so() -> None:
+    with pytest.raises(qv.UsageError) as told, Spark(None).errors():
+        raise PythonException("Job aborted: [PYTHON_VERSION_MISMATCH] Python in worker has another: apples")
+    assert "PYSPARK_PYTHON" in told.value.hint and "apples" not in str(told.value)
 
 
 def test_other_failures_of_spark_are_about_the_files() -> None:

@@ -43,6 +43,7 @@ def _xxhash64(text): ...  # type: ignore[no-untyped-def]
 
 _CANCEL_SECONDS = 5.0
 _TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
+_OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 _GONE = (
     *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
     *("stopped SparkContext", "All masters are unresponsive", "Master removed our application"),
@@ -285,6 +286,11 @@ def _told(error: Exception, *, stopped: bool) -> QueryveilError:
         return CannotBeMet(
             "the log does not fit into Spark's memory",
             "use --engine duckdb, a Spark with more memory, or part of the log",
+        )
+    if _OTHER_PYTHON in words:
+        return UsageError(
+            "Spark's workers have another version of Python than this one",
+            "install this version there, and name it with PYSPARK_PYTHON",
         )
     failed = isinstance(error, (PySparkException, Py4JJavaError))
     if stopped or not failed or not words or any(sign in words for sign in _GONE):
