@@ -25,7 +25,8 @@ import duckdb
 
 import queryveil as qv
 import study_runs
-from queryveil.count.contribution import Bound, bounded, counts
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import collect_user_counts
 
 HERE = Path(__file__).parent
 EVIDENCE = HERE.parent / "docs" / "evidence"
@@ -46,8 +47,8 @@ def engines() -> dict[str, Any]:
             row: dict[str, Any] = {}
             for name, log in logs.items():
                 start = time.perf_counter()
-                bound = Bound(most=5, salt=b"evidence", order_key="portable")
-                table = log.engine.arrow(counts(bounded(log, kind, bound), kind.columns))
+                bound = Bound(most=5, salt=b"evidence")
+                table = collect_user_counts(log, kind, bound).users_per_item()
                 row[f"{name}_seconds"] = round(time.perf_counter() - start, 1)
                 items = zip(*(table[column].to_pylist() for column in kind.columns), strict=True)
                 histograms[name] = dict(zip(items, table["count"].to_pylist(), strict=True))
@@ -55,9 +56,7 @@ def engines() -> dict[str, Any]:
                     epsilon=4, delta=1e-3, max_items=5, items=(kind.name,), guarantee="probabilistic"
                 )
                 out = Path(folder) / f"{name}-{kind.name}"
-                released = qv.publish(
-                    log, method, out=out, order_key="portable", allow_empty=True, i_understand=True
-                )
+                released = qv.publish(log, method, out=out, allow_empty=True, i_understand=True)
                 row[f"{name}_released"] = released.released["items"]
                 row[f"{name}_verified"] = qv.verify(out).passes
             row["distinct_items"] = len(histograms["duckdb"])

@@ -142,7 +142,6 @@ MEANINGS = {
     "offsets": "where each list begins",
     "option": "a setting that was tried",
     "options": "further options, by name",
-    "order_key": "how rows of equal users are told apart",
     "original": "of the log",
     "orphan_clicks": "clicks without a search",
     "other": "what it is compared with",

@@ -96,5 +96,5 @@ def side_by_side(loop: Callable[..., Found], parts: Sequence[tuple[Any, ...]]) -
     """
     if len(parts) == 1:
         return [loop(*parts[0])]
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with ThreadPoolExecutor(min(len(parts), _MOST_THREADS)) as pool:
         return list(pool.map(lambda given: loop(*given), parts))

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import queryveil as qv
-from queryveil.count.contribution import Bound, bounded, counts
+from queryveil.count.contribution import Bound, counts
+from queryveil.count.histories import collect_user_counts
 from queryveil.privacy.noise import Noise
 from queryveil.reading.engine import Spark
 from queryveil.reading.engine import cluster as clusters
@@ -34,12 +35,11 @@ class NoNoise(Noise):
 
 
 def histograms(engine: str, path: Path, kinds: tuple[str, ...] = KINDS) -> dict[str, dict[Any, int]]:
-    """Users per item, at most five items each, chosen by the portable key."""
+    """Users per item, at most five items each."""
     log = qv.read(path, engine=engine)
     found = {}
     for kind in (qv.KINDS[name] for name in kinds):
-        bound = Bound(most=5, salt=b"cluster", order_key="portable")
-        table = log.engine.arrow(counts(bounded(log, kind, bound), kind.columns))
+        table = collect_user_counts(log, kind, Bound(most=5, salt=b"cluster")).users_per_item()
         items = zip(*(table[column].to_pylist() for column in kind.columns), strict=True)
         found[kind.name] = dict(zip(items, table["count"].to_pylist(), strict=True))
     return found
@@ -70,7 +70,7 @@ def reading_in(engine: str, folder: Path, name: str) -> dict[str, Any]:
         os.chdir(before)
 
 
-def release(engine: str, path: Path, method: Any, out: Path | None, key: str = "portable") -> dict[str, Any]:
+def release(engine: str, path: Path, method: Any, out: Path | None) -> dict[str, Any]:
     """Tables of a release without noise, and the columns that came to this process."""
     seen: set[str] = set()
     arrow, batches = Spark.arrow, Spark.batches
@@ -90,7 +90,6 @@ def release(engine: str, path: Path, method: Any, out: Path | None, key: str = "
             qv.read(path, engine=engine),
             *(method,),
             noise=noise,
-            order_key=key,
             out=out,
             allow_empty=True,
             i_understand=True,

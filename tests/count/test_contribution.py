@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.count import public_lists
-from queryveil.count.contribution import KEEP, Bound, bounded, counts
+from queryveil.count.contribution import EVENTS, KEEP, Bound
+from queryveil.count.histories import collect_histories, collect_user_counts
 from tests import sizes
 from tests.conftest import at
 
@@ -32,43 +35,47 @@ def log_of(rows: Rows, engine: Any = "duckdb") -> qv.SearchLog:
     )
 
 
-def kept(log: qv.SearchLog, bound: Bound, kind: str = "queries") -> dict[str, set[tuple[str, ...]]]:
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for row in log.engine.arrow(bounded(log, qv.KINDS[kind], bound)).to_pylist():
-        item = tuple(row[column] for column in qv.KINDS[kind].columns)
-        assert item not in found.setdefault(row["user"], set()), "an item counts once per user"
-        found[row["user"]].add(item)
-    return found
+def kept(log: qv.SearchLog, bound: Bound, kind: str = "queries") -> list[frozenset[tuple[str, ...]]]:
+    """What each user keeps; users are in the order of their keyed hashes, which is the same for every bound."""
+    found = collect_histories(log, qv.KINDS[kind], bound)
+    texts = [tuple(row.values()) for row in found.texts(np.arange(found.different)).to_pylist()]
+    owned = np.split(found.items, found.starts[1:-1])
+    assert all(len(np.unique(own)) == len(own) for own in owned), "an item counts once per user"
+    return [frozenset(texts[item] for item in own.tolist()) for own in owned]
 
 
 @settings(max_examples=25, deadline=None)
-@given(ROWS, st.integers(1, 8), st.sampled_from(KEEP), st.sampled_from(["engine", "portable"]))
-def test_exactly_min_of_m_and_distinct_items_are_kept(rows: Rows, most: int, keep: str, key: str) -> None:
+@given(ROWS, st.integers(1, 8), st.sampled_from(KEEP))
+def test_exactly_min_of_m_and_distinct_items_are_kept(rows: Rows, most: int, keep: str) -> None:
     distinct = {user: {query for one, query, _ in rows if one == user} for user, _, _ in rows}
-    found = kept(log_of(rows), Bound(most=most, keep=keep, salt=b"s", order_key=key))
-    assert {user: len(items) for user, items in found.items()} == {
-        user: min(most, len(queries)) for user, queries in distinct.items()
-    }
+    found = kept(log_of(rows), Bound(most=most, keep=keep, salt=b"s"))
+    assert sorted(map(len, found)) == sorted(min(most, len(queries)) for queries in distinct.values())
 
 
 @settings(max_examples=20, deadline=None)
-@given(ROWS, ROWS, st.integers(1, 4), st.sampled_from(KEEP), st.sampled_from(["engine", "portable"]))
-def test_one_user_never_changes_what_another_keeps(
-    rows: Rows, other: Rows, most: int, keep: str, key: str
-) -> None:
-    bound = Bound(most=most, keep=keep, salt=b"s", order_key=key)
+@given(ROWS, ROWS, st.integers(1, 4), st.sampled_from(KEEP))
+def test_one_user_never_changes_what_another_keeps(rows: Rows, other: Rows, most: int, keep: str) -> None:
+    bound = Bound(most=most, keep=keep, salt=b"s")
     rest = [row for row in rows if row[0] != "a"] or [("b", "q0", 0)]
-    changed = [("a", query, minute) for _, query, minute in other]
-    before, after = kept(log_of([*rest, ("a", "q1", 1)]), bound), kept(log_of([*changed, *rest]), bound)
-    before.pop("a"), after.pop("a")
-    assert before == after
+    alone = Counter(kept(log_of(rest), bound))
+    for own in ([("a", "q1", 1)], [("a", query, minute) for _, query, minute in other]):
+        together = Counter(kept(log_of([*own, *rest]), bound))
+        assert together - alone == Counter(kept(log_of(own), bound)) and not alone - together
 
 
 def test_first_goes_by_time_and_frequent_by_repeats() -> None:
     rows = [("a", "late", 9), ("a", "early", 1), ("a", "often", 5), ("a", "often", 6), ("a", "often", 7)]
     log = log_of(rows)
-    assert kept(log, Bound(most=1, keep="first")) == {"a": {("early",)}}
-    assert kept(log, Bound(most=1, keep="frequent")) == {"a": {("often",)}}
+    assert kept(log, Bound(most=1, keep="first")) == [{("early",)}]
+    assert kept(log, Bound(most=1, keep="frequent")) == [{("often",)}]
+
+
+def test_first_events_count_each_time_that_a_user_had_an_item() -> None:
+    rows = [("a", "often", 1), ("a", "often", 1), ("a", "often", 2), ("a", "late", 3), ("b", "often", 9)]
+    for most, expected in ((1, {"often": 2}), (2, {"often": 3}), (3, {"often": 3, "late": 1})):
+        bound = Bound(most=most, keep=EVENTS)
+        counted = collect_user_counts(log_of(rows), qv.KINDS["queries"], bound).users_per_item()
+        assert {row["query"]: row["count"] for row in counted.to_pylist()} == expected
 
 
 def test_click_rows_of_one_event_count_once_for_frequent() -> None:
@@ -80,15 +87,16 @@ def test_click_rows_of_one_event_count_once_for_frequent() -> None:
             "url": ["u", "v", "w", None, None],
         }
     )
-    assert kept(qv.read(table), Bound(most=1, keep="frequent")) == {"a": {("asked",)}}
+    assert kept(qv.read(table), Bound(most=1, keep="frequent")) == [{("asked",)}]
 
 
-def test_the_window_and_the_aggregate_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [(user, query, 0) for user in USERS for query in QUERIES]
-    bound = Bound(most=3, salt=b"s", order_key="portable")
-    fast = kept(log_of(rows), bound)
-    monkeypatch.setattr("queryveil.reading.engine.duckdb._BYTES_PER_KEPT_ITEM", 10**12)
-    assert kept(log_of(rows), bound) == fast
+@settings(max_examples=25, deadline=None)
+@given(ROWS, st.sampled_from(KEEP))
+def test_a_smaller_bound_keeps_some_of_what_a_larger_one_keeps(rows: Rows, keep: str) -> None:
+    log = log_of(rows)
+    found = [kept(log, Bound(most=most, keep=keep, salt=b"s")) for most in range(1, 8)]
+    for few, more in itertools.pairwise(found):
+        assert all(one <= other for one, other in zip(few, more, strict=True))
 
 
 def test_another_salt_keeps_others() -> None:
@@ -113,12 +121,12 @@ def test_spark_and_duckdb_count_the_same(
 ) -> None:
     """100,000 generated rows (of sets, 20,000), all item kinds, every rule, one salt, portable key."""
     source = generated_few if qv.KINDS[kind].is_set else generated
-    bound = Bound(most=5, keep=keep, salt=b"fixed", order_key="portable")
+    bound = Bound(most=5, keep=keep, salt=b"fixed")
     histograms = []
     for engine in ("duckdb", spark):
         log = qv.read(source, engine=engine)
         columns = qv.KINDS[kind].columns
-        table = log.engine.arrow(counts(bounded(log, qv.KINDS[kind], bound), columns))
+        table = collect_user_counts(log, qv.KINDS[kind], bound).users_per_item()
         histograms.append(Counter({tuple(r[c] for c in columns): r["count"] for r in table.to_pylist()}))
     assert histograms[0] == histograms[1]
     assert len(histograms[0]) > 1_000
@@ -129,29 +137,15 @@ def test_spark_and_duckdb_count_the_same(
 def test_time_is_needed_for_first() -> None:
     log = qv.read(pa.table({"user": ["a"], "query": ["x"]}))
     with pytest.raises(qv.InputError, match="'time' column"):
-        bounded(log, qv.KINDS["queries"], Bound(most=1, keep="first"))
+        collect_histories(log, qv.KINDS["queries"], Bound(most=1, keep="first"))
 
 
 def test_spark_and_duckdb_count_the_same_clicks_on_public_results(spark: Any, generated: Path) -> None:
     lists = public_lists.read(generated.with_name("results.tsv")).slice(0, 5_000)
-    bound = Bound(most=3, salt=b"fixed", order_key="portable")
+    bound = Bound(most=3, salt=b"fixed")
     found = [
         public_lists.click_counts(qv.read(generated, engine=engine), lists, bound)
         for engine in ("duckdb", spark)
     ]
     assert found[0].sum() > 1_000 and (found[0] == 0).any()
     assert (found[0] == found[1]).all()
-
-
-def test_a_user_with_many_items_never_meets_in_one_task(spark: Any) -> None:
-    """Spark's plan keeps a few items of each user in every task before rows travel to the task of their user."""
-    rows = pa.table(
-        {"user": ["robot"] * 400 + ["a"], "query": [f"query {at}" for at in range(400)] + ["one"]}
-    )
-    log = qv.read(rows, engine=spark)
-    kept = bounded(log, qv.KINDS["queries"], Bound(most=3, salt=b"salt"))
-    session = spark.con._session
-    plan = session.sql(str(spark.con.compile(kept)))._jdf.queryExecution().executedPlan().toString()
-    assert plan.index("Final") < plan.index("hashpartitioning(user") < plan.index("Partial")
-    found = spark.arrow(kept)["user"].to_pylist()
-    assert sorted(found) == ["a", "robot", "robot", "robot"]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.count import histories, item_kinds, numbering
+from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.files import memory
@@ -46,8 +46,28 @@ def shown(found: Histories) -> list[list[str]]:
     )
 
 
+def keyed_hash(text: bytes, salt: bytes) -> int:
+    """The hash of a text by its definition: its length, and four bytes at a time, each times a key of its own."""
+    parts = [len(text), 1, *(int.from_bytes(text[at : at + 4], "little") for at in range(0, len(text), 4))]
+    digest = hashlib.shake_256(salt).digest(8 * len(parts))
+    keys = [int.from_bytes(digest[8 * at : 8 * at + 8], "little") for at in range(len(parts))]
+    return mixed(sum(key * part for key, part in zip(keys, parts, strict=True)))
+
+
+def mixed(word: int) -> int:
+    word %= 1 << 64
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        word = (word ^ word >> 33) * factor % (1 << 64)
+    return word ^ word >> 33
+
+
+def selection_key(user: str, item: str) -> int:
+    """The key that orders a user's items: of the hashes of user and item, under keys of their own."""
+    return mixed(keyed_hash(user.encode(), SALT + b"\0") ^ keyed_hash(item.encode(), SALT + b"\1"))
+
+
 def expected(rows: list[tuple[str, int, str]], most: int, keep: str) -> list[list[str]]:
-    """Of each user's different queries the first by the rule, then by the item; in the order of bytes."""
+    """Of each user's different queries the first by the rule, then by keyed hash; in the order of bytes."""
     made = []
     for user in sorted({one for one, _, text in rows if text}, key=str.encode):
         own = [(time, text.lower()) for one, time, text in rows if one == user and text]
@@ -55,15 +75,15 @@ def expected(rows: list[tuple[str, int, str]], most: int, keep: str) -> list[lis
         times = Counter(text for _, text in set(own))
 
         def order(text: str, user: str = user, first: Any = first, times: Any = times) -> Any:
-            key = hashlib.sha256((SALT.hex() + user + "\x1f" + text).encode()).hexdigest()[:12]
-            return ({"random": key, "first": first[text], "frequent": -times[text]}[keep], text.encode())
+            rank = {"random": 0, "first": first[text], "frequent": -times[text]}[keep]
+            return rank, selection_key(user, text), keyed_hash(text.encode(), SALT + b"\1")
 
         made.append(sorted(sorted(first, key=order)[:most], key=str.encode))
     return sorted(made)
 
 
 def bound(most: int, keep: str = "random") -> Bound:
-    return Bound(most=most, keep=keep, salt=SALT, order_key="portable")
+    return Bound(most=most, keep=keep, salt=SALT)
 
 
 @given(rows=ROWS, most=st.integers(1, 6), keep=st.sampled_from(["random", "first", "frequent"]))
@@ -73,24 +93,23 @@ def test_histories_are_those_of_the_definition(
 ) -> None:
     if not any(text for _, _, text in rows):
         rows = [*rows, ("u", 1, "a")]
-    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(most, keep))
+    found = histories.collect_histories(log(rows), item_kinds.kind("queries"), bound(most, keep))
     texts = [one for (one,) in (row.values() for row in found.texts(np.arange(found.different)).to_pylist())]
     assert sorted(texts) == sorted({text.lower() for _, _, text in rows if text})
     assert shown(found) == expected(rows, most, keep)
-    found.forget()
 
 
 def test_repeats_count_once_and_a_user_without_items_has_no_history() -> None:
     """[C1]: a hundred rows of one query are one item; empty queries are none."""
     rows = [("u", minute, "a") for minute in range(100)] + [("v", 0, ""), ("w", 0, "b")]
-    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(5))
+    found = histories.collect_histories(log(rows), item_kinds.kind("queries"), bound(5))
     assert shown(found) == [["a"], ["b"]]
 
 
 def test_items_beyond_the_bound_have_a_number_and_are_in_no_history() -> None:
     """[C2]: who has many items lends chances to at most as many as the bound allows."""
     rows = [("u", minute, f"q{minute}") for minute in range(40)] + [("v", 0, "q7")]
-    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(3))
+    found = histories.collect_histories(log(rows), item_kinds.kind("queries"), bound(3))
     assert found.different == 40 and len(found.items) == 4
     assert len(np.unique(found.items)) <= 4 and sorted(np.diff(found.starts).tolist()) == [1, 3]
 
@@ -98,9 +117,9 @@ def test_items_beyond_the_bound_have_a_number_and_are_in_no_history() -> None:
 def test_what_others_do_changes_no_history() -> None:
     """Neighbours differ in one history and nothing else, also where all have too many items."""
     rows = [(f"u{user}", minute, f"q{(user * 7 + minute) % 30}") for user in range(6) for minute in range(20)]
-    before = histories.histories(log(rows), item_kinds.kind("queries"), bound(4))
+    before = histories.collect_histories(log(rows), item_kinds.kind("queries"), bound(4))
     more = [("u9", minute, f"q{minute}") for minute in range(35)]
-    after = histories.histories(log(rows + more), item_kinds.kind("queries"), bound(4))
+    after = histories.collect_histories(log(rows + more), item_kinds.kind("queries"), bound(4))
     assert Counter(map(tuple, shown(after))) - Counter(map(tuple, shown(before))) == Counter(
         [one for one in map(tuple, shown(after)) if one not in map(tuple, shown(before))]
     )
@@ -109,7 +128,7 @@ def test_what_others_do_changes_no_history() -> None:
 
 @pytest.mark.parametrize("kind", ["query-pairs", "itemsets"])
 def test_no_item_at_all_is_no_history(kind: str) -> None:
-    found = histories.histories(log([("u", 0, "a"), ("v", 0, "b")]), item_kinds.kind(kind), bound(3))
+    found = histories.collect_histories(log([("u", 0, "a"), ("v", 0, "b")]), item_kinds.kind(kind), bound(3))
     assert found.starts.tolist() == [0] and found.items.size == 0 and found.different == 0
     assert found.texts(np.empty(0, np.int64)).num_rows == 0
 
@@ -117,8 +136,8 @@ def test_no_item_at_all_is_no_history(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["queries", "keywords", "query-pairs"])
 def test_spark_gives_the_same_histories(kind: str, spark: Any) -> None:
     rows = [(f"u{user}", minute, WORDS[(user + minute) % 7]) for user in range(5) for minute in range(6)]
-    here = histories.histories(log(rows), item_kinds.kind(kind), bound(3))
-    there = histories.histories(log(rows, spark), item_kinds.kind(kind), bound(3))
+    here = histories.collect_histories(log(rows), item_kinds.kind(kind), bound(3))
+    there = histories.collect_histories(log(rows, spark), item_kinds.kind(kind), bound(3))
     assert here.starts.tolist() == there.starts.tolist() and here.items.tolist() == there.items.tolist()
     assert shown(here) == shown(there) and here.lengths().tolist() == there.lengths().tolist()
 
@@ -133,7 +152,7 @@ def test_whole_histories_among_published_items_have_no_bound(
         "not in the log",
         *sorted({text.lower() for _, _, text in rows if text}, key=str.encode)[::2],
     ]
-    found = histories.histories(log(rows), item_kinds.kind("queries"), bound(most))
+    found = histories.collect_histories(log(rows), item_kinds.kind("queries"), bound(most))
     starts, places = found.among(pa.table({"query": published}))
     shown = [
         sorted(published[place] for place in places[begin:end] if place >= 0)
@@ -141,7 +160,6 @@ def test_whole_histories_among_published_items_have_no_bound(
     ]
     whole = expected(rows, 10**6, "random")
     assert sorted(shown) == sorted(sorted(set(own) & set(published)) for own in whole)
-    found.forget()
 
 
 @pytest.mark.parametrize("kind", ["queries", "query-pairs"])
@@ -154,11 +172,13 @@ def test_items_are_found_by_their_texts_alone(kind: str) -> None:
     table = pa.table({"query": asked})
     if kind == "query-pairs":
         table = pa.table({"query": asked, "next_query": ["snow", "snow", "snow", "wind", "rain", "wind"]})
-    found = histories.histories(log(rows), item_kinds.kind(kind), bound(3))
-    places = found.named.find(table)
+    found = histories.collect_histories(log(rows), item_kinds.kind(kind), bound(3))
+    places = found.find(table)
     known = np.flatnonzero(places >= 0)
     assert known.tolist() == ([0, 2, 5] if kind == "queries" else [2, 5])
-    assert found.named.texts(places[known]).to_pylist() == table.take(pa.array(known)).to_pylist()
+    assert sorted(map(str, found.texts(places[known]).to_pylist())) == sorted(
+        map(str, table.take(pa.array(known)).to_pylist())
+    )
 
 
 def test_histories_are_the_same_in_any_number_of_threads() -> None:
@@ -166,7 +186,9 @@ def test_histories_are_the_same_in_any_number_of_threads() -> None:
     made = []
     for number in (1, 3):
         with threads(number):
-            found = histories.histories(log(rows), item_kinds.kind("queries"), Bound(most=4, salt=SALT))
+            found = histories.collect_histories(
+                log(rows), item_kinds.kind("queries"), Bound(most=4, salt=SALT)
+            )
         made.append(
             [found.starts.tolist(), found.items.tolist(), *(one.tolist() for one in found.whole or ())]
         )
@@ -174,7 +196,7 @@ def test_histories_are_the_same_in_any_number_of_threads() -> None:
 
 
 def test_lengths_are_in_characters() -> None:
-    found = histories.histories(
+    found = histories.collect_histories(
         log([("u", 0, "äpfel"), ("u", 1, "🐈"), ("u", 2, "b b")]), qv.KINDS["queries"], bound(3)
     )
     texts = found.texts(np.arange(3))["query"].to_pylist()
@@ -190,6 +212,6 @@ def test_more_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_items_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbering, "_MOST_NUMBERS", 2)
+    monkeypatch.setattr(histories, "MAX_TEXTS", 2)
     with pytest.raises(qv.CannotBeMet, match="2 different items"):
-        histories.histories(log([("u", 0, "a"), ("u", 1, "b")]), item_kinds.kind("queries"), bound(3))
+        histories.collect_histories(log([("u", 0, "a"), ("u", 1, "b")]), item_kinds.kind("queries"), bound(3))

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.count import texts
-from queryveil.reading.engine import duckdb
+from queryveil.count import text_codes
 from tests.frozen.method_cases import ZeroNoise, count_kept
 from tests.seeded import SeededBits
 from tests.threads import threads
@@ -120,24 +119,12 @@ def test_with_texts_beyond_the_first_room_for_bytes(how: str, pad: int, tmp_path
     assert not found
 
 
-@pytest.mark.parametrize("keep", ["random", "first", "frequent"])
-@pytest.mark.parametrize("kind", ["queries", "clicks"])
-def test_one_more_user_may_make_the_engine_sort_instead_of_aggregate(
-    kind: str, keep: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DuckDB aggregates the items of 40 users in memory, and sorts those of 41, which can spill."""
-    most = 70
-    monkeypatch.setattr(duckdb.DuckDB, "_fits", lambda _, users, kept: users <= 40)
-    for how in ("zealous", "histories"):
-        assert not changed_for_others(people(40, 80), one_more(), tmp_path, how, kind, most, keep)
-
-
 def test_a_choice_by_the_number_of_users_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken twin: with two users or more, texts are hashed with another key."""
-    made = texts.Texts.__init__
+    made = text_codes.TextCodes.__init__
     sizes = iter([1, 40, 41])
 
-    def keyed_by_size(self: texts.Texts, salt: bytes) -> None:
+    def keyed_by_size(self: text_codes.TextCodes, salt: bytes) -> None:
         made(self, salt + (b"more" if state[0] > 40 else b""))
 
     state = [0]
@@ -147,6 +134,6 @@ def test_a_choice_by_the_number_of_users_is_noticed(tmp_path: Path, monkeypatch:
         state[0] = next(sizes)
         return run(rows, *given)
 
-    monkeypatch.setattr(texts.Texts, "__init__", keyed_by_size)
+    monkeypatch.setattr(text_codes.TextCodes, "__init__", keyed_by_size)
     monkeypatch.setitem(globals(), "histogram", counted)
     assert changed_for_others(people(40, 9), one_more(), tmp_path, "histories", "queries", 2, "random")

@@ -14,7 +14,8 @@ import pytest
 
 import queryveil as qv
 from queryveil.count import sets_of_items
-from queryveil.count.contribution import Bound, bounded
+from queryveil.count.contribution import Bound
+from queryveil.count.histories import collect_histories
 from queryveil.reading.engine.base import Engine
 from tests.conftest import at
 from tests.seeded import SeededBits
@@ -102,7 +103,7 @@ def test_spark_publishes_the_same(spark: Engine) -> None:
     def table(engine: Any) -> list[dict[str, Any]]:
         log = qv.read(table_of(rows, times=True), engine=engine)
         noise = qv.Noise(SeededBits(1))
-        release = qv.publish(log, method, noise=noise, order_key="portable", i_understand=True)
+        release = qv.publish(log, method, noise=noise, i_understand=True)
         shown: list[dict[str, Any]] = release.tables["items"].to_pylist()
         return shown
 
@@ -141,7 +142,8 @@ def test_first_and_frequent_go_by_when_a_set_was_complete() -> None:
     log = qv.read(table_of(rows, times=True))
 
     def kept(keep: str) -> list[tuple[str, str]]:
-        found = log.engine.arrow(bounded(log, qv.KINDS["itemsets"], Bound(most=1, keep=keep))).to_pylist()
+        found = collect_histories(log, qv.KINDS["itemsets"], Bound(most=1, keep=keep))
+        found = found.users_per_item().to_pylist()
         return [(row["item_1"], row["item_2"]) for row in found]
 
     assert kept("first") == [("a", "c")], "complete after five minutes"

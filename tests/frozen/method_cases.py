@@ -105,7 +105,7 @@ def answer(case: Mapping[str, Any], folder: Path) -> Answer:
 def count_kept(log: qv.SearchLog, kind: str, most: int, keep: str) -> pa.Table:
     """Return how many users keep each item, from the histories of a log."""
     bound = Bound(most=most, keep=keep, salt=FixedKeyNoise(SeededBits(1)).key())
-    found = histories.histories(log, item_kinds.kind(kind), bound)
+    found = histories.collect_histories(log, item_kinds.kind(kind), bound)
     users = np.bincount(found.items, minlength=found.different)
     kept = np.flatnonzero(users)
     texts = found.texts(kept)

@@ -235,7 +235,7 @@ def kept(name: str, rows: Sequence[tuple[str, float, str, str | None]]) -> list[
     inside = kind.occurrences(log).semi_join(known, "query")
     if name == "query-pairs":
         inside = inside.semi_join(known, [("next_query", "query")])
-    found = histories.histories(log, kind, Bound(most=3, salt=b"x", order_key="portable"), inside)
+    found = histories.collect_histories(log, kind, Bound(most=3, salt=b"x"), inside)
     held = np.unique(found.items)
     texts = dict(
         zip(held.tolist(), (tuple(row.values()) for row in found.texts(held).to_pylist()), strict=True)
@@ -252,7 +252,7 @@ _QUERIES, _DECOYS, _TIMES = 400, 50.0, 4
 def nobody() -> Histories:
     """Histories of a log in which no two queries follow one another."""
     log = qv.read(log_of(crowd(2, (0, "rain", None))))
-    return histories.histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
+    return histories.collect_histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
 
 
 def by_noise(factor: float) -> int:
@@ -286,7 +286,7 @@ def test_noise_alone_publishes_as_many_pairs_as_stated() -> None:
 def test_pairs_that_somebody_holds_are_not_drawn_twice() -> None:
     rows = crowd(50, (0, "a", None), (1, "b", None), (2, "c", None))
     log = qv.read(log_of(rows))
-    held = histories.histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
+    held = histories.collect_histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
     noise = account.opened(graph()).noise("reformulations")
     low = Setting(noise.share.rounds, 1, 0.0, 1, -(1 << 40))
     found = pairs.select(held, pa.array(["a", "b", "c", "d"]), low, Noise()).texts.to_pylist()
@@ -371,12 +371,12 @@ def too_many(found: int, p: float) -> bool:
 def test_a_click_that_one_user_alone_has_appears_with_probability_p(monkeypatch: pytest.MonkeyPatch) -> None:
     """[G2] Candidates are bounded. The twin that bounds nobody is caught."""
     assert not too_many(*exposed())
-    bounded = histories.histories
+    bounded = histories.collect_histories
 
     def unbounded(log: qv.SearchLog, kind: Any, bound: Bound, rows: Any = None, **more: Any) -> Histories:
         return bounded(log, kind, Bound(most=10**6, salt=bound.salt), rows, **more)
 
-    monkeypatch.setattr(histories, "histories", unbounded)
+    monkeypatch.setattr(histories, "collect_histories", unbounded)
     assert too_many(*exposed())
 
 
@@ -391,7 +391,6 @@ def test_spark_publishes_the_same_given_the_same_noise(tmp_path: Path, spark: An
         qv.publish(
             qv.read(log, engine=engine),
             method,
-            order_key="portable",
             noise=Noise(SeededBits(11)),
             i_understand=True,
         )

@@ -50,7 +50,6 @@ def counts(which: str, noise: qv.Noise | None = None, **given: Any) -> dict[str,
         log(**given),
         MADE[which],
         noise=noise or NoNoise(SeededBits(1)),
-        order_key="portable",
         i_understand=True,
         allow_empty=True,
     )

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.count.texts import Texts
+from queryveil.count.text_codes import TextCodes
 from queryveil.reading import normal_form
 
 USERS: dict[str, Any] = {
@@ -137,7 +137,7 @@ def test_a_sample_has_only_its_own_raw_rows(tmp_path: Path) -> None:
 
 def test_users_of_a_dictionary_that_have_no_row_get_no_number(tmp_path: Path) -> None:
     users = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0]), ["a", "never there", "b"])
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     assert made.add(users).tolist() == [0, 1, 0] and made.array().to_pylist() == ["a", "b"]
 
 

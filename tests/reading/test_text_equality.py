@@ -108,7 +108,7 @@ def content(release: qv.Release) -> dict[str, list[tuple[Any, ...]]]:
 def published(log: Any, method: str) -> dict[str, list[tuple[Any, ...]]]:
     read = qv.read(log)
     assert read.users == 36
-    return content(qv.publish(read, METHODS[method], order_key="portable"))
+    return content(qv.publish(read, METHODS[method]))
 
 
 COLUMNS_AND_METHODS = [
@@ -200,7 +200,7 @@ def test_a_collation_noted_in_a_parquet_file_is_not_followed(spark: Any, tmp_pat
     spark_frame(spark, spelled(), TEXTS).write.parquet(str(tmp_path / "log"))
     log = qv.read(tmp_path / "log", engine=spark)
     assert log.users == 36
-    found = qv.publish(log, METHODS["zealous"], order_key="portable")
+    found = qv.publish(log, METHODS["zealous"])
     assert content(found) == published(spelled(), "zealous")
 
 

@@ -97,7 +97,7 @@ def test_a_lower_threshold_only_where_somebody_searched_breaks_delta(
     which: str, listed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin has the list's threshold, but gives noise to no item of the list that nobody has."""
-    whole = histories.histories
+    whole = histories.collect_histories
 
     def only_searched(*given: Any, **named: Any) -> Histories:
         found = whole(*given, **named)
@@ -106,7 +106,7 @@ def test_a_lower_threshold_only_where_somebody_searched_breaks_delta(
         assert found.listed is not None
         return dataclasses.replace(found, listed=found.listed & held)
 
-    monkeypatch.setattr(histories, "histories", only_searched)
+    monkeypatch.setattr(histories, "collect_histories", only_searched)
     one, nobody = hits(which, listed)
     assert nobody == 0 and one > 100
     assert not within_guarantee(one, nobody), "what one user has shows, far more often than delta"

@@ -15,8 +15,8 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds
-from queryveil.count.contribution import Bound
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import EVENTS, Bound
 from queryveil.errors import CannotBeMet
 from queryveil.measure import graph
 from queryveil.measure.histograms import Histogram
@@ -81,13 +81,14 @@ class Pilot:
     def kept(self, kind: str, most: int) -> pa.Table:
         """Items with the users who keep them among at most so many, scaled up."""
         bound = Bound(most=most, salt=self.noise.key())
-        rows = contribution.bounded(self.log, item_kinds.kind(kind), bound)
-        return self._scaled(self.log.engine.arrow(contribution.counts(rows, item_kinds.kind(kind).columns)))
+        kept = histories.collect_user_counts(self.log, item_kinds.kind(kind), bound)
+        return self._scaled(kept.users_per_item())
 
     def first_events(self, most: int) -> pa.Table:
         """Queries with their occurrences among each user's first so many, scaled up."""
-        rows = contribution.first_events(self.log, self.log.queries, ("query",), most)
-        return self._scaled(self.log.engine.arrow(contribution.counts(rows, ("query",))))
+        bound = Bound(most=most, keep=EVENTS)
+        kept = histories.collect_user_counts(self.log, item_kinds.kind("queries"), bound)
+        return self._scaled(kept.users_per_item())
 
     def released(self, counted: pa.Table, scale: float, tau: int, top: int) -> Histogram:
         """What a release of such counts would hold, noise drawn anew."""

@@ -296,23 +296,20 @@ def _possible(log: SearchLog, kind: str) -> bool:
 
 
 def _counted(pilot: Pilot, kind: item_kinds.ItemKind) -> _Counts:
-    found = histories.histories(pilot.log, kind, Bound(most=_LONGEST, salt=pilot.noise.key()))
-    try:
-        occurring = pilot.log.engine.arrow(graph.occurrence_counts(pilot.log, kind))
-        places = found.named.find(occurring.select(list(kind.columns)))
-        known = places >= 0
-        occurrences = np.zeros(found.different, np.int64)
-        occurrences[places[known]] = occurring["count"].to_numpy()[known]
-        documents = np.zeros(0, np.int64)
-        if kind.name == "keywords" and "url" in pilot.log.columns:
-            words = found.texts(np.arange(found.different)).append_column("count", pa.array(occurrences))
-            ordered = Histogram.of(words)
-            frequencies = DocumentFrequencies.of_log(pilot.log).of(ordered)
-            documents = np.zeros(found.different, np.int64)
-            documents[found.named.find(pa.table({"keyword": ordered.items}))] = frequencies
-        return _Counts(*_shuffled(found.starts, found.items), occurrences, documents)
-    finally:
-        found.forget()
+    found = histories.collect_histories(pilot.log, kind, Bound(most=_LONGEST, salt=pilot.noise.key()))
+    occurring = pilot.log.engine.arrow(graph.occurrence_counts(pilot.log, kind))
+    places = found.find(occurring.select(list(kind.columns)))
+    known = places >= 0
+    occurrences = np.zeros(found.different, np.int64)
+    occurrences[places[known]] = occurring["count"].to_numpy()[known]
+    documents = np.zeros(0, np.int64)
+    if kind.name == "keywords" and "url" in pilot.log.columns:
+        words = found.texts(np.arange(found.different)).append_column("count", pa.array(occurrences))
+        ordered = Histogram.of(words)
+        frequencies = DocumentFrequencies.of_log(pilot.log).of(ordered)
+        documents = np.zeros(found.different, np.int64)
+        documents[found.find(pa.table({"keyword": ordered.items}))] = frequencies
+    return _Counts(*_shuffled(found.starts, found.items), occurrences, documents)
 
 
 def _shuffled(starts: Whole, items: npt.NDArray[np.int32]) -> tuple[Whole, npt.NDArray[np.int32]]:

@@ -59,11 +59,8 @@ def released(pilot: Pilot, method: Selects, draws: int) -> list[Histogram]:
         draw = method.plan().draws[0]
         return [_truncated(pilot, counted, draw) for _ in range(draws)]
     bound = Bound(most=method.max_items, salt=pilot.noise.key())
-    found = histories.histories(pilot.log, item_kinds.kind(kind), bound)
-    try:
-        return [_steered(pilot, method, found) for _ in range(draws)]
-    finally:
-        found.forget()
+    found = histories.collect_histories(pilot.log, item_kinds.kind(kind), bound)
+    return [_steered(pilot, method, found) for _ in range(draws)]
 
 
 def _truncated(pilot: Pilot, counted: pa.Table, draw: Draw) -> Histogram:

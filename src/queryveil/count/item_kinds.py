@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from queryveil.count import sets_of_items
 from queryveil.errors import UsageError, instead
 from queryveil.reading.text import ASCII_PUNCTUATION_END, ASCII_WORD
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from queryveil.reading.log import SearchLog
+
+SEPARATOR = "\x1f"
+"""Stands between the columns of an item where they are one text."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,37 @@ class ItemKind:
     """Its columns are the items of an unordered set; there are many more sets than items."""
     is_query: bool = False
     """Its one column is the query itself, in normal form."""
+
+    def item_rows(self, rows: ir.Table, *more: str) -> ir.Table:
+        """Return rows of user, item as one text, and further columns; rows with a null column are left out.
+
+        Queries and keywords are in normal form, which has no control character, so that equal texts are equal items.
+        """
+        import ibis
+
+        rows = rows.drop_null(list(self.columns))
+        first, *others = (rows[column] for column in self.columns)
+        item = functools.reduce(lambda text, column: text + ibis.literal(SEPARATOR) + column, others, first)
+        return rows.select("user", *more, item=item).relocate("user", "item")
+
+    def join_columns(self, table: pa.Table) -> pa.Array:
+        """Return the items of a table as one text each."""
+        import pyarrow.compute as pc
+
+        columns = [table[column].combine_chunks().cast(pa.large_string()) for column in self.columns]
+        separator = pa.scalar(SEPARATOR, pa.large_string())
+        return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, separator)
+
+    def split_columns(self, texts: pa.Array) -> pa.Table:
+        """Return items, which are one text each, as a table of their columns."""
+        import pyarrow.compute as pc
+
+        if len(self.columns) == 1:
+            columns = [texts]
+        else:  # only the last column may have a separator of its own
+            parts = pc.split_pattern(texts, SEPARATOR, max_splits=len(self.columns) - 1)
+            columns = [pc.list_element(parts, at) for at in range(len(self.columns))]
+        return pa.table([column.cast(pa.string()) for column in columns], names=list(self.columns))
 
     def check(self, log: SearchLog) -> None:
         """Refuse a log that lacks a column which these items need. Every log has queries."""

@@ -9,31 +9,27 @@ signs of that, for the curator alone.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.texts import normal_forms
+from queryveil.count.text_codes import normal_forms
 from queryveil.errors import InputError
 from queryveil.reading import pinning, text
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from queryveil.reading.log import SearchLog
 
 MOST_LINES: Final = 10_000_000
 _LONGEST_LINE: Final = 1_000_000
 _CHUNK: Final = 8_000_000
 """Bytes that are read at a time."""
-PLACE: Final = "place"
-"""The column that says where on the list an item stands."""
 
 _FEW: Final = 1_000
 """Of a shorter list nothing is said: anyone may know a few hundred items that all happen to be in the log."""
@@ -253,30 +249,13 @@ def normalised(texts: pa.Array) -> pa.Array:
 # -- against a log -------------------------------------------------------------------------------------------
 
 
-def with_places(
-    log: SearchLog, histogram: ir.Table, kind_columns: tuple[str, ...], listed: PublicItems
-) -> ir.Table:
-    """Counted items, each with its place on the list; null if it is not on it."""
-    rows = listed.rows
-    placed = rows.append_column(PLACE, pa.array(np.arange(rows.num_rows), pa.int64()))
-    known = in_engine(log, placed)
-    joined = histogram.left_join(known, list(kind_columns))
-    return joined.select(*(histogram[column] for column in kind_columns), histogram["count"], known[PLACE])
+def places(kind: ItemKind, listed: PublicItems, items: pa.Table) -> npt.NDArray[np.int64]:
+    """Return each item's place on the list; -1 for items that are not on it."""
+    import pyarrow.compute as pc
 
-
-def in_engine(log: SearchLog, table: pa.Table) -> ir.Table:
-    """Through a file where there may be one: lists are long, and engines read files best."""
-    import pyarrow.parquet as pq
-
-    from queryveil.reading.engine.base import temporary_name
-
-    schema = pa.schema([(one.name, pa.string() if one.name != PLACE else one.type) for one in table.schema])
-    if log.workspace is None:
-        return log.engine.register(table.cast(schema))
-    file = log.workspace / f"{temporary_name()}.parquet"
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
-        pq.write_table(table, written)
-    return log.engine.read_parquet([file])
+    found = pc.index_in(kind.join_columns(items), value_set=kind.join_columns(listed.rows))
+    known: npt.NDArray[np.int64] = pc.fill_null(found, -1).cast(pa.int64()).to_numpy()
+    return known
 
 
 @dataclass(frozen=True)

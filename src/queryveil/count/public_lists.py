@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds
+from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.errors import InputError
 from queryveil.reading.text import normalise
@@ -142,5 +142,5 @@ def click_counts(log: SearchLog, surfaced: pa.Table, bound: Bound) -> np.ndarray
     public = log.engine.register(surfaced)
     clicks = kind.occurrences(log)
     inside = clicks.semi_join(public, ["query", "url"])
-    kept = contribution.bounded_rows(log, inside, kind.columns, bound)
-    return aligned(log.engine.arrow(contribution.counts(kept, kind.columns)), surfaced)
+    kept = histories.collect_user_counts(log, kind, bound, inside)
+    return aligned(kept.users_per_item(), surfaced)

@@ -129,7 +129,6 @@ class Run:
 
     noise: Noise
     users: int | None = None
-    order_key: str = "engine"
     told: Callable[[str, str], None] | None = None
     """Called with the name of a stage and a sentence about it, for the curator's eyes."""
     private: dict[str, pa.Table] = field(default_factory=dict)

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds, kept_items, public_items
+from queryveil.count import bottom_k, histories, item_kinds, public_items
 from queryveil.count.contribution import Bound
-from queryveil.count.kept_items import KeptItems
+from queryveil.count.histories import UserCounts
+from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import listed_items, user_counts
 from queryveil.mechanisms.base import Run, ScanCache
@@ -24,8 +25,6 @@ from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw, Publ
 from queryveil.privacy.selection_noise import noise_of
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from queryveil.reading.log import SearchLog
 
 CHOSEN = {"random": "chosen at random", "first": "the first", "frequent": "the most repeated"}
@@ -72,7 +71,7 @@ def warm_up() -> Iterator[None]:
     from queryveil.reading import raw_rows  # with readers, of which a plan needs none
 
     yield from raw_rows.warm_up()
-    yield from kept_items.warm_up()
+    yield from bottom_k.warm_up()
 
 
 def spread(draw: Draw) -> float:
@@ -101,7 +100,7 @@ def scale_of(draw: Draw) -> float:
 def bound_of(draw: Draw, run: Run) -> Bound:
     if draw.most is None:
         raise TypeError(f"the draw for {draw.of} does not bound what one user adds")
-    return Bound(most=draw.most, keep=draw.rule, salt=run.salt, order_key=run.order_key)
+    return Bound(most=draw.most, keep=draw.rule, salt=run.salt)
 
 
 def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = None) -> pa.Table:
@@ -110,13 +109,9 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
     With a public list, which the draw declares, its items are there too, each by noise and a threshold of its own.
     """
     kind = item_kinds.kind(draw.bounded)
-    here, kept = run.take_scan(log, draw.bounded, bound_of(draw, run)) or _bounded(log, run, draw)
+    kept: UserCounts = run.take_scan(log, draw.bounded, bound_of(draw, run)) or _collect(log, run, draw)
     with run.stage("count") as say:
-        if kept is not None:
-            found = above(log, run, kept, kind.columns, draw, listed)
-        elif here is not None:
-            counts = here.counts(1 if listed is not None else draw.at_least or 1)
-            found = of_counts(log, run, counts, kind.columns, draw, listed)
+        found = survivors(run, kind, kept, draw, listed)
         users = draw.at_least or 1
         least = f"with at least {users:,} users" if users > 1 else "in all"
         say(f"{kind.counted(found.counted)} {least}")
@@ -132,31 +127,29 @@ def frequent(log: SearchLog, run: Run, draw: Draw, listed: PublicItems | None = 
 
 
 def scan_log(log: SearchLog, run: Run, draws: Sequence[Draw]) -> bool:
-    """Let users keep the queries of a draw before it is paid for, so that rows that cannot be read cost nothing.
+    """Bound the contributions to a draw of queries before it is charged, so that unreadable rows cost nothing.
 
-    No noise is drawn for it. It returns whether all texts were read that these draws need; if not, none was.
+    No noise is drawn. It returns whether all texts were read that these draws need; if not, none was.
     """
-    queries = [draw for draw in draws if draw.rows == LOG and item_kinds.kind(draw.bounded).is_query]
-    if len(draws) != 1 or not queries:
+    if len(draws) != 1 or draws[0].rows != LOG:
         return False
-    (draw,) = queries
+    (draw,) = draws
     bound = bound_of(draw, run)
-    if not kept_items.fits(log, item_kinds.kind(draw.bounded), bound):
+    if not histories.reads_only_queries(log, item_kinds.kind(draw.bounded), bound):
         return False
-    found = _bounded(log, run, draw)
+    found = _collect(log, run, draw)
     run.scan_cache = ScanCache(log=log, items=draw.bounded, bound=bound, found=found)
     return True
 
 
-def _bounded(log: SearchLog, run: Run, draw: Draw) -> tuple[KeptItems, None] | tuple[None, ir.Table]:
-    """What each user keeps, found here or by the engine."""
+def _collect(log: SearchLog, run: Run, draw: Draw) -> UserCounts:
+    """Collect what each user keeps."""
     kind, bound = item_kinds.kind(draw.bounded), bound_of(draw, run)
     with run.stage("bound") as say:
-        # [C1] of docs/proofs/truncated-geometric.md: both choose items by that user's own rows and the salt.
-        here = kept_items.kept(log, kind, bound) if kept_items.fits(log, kind, bound) else None
-        kept = contribution.bounded(log, kind, bound) if here is None else None
+        # [C1] of docs/proofs/truncated-geometric.md: items are chosen by that user's own rows and the salt.
+        kept = histories.collect_user_counts(log, kind, bound)
         say(f"at most {kind.counted(bound.most)} per user, {CHOSEN[draw.rule]}")
-    return (here, None) if here is not None else (None, kept)
+    return kept
 
 
 def of_list(draw: Draw, found: Survivors) -> str:
@@ -166,99 +159,45 @@ def of_list(draw: Draw, found: Survivors) -> str:
     return f", {found.listed:,} from the public list, above {draw.public.above:,}"
 
 
-def above(
-    log: SearchLog,
-    run: Run,
-    kept: ir.Table,
-    columns: Sequence[str],
-    draw: Draw,
-    listed: PublicItems | None = None,
+def survivors(
+    run: Run, kind: ItemKind, kept: UserCounts, draw: Draw, listed: PublicItems | None = None
 ) -> Survivors:
     """Items whose count is at least the first threshold, and whose noisy count is above the second.
 
     Items of a public list have neither of the two: all of them get noise, and are held against the list's threshold.
     """
-    least = 1 if listed is not None else draw.at_least or 1
-    histogram = contribution.counts(kept, tuple(columns), at_least=least).select(*columns, "count")
-    if listed is not None:
-        histogram = _with_places(log, histogram, tuple(columns), draw, listed)
-    # Evaluated once, in a stream: the engine never sees noise, and memory holds survivors only.
-    return _survivors(log.engine.batches(histogram), run, columns, draw, listed)
-
-
-def of_counts(
-    log: SearchLog,
-    run: Run,
-    counts: pa.Table,
-    columns: Sequence[str],
-    draw: Draw,
-    listed: PublicItems | None = None,
-) -> Survivors:
-    """The same for items that were counted already: with a list all of them, else those at the first threshold."""
-    if listed is None:
-        return _survivors(iter(counts.to_batches()), run, columns, draw, listed)
-    known = log.engine.register(counts)
-    try:
-        placed = _with_places(log, known, tuple(columns), draw, listed)
-        return _survivors(log.engine.batches(placed), run, columns, draw, listed)
-    finally:
-        log.engine.drop(known)
-
-
-def _survivors(
-    histogram: Iterator[pa.RecordBatch],
-    run: Run,
-    columns: Sequence[str],
-    draw: Draw,
-    listed: PublicItems | None,
-) -> Survivors:
     if draw.rows != LOG or draw.above is None or draw.at_least is None:
         raise TypeError(f"the draw for {draw.of} has no thresholds for rows of a log")
     if (draw.public is None) != (listed is None):
         raise TypeError(f"the draw for {draw.of} declares another public list than it is given")
-    on_list = _with_noise_on_all(run, draw, listed) if listed is not None else None
-    schema = pa.schema([(column, pa.string()) for column in columns] + [("count", pa.int64())])
-    counted, released, true = 0, [], []
-    for every in histogram:
-        counted += every.num_rows
-        batch = every if on_list is None else _taken_out(every, on_list)
-        counts = batch.column("count").to_numpy().astype(np.int64)
+    counted = kept.users_per_item(draw.at_least if listed is None else 1)
+    counts = counted["count"].to_numpy()
+    if listed is None or draw.public is None:
         noisy, survives = with_thresholds(counts, run, draw)
-        rows = batch.filter(pa.array(survives))
-        texts = [rows.column(column).cast(pa.string()) for column in columns]
-        released.append(pa.record_batch([*texts, pa.array(noisy[survives], pa.int64())], schema=schema))
-        true.append(counts[survives])
-    if on_list is not None:
-        table, users = on_list.survivors()
-        released += table.cast(schema).to_batches()
-        true.append(users)
-    found = np.concatenate(true) if true else np.empty(0, np.int64)
-    return Survivors(pa.Table.from_batches(released, schema), found, counted, len(true[-1]) if on_list else 0)
-
-
-def _with_noise_on_all(run: Run, draw: Draw, listed: PublicItems) -> ListedCounts:
-    if draw.public is None:
-        raise TypeError(f"the draw for {draw.of} declares no public list")
-    return ListedCounts(listed, draw.public, with_noise(np.zeros(listed.items, dtype=np.int64), run, draw))
-
-
-def _with_places(
-    log: SearchLog, histogram: ir.Table, columns: tuple[str, ...], draw: Draw, listed: PublicItems
-) -> ir.Table:
-    """Counts of the log's items with places on the list; the first threshold is for those that it does not have."""
-    placed = public_items.with_places(log, histogram, columns, listed)
-    return placed.filter(placed[public_items.PLACE].notnull() | (placed["count"] >= (draw.at_least or 1)))
-
-
-def _taken_out(batch: pa.RecordBatch, on_list: ListedCounts) -> pa.RecordBatch:
-    """Hand the items of a public list to their counts; what is left is off the list."""
-    places = batch.column(public_items.PLACE)
-    mine = batch.filter(places.is_valid())
-    on_list.add(
-        mine.column(public_items.PLACE).to_numpy().astype(np.int64),
-        mine.column("count").to_numpy().astype(np.int64),
+        return Survivors(_with_counts(counted, noisy, survives), counts[survives], len(counts))
+    # The list's noise is drawn first, for every item of the list.
+    on_list = ListedCounts(listed, draw.public, with_noise(np.zeros(listed.items, dtype=np.int64), run, draw))
+    places = public_items.places(kind, listed, counted)
+    is_listed = places >= 0
+    on_list.add(places[is_listed], counts[is_listed])
+    is_counted = is_listed | (counts >= draw.at_least)
+    off_list = counted.filter(pa.array(is_counted & ~is_listed))
+    counts = off_list["count"].to_numpy()
+    noisy, survives = with_thresholds(counts, run, draw)
+    rows, users = on_list.survivors()
+    published = _with_counts(off_list, noisy, survives)
+    return Survivors(
+        pa.concat_tables([published, rows.cast(published.schema)]),
+        np.concatenate([counts[survives], users]),
+        int(is_counted.sum()),
+        len(users),
     )
-    return batch.filter(places.is_null())
+
+
+def _with_counts(counted: pa.Table, noisy: Counts, survives: npt.NDArray[np.bool_]) -> pa.Table:
+    """Rows of items that survive, with noisy counts."""
+    at = counted.schema.get_field_index("count")
+    return counted.filter(pa.array(survives)).set_column(at, "count", pa.array(noisy[survives], pa.int64()))
 
 
 def with_noise(counts: Counts, run: Run, draw: Draw) -> Counts:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import histories, item_kinds, numbering
+from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.mechanisms import (
@@ -227,7 +227,7 @@ class GaussianSelection(TakesPublicItems):
         """Encode users and items before the charge, so that rows that cannot be read cost nothing."""
         name, *others = self.items
         bound = self._bound(run)
-        if others or not numbering.in_one_pass(log, item_kinds.kind(name), bound):
+        if others or not histories.reads_only_queries(log, item_kinds.kind(name), bound):
             return False
         found = self._bounded(log, run, name)
         run.scan_cache = ScanCache(log=log, items=name, bound=bound, listed=self.public_items, found=found)
@@ -254,14 +254,13 @@ class GaussianSelection(TakesPublicItems):
             tables[item_tables.table_name(kind, self.items)] = user_counts.build_table(
                 run, f"{kind}-true-counts", rows, true, ("count", *found.kind.columns)
             )
-            found.forget()
         return tables
 
     def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
         return selection.select(found, setting, run.noise)
 
     def _bound(self, run: Run) -> Bound:
-        return Bound(most=self.max_items, keep=self.keep, salt=run.salt, order_key=run.order_key)
+        return Bound(most=self.max_items, keep=self.keep, salt=run.salt)
 
     def _bounded(self, log: SearchLog, run: Run, name: str) -> Histories:
         """Return bounded histories; a public list's items have codes beside those of the log."""
@@ -270,7 +269,7 @@ class GaussianSelection(TakesPublicItems):
         if scanned is not None:
             return scanned
         with run.stage("bound") as say:
-            found = histories.histories(log, kind, bound, listed=self.public_items)
+            found = histories.collect_histories(log, kind, bound, listed=self.public_items)
             say(f"at most {kind.counted(bound.most)} per user, {count_selection.CHOSEN[bound.keep]}")
         return found
 

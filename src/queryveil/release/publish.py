@@ -163,7 +163,6 @@ def publish(
     about: About | None = None,
     noted: Mapping[str, Any] | None = None,
     period: str | None = None,
-    order_key: str = "engine",
     allow_empty: bool = False,
     i_understand: bool = False,
     told: Callable[[str, str], None] | None = None,
@@ -180,8 +179,8 @@ def publish(
     `noted` is what the private folder keeps besides. With a period (2026-01-31, 2026-W05, 2026-01) the rows of that
     day, week or month (UTC) are published and no others; there may be none. A release that promises nothing,
     or whose delta is so large that it promises as good as nothing, needs `i_understand`. Noise that is not the
-    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence;
-    `order_key` orders rows. An empty release is refused unless `allow_empty` is given.
+    system's may be known to somebody: with it, nothing is promised. `told` is called with each stage and a sentence.
+    An empty release is refused unless `allow_empty` is given.
     """
     refuse_claims(about or About())
     mechanism = build_mechanism(mechanism, parameters, items)
@@ -202,7 +201,7 @@ def publish(
         charge = stack.enter_context(_charging(ledger, source, recipe=recipe, period=period))
         # The output is claimed first: a release that cannot be written must not be charged.
         target = stack.enter_context(writing(Path(out), apart)) if out is not None else None
-        run = Run(noise=noise or Noise(), order_key=order_key, told=told)
+        run = Run(noise=noise or Noise(), told=told)
         with run.stage("read") as say:
             run.users = _public_users(log, mechanism, users, part=period is not None)
             say(_read_sentence(log))

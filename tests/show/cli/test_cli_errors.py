@@ -121,13 +121,11 @@ PARAMETERS = [
     (f"{PUBLISH} --items nothing", 2, "user-itemsets-of-3; got 'nothing'"),
     (f"{PUBLISH} --items queries,queries", 2, "named twice"),
     (f"{PUBLISH} --keep last", 2, "random, first, frequent; got 'last'"),
-    (f"{PUBLISH} --order-key x", 2, "--order-key must be one of engine, portable; got 'x'"),
     *(
         (line, 2, f"did you mean {meant}?")
         for line, meant in (
             ("publish good.tsv --method zealus --out out", "zealous"),
             ("publish good.tsv --method Zealous --out out", "zealous"),
-            (f"{PUBLISH} --order-key engin", "engine"),
             (f"{PUBLISH} --items querys", "queries"),
             (f"{PUBLISH} --keep randm", "random"),
             (f"{PUBLISH} --epsilom 1", "--epsilon"),
@@ -393,7 +391,7 @@ def test_a_budget_that_refused_is_not_charged(here: Path) -> None:
     charge = f"{PUBLISH} --ledger ledger.db --source web"
     assert command(*arguments(f"{charge} --epsilon 3")).code == 4
     assert command(*arguments(f"{charge} --epsilon 1 --users 299")).code == 5
-    assert command(*arguments(f"{charge} --epsilon 1 --order-key x")).code == 2
+    assert command(*arguments(f"{charge} --epsilon 1 --keep x")).code == 2
     assert command(*arguments(f"{charge} --epsilon 1 --out /proc/out")).code == 6
     assert not (here / "out").exists()
     assert command(*arguments(f"{charge} --epsilon 1")).code == 0
@@ -528,7 +526,7 @@ def _heed_signals() -> None:
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_publish_leaves_nothing(ending: signal.Signals, here: Path, generated: Path) -> None:
     before = names(here)
-    kinds = "--items keywords,queries,query-pairs,clicks --order-key portable"
+    kinds = "--items keywords,queries,query-pairs,clicks"
     line = f"publish {generated} --method zealous --epsilon 2 --delta 1e-4 --out out {kinds}"
     # A shell that starts a job in the background lets it ignore SIGINT, and nohup SIGHUP; this one shall not.
     process = start(line, preexec_fn=_heed_signals)

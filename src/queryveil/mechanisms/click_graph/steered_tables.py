@@ -82,14 +82,13 @@ class _Making:
     def queries(self, part: Part, setting: Setting, listed: PublicItems | None) -> pa.Table:
         kind = item_kinds.kind(part.kind)
         with self.run.stage("bound") as say:
-            found = histories.histories(self.log, kind, self._bound(part), listed=listed)
+            found = histories.collect_histories(self.log, kind, self._bound(part), listed=listed)
             say(f"at most {kind.counted(part.most)} per user, {count_selection.CHOSEN[account.KEEP]}")
         with self.run.stage("select") as say:
             chosen = selection.select(found, setting, self.run.noise, length_prior=False)
             table = self._counted(part, found.texts(chosen.codes), found, chosen.first_sums)
             of_list = from_list(self.log, self.run, chosen, listed)
             say(self._told(part, table) + of_list)
-        found.forget()
         return table
 
     def clicks(self, part: Part, published: pa.Table) -> pa.Table:
@@ -115,7 +114,7 @@ class _Making:
         return table
 
     def _bound(self, part: Part) -> Bound:
-        return Bound(most=part.most, keep=account.KEEP, salt=self.run.salt, order_key=self.run.order_key)
+        return Bound(most=part.most, keep=account.KEEP, salt=self.run.salt)
 
     @contextlib.contextmanager
     def _known(self, queries: pa.Array | pa.ChunkedArray) -> Iterator[ir.Table]:
@@ -131,11 +130,7 @@ class _Making:
         """[G1] Rows are restricted to published queries first, and what a user keeps of them is bounded then."""
         kept = self.log.engine.keep(rows)
         try:
-            found = histories.histories(self.log, item_kinds.kind(part.kind), self._bound(part), kept)
-            try:
-                yield found
-            finally:
-                found.forget()
+            yield histories.collect_histories(self.log, item_kinds.kind(part.kind), self._bound(part), kept)
         finally:
             self.log.engine.drop(kept)
 

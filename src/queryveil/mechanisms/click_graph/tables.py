@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds, public_lists
-from queryveil.count.contribution import Bound
+from queryveil.count import histories, item_kinds, public_lists
+from queryveil.count.contribution import EVENTS, Bound
+from queryveil.count.histories import UserCounts
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.mechanisms import count_selection, listed_items, user_counts
@@ -63,10 +64,10 @@ class Tables:
         """Queries whose noisy count is above the threshold, with that count or a fresh one."""
         kind, most = item_kinds.kind("queries"), draw.most or 0
         with self.run.stage("bound") as say:
-            kept = self._first(kind.rows(self.log), kind, most)
+            kept = self._first(None, kind, most)
             say(f"each user's first {kind.counted(most)}")
         with self.run.stage("count") as say:
-            found = count_selection.above(self.log, self.run, kept, kind.columns, draw, listed)
+            found = count_selection.survivors(self.run, kind, kept, draw, listed)
             say(f"{kind.counted(found.counted)} in all")
         with self.run.stage("protect") as say:
             table = found.table
@@ -89,10 +90,10 @@ class Tables:
             if draw.rows == LOG:
                 inside = rows.semi_join(self._registered(published), "query")
                 return self._private(draw, self._first(inside, kind, most), kind, order, say)
-            kept = self._first(rows, kind, most)
+            counted = self._first(None, kind, most).users_per_item()
             if lists is None:
-                return self._public(draw, kept, self._most_clicked(kept, published), order, say)
-            return self._public(draw, kept, public_lists.surfaced(lists, published), order, say)
+                return self._public(draw, counted, _most_clicked(counted, published), order, say)
+            return self._public(draw, counted, public_lists.surfaced(lists, published), order, say)
 
     def reformulations(self, draw: Draw, lists: Lists, published: pa.ChunkedArray) -> pa.Table:
         kind = item_kinds.kind("query-pairs")
@@ -107,39 +108,23 @@ class Tables:
             if lists is None:
                 raise AssertionError("without a threshold there are lists")
             public = public_lists.surfaced(lists, published, "next_query")
-            return self._public(draw, self._first(rows, kind, most), public, order, say)
+            return self._public(draw, self._first(None, kind, most).users_per_item(), public, order, say)
 
     # -- bounding and counting ---------------------------------------------------------------------------
 
-    def _first(self, rows: ir.Table, kind: ItemKind, most: int) -> ir.Table:
-        if self.once:
-            bound = Bound(most=most, keep="first", order_key=self.run.order_key)
-            return contribution.bounded_rows(self.log, rows, kind.columns, bound)
-        return contribution.first_events(self.log, rows, kind.columns, most)
+    def _first(self, rows: ir.Table | None, kind: ItemKind, most: int) -> UserCounts:
+        bound = Bound(most=most, keep="first" if self.once else EVENTS)
+        return histories.collect_user_counts(self.log, kind, bound, rows)
 
     def _registered(self, queries: pa.ChunkedArray) -> ir.Table:
         return self.log.engine.register(pa.table({"query": queries.cast(pa.string())}))
 
-    def _most_clicked(self, kept: ir.Table, published: pa.ChunkedArray) -> pa.Table:
-        """The urls of the log itself. Not public: whoever asks for this is told so."""
-        inside = kept.semi_join(self._registered(published), "query")
-        found = self.log.engine.arrow(contribution.counts(inside, ("query", "url")))
-        found = found.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])
-        best: dict[str, list[str]] = {}
-        for query, url in zip(found["query"].to_pylist(), found["url"].to_pylist(), strict=True):
-            best.setdefault(query, []).append(url)
-        pairs = [(query, url) for query, urls in best.items() for url in urls[:_MOST_CLICKED]]
-        names = ("query", "url")
-        return pa.table(
-            {name: pa.array([pair[at] for pair in pairs], pa.string()) for at, name in enumerate(names)}
-        )
-
     # -- noise -------------------------------------------------------------------------------------------
 
     def _private(
-        self, draw: Draw, kept: ir.Table, kind: ItemKind, order: list[str], say: Callable[[str], None]
+        self, draw: Draw, kept: UserCounts, kind: ItemKind, order: list[str], say: Callable[[str], None]
     ) -> pa.Table:
-        found = count_selection.above(self.log, self.run, kept, kind.columns, draw)
+        found = count_selection.survivors(self.run, kind, kept, draw)
         say(
             f"of {kind.counted(found.counted)}, {found.table.num_rows:,} are published: noise of "
             f"{count_selection.about(draw)}, threshold {draw.above:,}"
@@ -147,13 +132,11 @@ class Tables:
         return self._finished(draw.table, found.table, found.true, order)
 
     def _public(
-        self, draw: Draw, kept: ir.Table, public: pa.Table, order: list[str], say: Callable[[str], None]
+        self, draw: Draw, counted: pa.Table, public: pa.Table, order: list[str], say: Callable[[str], None]
     ) -> pa.Table:
         """Noisy counts of every pair of the public lists, zeros included."""
-        columns = tuple(public.column_names)
-        inside = kept.semi_join(self.log.engine.register(public), list(columns))
-        found = self.log.engine.arrow(contribution.counts(inside, columns))
-        true = public_lists.aligned(found, public)
+        inside = counted.join(public, public.column_names, join_type="left semi")
+        true = public_lists.aligned(inside, public)
         noisy = count_selection.with_noise(true, self.run, draw)
         say(
             f"noise of {count_selection.about(draw)} on {len(true):,} pairs of the lists of published queries"
@@ -166,3 +149,19 @@ class Tables:
         return user_counts.build_table(
             self.run, f"{name}-true-counts", table, true, order, non_negative=self.non_negative
         )
+
+
+def _most_clicked(counted: pa.Table, published: pa.ChunkedArray) -> pa.Table:
+    """The urls of the log itself. Not public: whoever asks for this is told so."""
+    import pyarrow.compute as pc
+
+    found = counted.filter(pc.is_in(counted["query"], published.cast(pa.string())))
+    found = found.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])
+    best: dict[str, list[str]] = {}
+    for query, url in zip(found["query"].to_pylist(), found["url"].to_pylist(), strict=True):
+        best.setdefault(query, []).append(url)
+    pairs = [(query, url) for query, urls in best.items() for url in urls[:_MOST_CLICKED]]
+    names = ("query", "url")
+    return pa.table(
+        {name: pa.array([pair[at] for pair in pairs], pa.string()) for at, name in enumerate(names)}
+    )

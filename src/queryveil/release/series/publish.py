@@ -79,7 +79,6 @@ def publish_series(
     source: str | None = None,
     recipe: str | None = None,
     about: About | None = None,
-    order_key: str = "engine",
     allow_empty: bool = False,
     allow_incomplete_period: bool = False,
     i_understand: bool = False,
@@ -138,7 +137,7 @@ def publish_series(
             planning.refuse_unaffordable(book, source, plan, promised, left)
         made = _written(place, head, calendar, promised)
         common: dict[str, Any] = {"ledger": book, "source": source, "recipe": recipe, "noise": noise}
-        common |= {"users": users, "order_key": order_key, "i_understand": i_understand, "allow_empty": True}
+        common |= {"users": users, "i_understand": i_understand, "allow_empty": True}
         with log.unchanged():
             _note_privately(log, log.rows - inside, apart, told)
             for one in left:

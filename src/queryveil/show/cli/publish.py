@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
-from queryveil.parameters import COUNTED, OUTPUT, PROMISES, SERIES
+from queryveil.parameters import OUTPUT, PROMISES, SERIES
 from queryveil.show.cli import console, help, options, plan, recipes
 
 _WAY = "queryveil publish METHOD LOG --out DIR"
@@ -61,17 +61,6 @@ Stated = Annotated[
         help="said of the release; NAME as in a recipe",
     ),
 ]
-OrderKey = Annotated[
-    Literal["engine", "portable"],
-    typer.Option(
-        "--order-key",
-        rich_help_panel=COUNTED,
-        show_default=False,
-        help="hash behind a random choice: engine is fast, portable chooses the same on every engine "
-        "(default: engine)",
-    ),
-]
-
 Name = Annotated[
     str | None,
     typer.Option(
@@ -128,7 +117,6 @@ _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("ledger", LedgerFile, None),
     ("source", Source, None),
     ("i_understand", IUnderstand, False),
-    ("order_key", OrderKey, "engine"),
     ("private", Private, None),
     ("allow_empty", AllowEmpty, False),
     ("about", Stated, None),

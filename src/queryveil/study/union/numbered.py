@@ -5,22 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from queryveil.count import contribution, histories, item_kinds
-from queryveil.count.contribution import Bound
+from queryveil.count import histories, item_kinds
+from queryveil.count.contribution import EVENTS, Bound
 from queryveil.count.histories import Histories
 from queryveil.measure.measure import Original, Released
 from queryveil.privacy.declarations import OCCURRENCES
 from queryveil.reading.log import SearchLog
 from queryveil.study.declaration import Given
 from queryveil.study.union import loops
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -57,9 +54,9 @@ class Numbered(Original):
         """How often each query is among its users' first so many events: what Release-Data counts."""
 
         def counted() -> Whole:
-            kind = item_kinds.kind("queries")
-            kept = contribution.first_events(self.log, kind.rows(self.log), kind.columns, most)
-            return _by_number(self.whole, contribution.counts(kept, kind.columns))
+            bound = Bound(most=most, keep=EVENTS)
+            kept = histories.collect_user_counts(self.log, item_kinds.kind("queries"), bound)
+            return _by_number(self.whole, kept.users_per_item())
 
         return self.once(("first events", most), counted)
 
@@ -67,12 +64,13 @@ class Numbered(Original):
         """Queries whose keywords are all among the published ones."""
 
         def pairs() -> tuple[Whole, Whole]:
-            words = self.histories("keywords").numbered.rename({"word": "item"})
             texts = self.log.table.select("query", "words").distinct()
-            split = item_kinds.with_keywords(texts).select("query", "keyword").distinct()
-            joined = split.join(self.whole.numbered, "query").join(words, "keyword").select("item", "word")
-            found = self.log.engine.arrow(joined)
-            return found["item"].to_numpy(), found["word"].to_numpy()
+            split = self.log.engine.arrow(
+                item_kinds.with_keywords(texts).select("query", "keyword").distinct()
+            )
+            items, words = self.whole.find(split), self.histories("keywords").find(split)
+            known = (items >= 0) & (words >= 0)
+            return items[known], words[known]
 
         items, words = self.once("words", pairs)
         whole = np.ones(self.whole.different, np.bool_)
@@ -105,7 +103,7 @@ def numbered(given: Given) -> Numbered:
     whole = _histories(log, "queries")
     users = np.bincount(whole.items, minlength=whole.different).astype(np.int64)
     made = Numbered(log, whole, np.empty(0, np.int64), users)
-    made.events = _by_number(whole, made.counts("queries", OCCURRENCES))
+    made.events = _by_number(whole, log.engine.arrow(made.counts("queries", OCCURRENCES)))
     return made
 
 
@@ -117,13 +115,12 @@ def shortened(found: Histories, most: int, seed: int) -> Histories:
 
 
 def _histories(log: SearchLog, kind: str) -> Histories:
-    return histories.histories(log, item_kinds.kind(kind), Bound(most=_ALL))
+    return histories.collect_histories(log, item_kinds.kind(kind), Bound(most=_ALL))
 
 
-def _by_number(found: Histories, counts: ir.Table) -> Whole:
+def _by_number(found: Histories, counts: pa.Table) -> Whole:
     """Counts of queries, in a place for each."""
-    joined = counts.join(found.numbered, list(found.kind.columns)).select("item", "count")
-    table = found.log.engine.arrow(joined)
+    items = found.find(counts)
     made = np.zeros(found.different, np.int64)
-    made[table["item"].to_numpy()] = table["count"].to_numpy()
+    made[items[items >= 0]] = counts["count"].to_numpy()[items >= 0]
     return made

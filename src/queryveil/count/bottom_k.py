@@ -11,28 +11,22 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.compiled import side_by_side, threads
-from queryveil.count import kept_loops
+from queryveil.count import bottom_k_kernels, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.texts import Texts, normal_forms
+from queryveil.count.text_codes import TextCodes, normal_forms, resized
 from queryveil.reading.text_hashes import Hasher, parts_of
-
-if TYPE_CHECKING:
-    from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 
-_MOST_SLOTS = 64
-"""Items of a user that are looked through one by one."""
 _AHEAD = 4
 """Batches of rows that may wait."""
 _FIRST_USERS = 1 << 12
@@ -48,51 +42,29 @@ _MOST_BYTES = 1 << 30
 _MOST_BUCKETS = 1 << 24
 
 
-def fits(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
-    """Whether a log's items are kept here: their order is by a hash that is made here.
-
-    Other ways choose by other hashes. So nothing of the log decides, not even how many users there are: else one user
-    more could change what all others keep.
-    """
-    keyed_here = bound.keep == "random" and bound.order_key == "engine" and bound.most <= _MOST_SLOTS
-    return log.engine.inside and len(kind.columns) == 1 and keyed_here
-
-
-def kept(log: SearchLog, kind: ItemKind, bound: Bound) -> KeptItems:
-    """What each user keeps. Queries come as the source has them, and get their normal form here."""
-    raw = kind.is_query and log.is_as_read
-    (column,) = kind.columns
-    made = KeptItems(column, bound.most, bound.salt, raw=raw, users=(log.staged and log.staged.users) or 0)
-    made.stream(
-        log.raw_rows() if raw else log.engine.batches(kind.rows(log).select("user", column).drop_null(column))
-    )
-    return made
-
-
 def warm_up() -> Iterator[None]:
     """Load the loops of this file one after the other, by counting two texts that nobody wrote."""
     nobody = pa.array(["nobody"]).dictionary_encode()
-    made = KeptItems("query", 1, b"", raw=True)
+    made = BottomK(item_kinds.kind("queries"), Bound(most=1), is_raw=True)
     for text in ("a", "A", "\u00c4"):
         made.add(nobody, pa.array([text]))
         yield
-    made.counts(1)
+    made.users_per_item()
     yield
 
 
-class KeptItems:
+class BottomK:
     """The items that each user keeps, at most so many. If the number of `users` is known, all have room at once."""
 
-    def __init__(self, column: str, most: int, salt: bytes, *, raw: bool, users: int = 0) -> None:
-        self.column = column
-        # The keys of both hashes are those of `numbering`: a salt keeps the same items there and here.
-        self._users, self._salt = Texts(salt + bytes([0])), salt + bytes([1])
+    def __init__(self, kind: ItemKind, bound: Bound, *, is_raw: bool, users: int = 0) -> None:
+        self._kind, self._salt = kind, bound.item_salt
+        self._users = TextCodes(bound.user_salt)
         number = threads()
         self._shares = [
-            _Share(share, number, most, salt, raw=raw, users=users // number + 1) for share in range(number)
+            _Share(share, number, bound, raw=is_raw, users=users // number + 1) for share in range(number)
         ]
 
-    def stream(self, rows: Iterator[pa.RecordBatch]) -> None:
+    def add_batches(self, rows: Iterator[pa.RecordBatch]) -> None:
         """Go over all rows once. Users get numbers in one thread and keep items in others, while files are read on."""
         waiting: deque[Future[None]] = deque()
         with ExitStack() as stack:
@@ -119,17 +91,18 @@ class KeptItems:
         """The numbers of users, and the hashes of all that have numbers by then."""
         return self._users.add(users), self._users.hashes
 
-    def counts(self, at_least: int) -> pa.Table:
-        """Texts with their number of users, for those that at least so many keep; in the order of bytes."""
+    def users_per_item(self, at_least: int = 1) -> pa.Table:
+        """Return the items that at least so many users keep, with that number as `count`, ordered by keyed hash."""
+        at_least = max(at_least, 1)
         buckets, parts = self._sketched(), len(self._shares)
         found = side_by_side(self._counted, [(buckets, at_least, part, parts) for part in range(parts)])
         # What was counted in different parts has different hashes, so no text comes twice.
-        together, users = Texts(self._salt), np.concatenate([users for _, users in found])
+        together, users = TextCodes(self._salt), np.concatenate([users for _, users in found])
         for texts, _ in found:
             together.add(texts)
-        codes = together.in_order(np.arange(len(users), dtype=np.int32))
-        texts = together.take(codes).cast(pa.string())
-        return pa.table({self.column: texts, "count": pa.array(users[codes], pa.int64())})
+        codes = together.sort_by_hash(np.arange(len(users), dtype=np.int32))
+        items = self._kind.split_columns(together.take(codes))
+        return items.append_column("count", pa.array(users[codes], pa.int64()))
 
     def _sketched(self) -> Numbers:
         """How many kept items have hashes that end alike: no item has more users than that."""
@@ -143,7 +116,7 @@ class KeptItems:
 
     def _counted(self, buckets: Numbers, at_least: int, part: int, parts: int) -> tuple[pa.Array, Whole]:
         """Texts that at least so many users keep, with their number, of one of the parts that hashes fall into."""
-        counted = Texts(self._salt)
+        counted = TextCodes(self._salt)
         users: Whole = np.zeros(0, np.int64)
         for share in self._shares:
             for texts in share.texts(buckets, at_least, part, parts):
@@ -166,10 +139,10 @@ class _Share:
     What a user keeps is a matter of that user's rows alone, so it does not matter how many shares there are.
     """
 
-    def __init__(self, share: int, shares: int, most: int, salt: bytes, *, raw: bool, users: int) -> None:
-        self._share, self._shares, self._most, self._raw = share, shares, most, raw
-        self._salt, self._hasher = salt, Hasher(salt + bytes([1]))
-        users = max(users, _FIRST_USERS)
+    def __init__(self, share: int, shares: int, bound: Bound, *, raw: bool, users: int) -> None:
+        self._share, self._shares, self._most, self._raw = share, shares, bound.most, raw
+        self._salt, self._hasher = bound.item_salt, Hasher(bound.item_salt)
+        users, most = max(users, _FIRST_USERS), bound.most
         self._sizes = np.zeros(users, np.int32)
         self._slots = np.empty(users * most, np.uint64)
         self._begins = np.empty(users * most, np.int64)
@@ -187,21 +160,21 @@ class _Share:
         other = self._offer(people, owners, texts, tested=not self._raw)
         if other.any():
             again = np.flatnonzero(other).astype(np.int32)
-            distinct = Texts(self._salt + bytes([2]))
+            distinct = TextCodes(self._salt + bytes([2]))
             codes = distinct.add(texts.take(pa.array(again)))
             forms = normal_forms(distinct.array()).take(pa.array(codes))
             self._offer(people[again], owners, forms, tested=True)
 
     def sketch(self, buckets: Numbers) -> None:
         """Count kept items by a part of their hashes."""
-        kept_loops.sketched(self._sizes, self._most, self._slots, buckets)
+        bottom_k_kernels.sketched(self._sizes, self._most, self._slots, buckets)
 
     def texts(self, buckets: Numbers, at_least: int, part: int, parts: int) -> Iterator[pa.Array]:
         """Kept texts of one part, some at a time, of which so many users may keep each."""
         first = 0
         found = np.empty(max(_CHUNK, self._most), np.int64)
         while first < len(self._sizes):
-            first, number, size = kept_loops.chosen(
+            first, number, size = bottom_k_kernels.chosen(
                 self._sizes,
                 self._most,
                 self._slots,
@@ -218,7 +191,7 @@ class _Share:
 
     def _gathered(self, found: Whole, size: int) -> pa.Array:
         offsets, data = np.zeros(len(found) + 1, np.int32), np.empty(size, np.uint8)
-        kept_loops.gathered(found, self._begins, self._lengths, self._arena, offsets, data)
+        bottom_k_kernels.gathered(found, self._begins, self._lengths, self._arena, offsets, data)
         return pa.StringArray.from_buffers(len(found), *map(pa.py_buffer, (offsets, data)))
 
     def _offer(
@@ -228,7 +201,7 @@ class _Share:
         data, offsets = parts_of(texts)
         self._make_room(int(offsets[-1] - offsets[0]))
         other = np.zeros(len(people), np.bool_)
-        self._used = kept_loops.offered(
+        self._used = bottom_k_kernels.offered(
             data,
             offsets,
             people,
@@ -257,22 +230,16 @@ class _Share:
         sizes[: len(self._sizes)] = self._sizes
         self._sizes = sizes
         self._slots, self._begins, self._lengths = (
-            _longer(one, size * self._most) for one in (self._slots, self._begins, self._lengths)
+            resized(one, size * self._most) for one in (self._slots, self._begins, self._lengths)
         )
 
     def _make_room(self, more: int) -> None:
         """Room for so many bytes; texts that nobody keeps any more are left out first."""
         if self._used + more <= len(self._arena):
             return
-        kept = kept_loops.size_of(self._sizes, self._most, self._lengths)
+        kept = bottom_k_kernels.size_of(self._sizes, self._most, self._lengths)
         into = np.empty(max(len(self._arena), _SPARE * (kept + more)), np.uint8)
-        self._used = kept_loops.closed_up(
+        self._used = bottom_k_kernels.closed_up(
             self._sizes, self._most, self._begins, self._lengths, self._arena, into
         )
         self._arena = into
-
-
-def _longer(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    made = np.empty(size, array.dtype)
-    made[: len(array)] = array
-    return made

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.count import histories, item_kinds, texts
+from queryveil.count import histories, item_kinds, text_codes
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
-from queryveil.count.texts import Texts
+from queryveil.count.text_codes import TextCodes
 from queryveil.reading import text, text_hashes
 from tests.count.test_histories import log, shown
-from tests.threads import threads
 
 ALPHABET = "ab\0é🐈"
 LISTS = st.lists(st.text(ALPHABET, max_size=20), max_size=40)
@@ -29,7 +28,7 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_hashes, "_keys", lambda salt, number: np.zeros(number, np.uint64))
 
 
-def codes(made: Texts, given: list[str]) -> list[int]:
+def codes(made: TextCodes, given: list[str]) -> list[int]:
     return made.add(pa.array(given, pa.string())).tolist()
 
 
@@ -42,7 +41,7 @@ def expected(given: list[str]) -> list[int]:
 @given(LISTS, LISTS)
 @settings(max_examples=50)
 def test_equal_texts_have_one_code_and_others_their_own(first: list[str], more: list[str]) -> None:
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     assert codes(made, first) + codes(made, more) == expected(first + more)
     assert made.array().to_pylist() == list(dict.fromkeys(first + more)) and len(made) == len(made.hashes)
 
@@ -52,9 +51,9 @@ def test_equal_texts_have_one_code_and_others_their_own(first: list[str], more: 
 def test_the_order_is_that_of_keyed_hashes_whatever_the_order_of_rows(given: list[str]) -> None:
     orders = []
     for texts_ in (given, given[::-1]):
-        made = Texts(b"salt")
+        made = TextCodes(b"salt")
         codes(made, texts_)
-        order = made.in_order(np.arange(len(made), dtype=np.int32))
+        order = made.sort_by_hash(np.arange(len(made), dtype=np.int32))
         assert np.all(np.diff(made.hashes[order].astype(object)) > 0)
         orders.append(made.take(order).to_pylist())
     assert orders[0] == orders[1]
@@ -63,10 +62,10 @@ def test_the_order_is_that_of_keyed_hashes_whatever_the_order_of_rows(given: lis
 @given(LISTS)
 @settings(max_examples=50)
 def test_bytes_decide_the_order_of_equal_hashes(given: list[str]) -> None:
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     codes(made, given)
     made.hashes[:] %= np.uint64(2)
-    order = made.in_order(np.arange(len(made), dtype=np.int32))
+    order = made.sort_by_hash(np.arange(len(made), dtype=np.int32))
     keys = list(zip(made.hashes.tolist(), map(str.encode, made.array().to_pylist()), strict=True))
     assert [keys[code] for code in order] == sorted(keys)
 
@@ -74,12 +73,11 @@ def test_bytes_decide_the_order_of_equal_hashes(given: list[str]) -> None:
 @given(st.lists(st.text("ab  ~!\"'`AZ{[]\0\x7f\té\u00a0", max_size=6), max_size=60, unique=True))
 @settings(max_examples=60, deadline=None)
 def test_texts_in_another_form_are_those_that_the_pattern_finds(given: list[str]) -> None:
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     codes(made, given)
     # Python has no \\z before version 3.14.
     pattern = re.compile(text.NOT_NORMAL_ASCII.replace(r"\z", r"\Z"))
-    with threads(2):
-        found = set(made.in_other_form().tolist())
+    found = set(made.find_denormalized().tolist())
     assert found == {code for code, one in enumerate(given) if pattern.search(one)}
     assert all(text.normalise(one) == one for code, one in enumerate(given) if code not in found)
 
@@ -87,7 +85,7 @@ def test_texts_in_another_form_are_those_that_the_pattern_finds(given: list[str]
 def test_long_lists_and_long_texts_find_room() -> None:
     """Beyond the first tables, and beyond the first keys; what was known before keeps its code and its hash."""
     given = [f"query {number}" for number in range(30_000)] + ["a" * 70_000, "a" * 70_001, "b" * 70_000]
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     assert codes(made, given[:100]) == list(range(100))
     before = made.hashes.copy()
     assert codes(made, given) == list(range(len(given))) == codes(made, given)
@@ -96,14 +94,14 @@ def test_long_lists_and_long_texts_find_room() -> None:
 
 def test_parts_of_arrays_are_read_where_they_begin() -> None:
     array = pa.array(["left out", "a", "b", "a", "left out"]).slice(1, 3)
-    made = Texts(b"salt")
+    made = TextCodes(b"salt")
     assert made.add(array).tolist() == [0, 1, 0] and made.array().to_pylist() == ["a", "b"]
 
 
 def test_texts_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts have one hash: it takes longer, and every code is the same as without."""
     given = [f"q{number % 700}" for number in range(2_000)] + ["", "\0", "\0\0"]
-    plain, crafted = Texts(b"salt"), Texts(b"salt")
+    plain, crafted = TextCodes(b"salt"), TextCodes(b"salt")
     want = codes(plain, given)
     collide(monkeypatch)
     assert codes(crafted, given) == want == expected(given)
@@ -111,21 +109,21 @@ def test_texts_that_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_too_many_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_MOST_TEXTS", 5_000)
+    monkeypatch.setattr(text_codes, "MAX_TEXTS", 5_000)
     with pytest.raises(qv.CannotBeMet, match="different texts"):
-        codes(Texts(b"salt"), [str(number) for number in range(20_000)])
+        codes(TextCodes(b"salt"), [str(number) for number in range(20_000)])
 
 
 def test_null_is_no_text() -> None:
     with pytest.raises(TypeError, match="null"):
-        Texts(b"salt").add(pa.array(["a", None]))
+        TextCodes(b"salt").add(pa.array(["a", None]))
 
 
 # -- in histories --------------------------------------------------------------------------------------------
 
 
 def found(rows: list[tuple[str, int, str]], most: int, salt: bytes = b"salt") -> Histories:
-    return histories.histories(log(rows), item_kinds.kind("queries"), Bound(most=most, salt=salt))
+    return histories.collect_histories(log(rows), item_kinds.kind("queries"), Bound(most=most, salt=salt))
 
 
 ROWS = [

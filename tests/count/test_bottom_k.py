@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import queryveil as qv
-from queryveil.count import histories, item_kinds, kept_items
+from queryveil.count import bottom_k, histories, item_kinds
+from queryveil.count.bottom_k import BottomK
 from queryveil.count.contribution import Bound
-from tests.count.test_texts import collide
+from tests.conftest import at
+from tests.count.test_text_codes import collide
 from tests.seeded import SeededBits
 
 TEXTS = [
@@ -49,41 +50,32 @@ def log(rows: list[tuple[str, str | None]]) -> qv.SearchLog:
 
 
 def careful(found: qv.SearchLog, kind: Any, bound: Bound, at_least: int) -> list[dict[str, Any]]:
-    """The same by whole histories: every text of every user has a number, and users are counted one by one."""
-    made = histories.histories(found, kind, bound)
-    users = np.bincount(made.items, minlength=made.different)
-    numbers = np.flatnonzero(users >= max(at_least, 1))
-    counts = pa.array(users[numbers], pa.int64())
-    rows: list[dict[str, Any]] = made.texts(numbers).append_column("count", counts).to_pylist()
+    """The same by whole histories: every text of every user has a code, and users are counted one by one."""
+    rows: list[dict[str, Any]] = (
+        histories.collect_histories(found, kind, bound).users_per_item(at_least).to_pylist()
+    )
     return rows
 
 
 def streamed(found: qv.SearchLog, kind: Any, bound: Bound, at_least: int) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = kept_items.kept(found, kind, bound).counts(at_least).to_pylist()
+    sample = histories.collect_user_counts(found, kind, bound)
+    assert isinstance(sample, BottomK)
+    rows: list[dict[str, Any]] = sample.users_per_item(at_least).to_pylist()
     return rows
 
 
 @given(rows=ROWS, most=st.integers(1, 5), least=st.integers(1, 3), salt=st.binary(max_size=2))
 @settings(max_examples=60, deadline=None)
-def test_kept_items_are_those_of_whole_histories(
+def test_bottom_k_are_those_of_whole_histories(
     rows: list[tuple[str, str | None]], most: int, least: int, salt: bytes
 ) -> None:
     found, bound = log(rows), Bound(most=most, salt=salt)
     assert streamed(found, QUERIES, bound, least) == careful(found, QUERIES, bound, least)
 
 
-def test_no_number_of_users_decides_how_items_are_chosen() -> None:
-    """Ways choose by hashes of their own: a border between them would let one user more change what all others keep."""
-    engine = SimpleNamespace(inside=True)
-    bound = Bound(most=64, salt=b"s")
-    for users in (1, 10**12):
-        found: Any = SimpleNamespace(engine=engine, users=users)
-        assert kept_items.fits(found, QUERIES, bound)
-
-
 def test_long_texts_are_counted_in_more_than_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Places among texts have 32 bits; here there is room for one user's texts at a time."""
-    monkeypatch.setattr(kept_items, "_MOST_BYTES", 1)
+    monkeypatch.setattr(bottom_k, "_MOST_BYTES", 1)
     rows: list[tuple[str, str | None]] = [
         (f"u{user}", f"text {one}") for user in range(30) for one in range(3)
     ]
@@ -124,8 +116,8 @@ def test_many_users_and_long_texts_find_room() -> None:
     ]
     found, bound = log(rows), Bound(most=3, salt=b"salt")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_items, "_CHUNK", 1_000)
-        patch.setattr(kept_items, "_FIRST_BYTES", 1 << 10)
+        patch.setattr(bottom_k, "_CHUNK", 1_000)
+        patch.setattr(bottom_k, "_FIRST_BYTES", 1 << 10)
         for least in (1, 5):
             made = streamed(found, QUERIES, bound, least)
             assert made == careful(found, QUERIES, bound, least) and made
@@ -173,17 +165,6 @@ def test_what_one_user_keeps_follows_from_that_user_alone() -> None:
         assert sum(moved.values()) <= 2 * newcomers
 
 
-class Whole:
-    """Stands in for what is kept, by whole histories."""
-
-    def __init__(self, log: qv.SearchLog, kind: Any, bound: Bound) -> None:
-        self.log, self.kind, self.bound = log, kind, bound
-
-    def counts(self, at_least: int) -> pa.Table:
-        schema = pa.schema([(one, pa.string()) for one in self.kind.columns] + [("count", pa.int64())])
-        return pa.Table.from_pylist(careful(self.log, self.kind, self.bound, at_least), schema)
-
-
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("name", ["zealous", "truncated-geometric"])
 def test_releases_are_the_same_bit_for_bit(
@@ -202,32 +183,32 @@ def test_releases_are_the_same_bit_for_bit(
     method = qv.Zealous(**given) if name == "zealous" else qv.TruncatedGeometric(**given)
     asked: list[Any] = []
 
-    def release(kept: Any) -> pa.Table:
+    def release(collect: Any) -> pa.Table:
         def noted(*given: Any) -> Any:
             asked.append(given)
-            return kept(*given)
+            return collect(*given)
 
-        monkeypatch.setattr(kept_items, "kept", noted)
+        monkeypatch.setattr(histories, "collect_user_counts", noted)
         log = qv.read(tmp_path / "log.parquet", max_rejected=0.5)
         assert log.staged is not None and log.staged.rejected > 0
         made = qv.publish(log, method, items="queries", noise=qv.Noise(SeededBits(5)), i_understand=True)
         return made.tables["items"]
 
-    fast, slow = release(kept_items.kept), release(Whole)
+    fast, slow = release(histories.collect_user_counts), release(histories.collect_histories)
     assert fast.equals(slow) and fast.num_rows > 3 and len(asked) == 2
     assert "\u00e4pfel" in fast["query"].to_pylist()
 
 
-def test_other_orders_and_kinds_are_left_to_the_engine() -> None:
-    found = log([("u", "a")])
-    assert kept_items.fits(found, QUERIES, Bound(most=5))
-    for bound in (
-        Bound(most=5, keep="frequent"),
-        Bound(most=5, order_key="portable"),
-        Bound(most=1_000),
-    ):
-        assert not kept_items.fits(found, QUERIES, bound)
-    assert not kept_items.fits(found, item_kinds.kind("clicks"), Bound(most=5))
+@pytest.mark.parametrize("kind", qv.KINDS)
+def test_every_kind_of_item_is_kept_as_in_whole_histories(kind: str) -> None:
+    rows = [(f"u{n % 7}", n * 11 % 600, TEXTS[n % 12], f"http://{n % 5}") for n in range(200)]
+    user, time, query, url = zip(*rows, strict=True)
+    table = pa.table({"user": user, "time": [at(one) for one in time], "query": query, "url": url})
+    found = qv.read(table)
+    for most in (1, 3, 64):
+        bound = Bound(most=most, salt=b"salt")
+        made = streamed(found, qv.KINDS[kind], bound, 1)
+        assert made == careful(found, qv.KINDS[kind], bound, 1) and made
 
 
 def test_each_of_a_users_items_is_kept_equally_often() -> None:

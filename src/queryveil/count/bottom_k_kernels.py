@@ -1,6 +1,6 @@
 """The loops that keep the first few items of each user while rows go by, compiled.
 
-Texts stand one after the other, as in `text_loops`. A user's kept items stand in `most` slots, in the order of their
+Texts stand one after the other, as in `kernels`. A user's kept items stand in `most` slots, in the order of their
 keys; a slot has the hash of the text, and where its bytes begin in the arena.
 """
 
@@ -55,7 +55,7 @@ def _not_plain(eight: np.uint64) -> np.uint64:
 
 @inner
 def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> tuple[bool, np.uint64]:
-    """Whether a text is in normal form for sure, which is what `text_loops.in_other_form` asks; and `hash_of` it.
+    """Whether a text is in normal form for sure, which is what `kernels.find_denormalized` asks; and `hash_of` it.
 
     Both in one go over its bytes. Behind the last one stand letters, which are plain.
     """
