@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 
@@ -43,8 +44,15 @@ def __getattr__(name: str) -> Any:
 
         return version("queryveil")
     if name not in _HOME:
-        raise AttributeError(f"module 'queryveil' has no attribute '{name}'")
+        from queryveil.errors import nearest
+
+        hint = "" if name.startswith("_") else nearest(name, __all__)
+        raise AttributeError(f"module 'queryveil' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
     value = getattr(import_module(_HOME[name]), name)
+    if isinstance(value, FunctionType):
+        from queryveil.arguments import check_arguments
+
+        value = check_arguments(value)
     # Some modules are named like what they hold: the public name wins.
     globals()[name] = value
     return value

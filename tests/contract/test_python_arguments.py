@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import pickle
 import re
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +85,7 @@ def test_the_same_error_names_an_option_on_the_command_line(tmp_path: Path) -> N
         ),
         (qv.Steered, {}, "Steered is a class"),
         (qv.Steered(epsilon=1, delta=1e-6), {"outt": "x"}, "there is no argument 'outt'"),
-        (42, {}, "a int is no mechanism"),
+        (42, {}, "'mechanism' must be of type Mechanism or str, not int"),
     ],
 )
 def test_a_wrong_mechanism_is_a_sentence(given: object, parameters: dict[str, object], said: str) -> None:
@@ -96,8 +100,6 @@ def test_a_name_gives_what_a_value_gives() -> None:
 
 
 def test_no_parameter_of_a_mechanism_hides_behind_one_of_publish() -> None:
-    import inspect
-
     own = set(inspect.signature(qv.publish).parameters) - {"items", "parameters"}
     for cls in qv.MECHANISMS.values():
         assert not own & set(getattr(cls, "__dataclass_fields__", {})), cls.__name__
@@ -113,7 +115,7 @@ def test_a_path_is_read_and_a_release_is_checked(tmp_path: Path) -> None:
     assert qv.verify(saved).passes and qv.verify(saved).path == tmp_path / "release"
     assert qv.inspect(log).users == 300
     assert qv.evaluate(log, saved, "coverage@1").measures == {"coverage@1": 1.0}
-    with pytest.raises(qv.UsageError, match="a int cannot be checked"):
+    with pytest.raises(qv.UsageError, match="'path' must be of type"):
         qv.verify(42)  # type: ignore[arg-type]
     (tmp_path / "release" / "DATASHEET.md").write_text("changed")
     assert not qv.verify(saved).passes
@@ -121,3 +123,64 @@ def test_a_path_is_read_and_a_release_is_checked(tmp_path: Path) -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     assert qv.__version__ == version("queryveil")
+
+
+VALUES = ["nope", 42, 0.5, None, b"x", [object()], {"a": 1}, object(), qv.KQuery(k=2)]
+"""Values that are no log, release, path that exists, graph, or taxonomy."""
+FUNCTIONS = sorted(name for name in qv.__all__ if inspect.isfunction(getattr(qv, name)))
+READS_ANY_TEXT = {"find_identifiers", "group_form", "keywords", "normalise", "scrub", "spot", "wanted"}
+"""Functions that some of the values are good for."""
+
+
+def required(function: Any) -> dict[str, inspect.Parameter]:
+    every = inspect.signature(function).parameters
+    return {
+        name: one for name, one in every.items() if one.default is one.empty and one.kind < one.VAR_KEYWORD
+    }
+
+
+def call(function: Any, values: Sequence[Any]) -> None:
+    """Call a function with a value for each parameter that it needs, by position where that is allowed."""
+    given = list(zip(required(function).values(), values, strict=True))
+    positional = [value for one, value in given if one.kind < one.KEYWORD_ONLY]
+    function(*positional, **{one.name: value for one, value in given if one.kind is one.KEYWORD_ONLY})
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments_of_wrong_types_are_refused_at_the_call(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either in a sentence, or as Python refuses them; never by an error from deep inside."""
+    monkeypatch.chdir(tmp_path)
+    function = getattr(qv, name)
+    refused = 0
+    for value in VALUES if required(function) else []:
+        try:
+            call(function, [value] * len(required(function)))
+        except qv.QueryveilError as error:
+            refused += isinstance(error, qv.UsageError)
+    assert refused or not required(function) or name in READS_ANY_TEXT
+
+
+def test_arguments_in_the_wrong_order_are_refused_with_the_right_order(tmp_path: Path) -> None:
+    log = qv.read(ROWS)
+    release = qv.publish(log, "zealous", epsilon=2, delta=1e-6, max_items=1, items="queries")
+    with pytest.raises(qv.UsageError, match=r"'releases'.*SearchLog.*evaluate\(log, releases, metrics"):
+        qv.evaluate(release, log)  # type: ignore[call-overload]
+    with pytest.raises(qv.UsageError, match="'mechanism'"):
+        qv.publish(qv.KQuery(k=2), log)  # type: ignore[arg-type]
+    with pytest.raises(qv.UsageError, match="'release'"):
+        qv.withhold(["weather"], release, tmp_path / "out")  # type: ignore[arg-type]
+    with pytest.raises(qv.UsageError, match="'shares'"):
+        qv.rising(10, release.tables["items"])  # type: ignore[arg-type]
+
+
+def test_a_function_is_pickled_by_its_public_name() -> None:
+    assert pickle.loads(pickle.dumps(qv.publish)) is qv.publish  # noqa: S301 (our own)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("Steeered", "Steered"), ("publsh", "publish")])
+def test_a_mistyped_name_gets_a_suggestion(typed: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"{typed}.*{meant}"):
+        getattr(qv, typed)
+    assert not hasattr(qv, "__wrapped__")

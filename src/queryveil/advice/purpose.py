@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from queryveil.advice.pilot import Pilot
 from queryveil.display import cards
@@ -132,6 +132,7 @@ def _said(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3g}"
 
 
+@runtime_checkable
 class Purpose(Protocol):
     """What a release is for. Implementations are frozen values."""
 

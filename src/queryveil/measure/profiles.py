@@ -63,7 +63,10 @@ def profile_divergences(original: npt.ArrayLike, protected: npt.ArrayLike) -> Sh
     A user without an original profile has nothing to lose, and gets NaN. One whose protected profile is empty has
     lost all of it, and gets 1.
     """
-    before, after = (np.asarray(counts, dtype=np.float64) for counts in (original, protected))
+    try:
+        before, after = (np.asarray(counts, dtype=np.float64) for counts in (original, protected))
+    except (TypeError, ValueError):
+        raise UsageError("profiles are arrays of numbers", "count both with profile_counts") from None
     if before.shape != after.shape or before.ndim != 2:
         raise UsageError(
             "profiles to compare must be of the same users and topics", "count both with profile_counts"

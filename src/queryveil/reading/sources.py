@@ -60,6 +60,10 @@ def expand(log: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _expand_one(one: str | Path) -> list[Path]:
+    if not isinstance(one, str | os.PathLike):
+        raise UsageError(
+            f"a {type(one).__name__} among the files of a log is no path", "pass paths, or one table"
+        )
     one = str(one).removeprefix("file://") if str(one).startswith("file:///") else one
     path = Path(one)
     if not str(one).strip():

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from queryveil.errors import UsageError
 from queryveil.files import workspace
 from queryveil.release.publish import Release
 from queryveil.release.series.publish import Series
@@ -16,10 +15,6 @@ from queryveil.release.series.publish import Series
 @contextlib.contextmanager
 def folder_of(value: Release | Series) -> Iterator[Path]:
     """Where it is on disk; a release that was not saved is there until it is checked, without its private facts."""
-    if not isinstance(value, Release | Series):
-        raise UsageError(
-            f"a {type(value).__name__} cannot be checked", "pass a folder, a Release or a Series"
-        )
     if value.path is not None:
         yield value.path
         return
