@@ -283,6 +283,8 @@ def test_an_account_is_plain_json_with_utc_times(ledger: Ledger) -> None:
         "neighbours": REPLACE,
         "kind": PROBABILISTIC,
         "budget": {"epsilon": 1.0, "delta": 1e-6},
+        "used": 0.25,
+        "more_like_last": 3,
         "spent": {"epsilon": 0.25, "delta": 1e-7},
         "left": {"epsilon": 0.75, "delta": 9e-7},
         "rule": "pooled",
@@ -706,7 +708,7 @@ def test_the_command_shows_them_as_what_they_are(file: Path) -> None:
     for promise in UNLIMITED.values():
         ledger.charge("loose", "semantic", promise)
     ledger.charge("loose", "click-graph", private(1, 1e-7, neighbours=ADD_REMOVE))
-    said = " ".join(command("ledger", "show", str(file)).out.split())
+    said = " ".join(command("ledger", "show", str(file), "--verbose").out.split())
     assert said.count("not limited by the budget: it cannot be added up with other releases") == 3
     assert "how many queries have a phrase inside the domain" in said
     assert "Warning 3 releases are not limited by this budget" in said

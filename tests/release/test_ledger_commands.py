@@ -49,7 +49,7 @@ def words(*arguments: str) -> str:
 def test_two_entries_of_1_that_count_as_3_say_why(ledger: Ledger, file: str) -> None:
     ledger.charge(SOURCE, "profile-histogram", pure(1), who="anna", recipe="weekly.yaml")
     ledger.charge(SOURCE, "zealous", pure(1, ADD_REMOVE), who="berta")
-    said = words("show", file)
+    said = words("show", file, "--verbose")
     assert "spent epsilon 3 and delta 0, the sum of what each entry below counts as" in said
     assert (
         "UTC by anna: profile-histogram from recipe weekly.yaml - epsilon 1, if one user's history is replaced"
@@ -84,8 +84,9 @@ def test_who_charged_is_the_account_or_what_the_environment_says(
 def test_the_budget_of_one_source(ledger: Ledger, file: str) -> None:
     ledger.charge(SOURCE, "zealous", approximate(1, 1e-7))
     said = words("budget", file, "--source", SOURCE)
-    assert "budget epsilon 4 and delta 1e-06 spent epsilon 1 and delta 1e-07" in said
-    assert "left epsilon 3 and delta 9e-07 releases 1" in said
+    assert "budget epsilon 4 and delta 1e-06 used 25%" in said and "spent" not in said
+    said = words("budget", file, "--source", SOURCE, "--verbose")
+    assert "spent epsilon 1 and delta 1e-07 left epsilon 3 and delta 9e-07 releases 1" in said
     document = command("ledger", "budget", file, "--source", SOURCE, "--json").document
     assert (document["left"], document["events"]) == ({"epsilon": 3.0, "delta": 9e-07}, 1)
     assert command("ledger", "budget", file, "--source", "web-206").code == 2
@@ -215,7 +216,7 @@ def repeated(file: str) -> Ledger:
 
 
 def test_more_releases_fit_if_all_are_like_the_first(repeated: Ledger, file: str) -> None:
-    assert "the first release decides" in words("show", file)
+    assert "the first release decides" in words("show", file, "--verbose")
     repeated.charge(SOURCE, "zealous", pure(0.1))
     account = repeated.budget(SOURCE)
     assert isinstance(account.rule, Repeated)
@@ -229,7 +230,9 @@ def test_more_releases_fit_if_all_are_like_the_first(repeated: Ledger, file: str
     account = repeated.budget(SOURCE)
     # What was fixed is composed, not what was drawn: smaller releases do not make room.
     assert account.spent.epsilon <= 1.5 and len(account.events) == times
-    assert f"0 more releases like the first one; the budget is enough for {times}" in words("show", file)
+    assert f"0 more releases like the first one; the budget is enough for {times}" in words(
+        "show", file, "--verbose"
+    )
 
 
 @pytest.mark.parametrize(
@@ -302,7 +305,7 @@ def test_a_budget_for_each_day_counts_days_apart_and_a_person_over_all(tmp_path:
     account = ledger.budget(SOURCE)
     assert (account.unit, account.spent.epsilon, account.left.epsilon) == ("user-day", 1.0, 0.0)
     assert account.every_sum.plain.epsilon == 2.5
-    said = words("show", file)
+    said = words("show", file, "--verbose")
     assert "spent epsilon 1 and delta 0, the sum of what each entry below counts as (in 2026-01-02" in said
     assert "for one person over all 3 periods" in said
 

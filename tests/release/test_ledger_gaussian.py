@@ -14,6 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -254,7 +255,7 @@ def test_add_remove_costs_root_two_of_mu_and_two_p_in_a_replace_ledger(ledger: L
     assert event.mu == pytest.approx(math.sqrt(2) * 0.1, rel=1e-12) and event.p == 2e-7
     assert (event.kind, event.delta) == (GAUSSIAN, 1e-6)
     assert event.epsilon == gaussian.epsilon_of(float(event.mu or 0), 2e-7, 1e-6)
-    said = " ".join(command("ledger", "show", str(file), "--source", SOURCE).out.split())
+    said = " ".join(command("ledger", "show", str(file), "--source", SOURCE, "--verbose").out.split())
     assert "if one user is added or removed (Gaussian differential privacy) - counts as mu 0.1414" in said
     assert "delta 1e-06), if one user's history is replaced" in said
 
@@ -421,7 +422,7 @@ def test_the_command_shows_both_totals(file: Path) -> None:
     for _ in range(2):
         ledger.charge(SOURCE, "steered", shifted(0.08, 1e-7, 3e-7))
     account = ledger.budget(SOURCE)
-    shown = " ".join(command("ledger", "show", str(file)).out.split())
+    shown = " ".join(command("ledger", "show", str(file), "--verbose").out.split())
     assert f"spent {account.spent} (Gaussian releases together have mu 0.1131 and p 2e-07)" in shown
     assert f"by sums {account.by_sums}, if every epsilon and every delta is added up" in shown
     assert "- counts as mu 0.08, p 1e-07" in shown
@@ -598,3 +599,45 @@ print(paid)
     account = ledger.budget(SOURCE)
     assert sum(paid) == pays == len(account.events)
     assert account.spent.epsilon <= 1 and account.mu == pytest.approx(0.06 * math.sqrt(pays))
+
+
+# -- how much is used ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [{}, {"gaussian": 0.0}, {"gaussian": 0.6}, {"repeated": True}],
+    ids=["pool", "sums", "share", "repeated"],
+)
+@pytest.mark.parametrize("promise", [normal(0.2, 1e-7), other(0.2, 1e-7)], ids=["gaussian", "approximate"])
+def test_as_many_more_releases_fit_as_the_account_states(
+    opened: dict[str, Any], promise: Guarantee, tmp_path: Path
+) -> None:
+    ledger = Ledger(str(tmp_path / "ledger.db"))
+    ledger.open(SOURCE, epsilon=1, delta=2e-6, **opened)
+    assert (ledger.budget(SOURCE).used, ledger.budget(SOURCE).more_like_last) == (0, None)
+    ledger.charge(SOURCE, "any", promise)
+    first = ledger.budget(SOURCE)
+    more = first.more_like_last
+    assert more is not None and more > 0
+    # A pool reads the total off at the delta of the whole budget; it is not used up all the same.
+    assert 0 < first.used < 1 / 3
+    for _ in range(more):
+        ledger.charge(SOURCE, "any", promise)
+    last = ledger.budget(SOURCE)
+    assert last.more_like_last == 0 and first.used < last.used <= 1
+    with pytest.raises(BudgetError):
+        ledger.charge(SOURCE, "any", promise)
+
+
+def test_the_command_shows_one_figure_and_more_on_request(file: Path) -> None:
+    ledger = Ledger(str(file))
+    ledger.open("figure", epsilon=4, delta=1e-5)
+    ledger.charge("figure", "steered", normal(0.2, 1e-7))
+    account = ledger.budget("figure")
+    said = " ".join(command("ledger", "show", str(file), "--source", "figure").out.split())
+    assert re.findall(r"([\d.]+)%", said) == [f"{math.ceil(1000 * account.used) / 10:g}"]
+    assert f" {account.more_like_last} more" in said
+    assert "spent" not in said and f"mu {account.mu:.4g}" not in said
+    detailed = " ".join(command("ledger", "show", str(file), "--source", "figure", "--verbose").out.split())
+    assert f"spent {account.spent}" in detailed and f"mu {account.mu:.4g}" in detailed

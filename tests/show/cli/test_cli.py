@@ -264,7 +264,7 @@ def test_a_ledger_is_opened_charged_and_shown() -> None:
     (account,) = document("ledger", "show", "ledger.db")
     assert account["left"] == {"epsilon": 1, "delta": 0.009}
     assert [event["method"] for event in account["events"]] == ["zealous"]
-    said = done("ledger", "show", "ledger.db", "--source", "web").out
+    said = done("ledger", "show", "ledger.db", "--source", "web", "--verbose").out
     assert "left      epsilon 1 and delta 0.009" in said
     assert "'mobile' with epsilon 1" in done(
         "ledger", "open", "ledger.db", "--source", "mobile", "--epsilon", "1", "--delta", "0"

@@ -161,6 +161,17 @@ class Account:
         found = [Amount(epsilon=self.every_sum.together(delta), delta=delta) for delta in deltas]
         return [one for one in found if math.isfinite(one.epsilon)]
 
+    @cached_property
+    def used(self) -> float:
+        """The share of the budget that is used, from 0 to 1, by the rule of this source."""
+        return self.rule.used(self.sums)
+
+    @cached_property
+    def more_like_last(self) -> int | None:
+        """How many more releases like the last one fit, counted up to 1,024; None as long as nothing was charged."""
+        costs = self.sums.costs
+        return self.rule.more(self.sums, costs[-1]) if costs else None
+
     @property
     def left(self) -> Amount:
         """The most that one release more may have, if it is not Gaussian."""
@@ -221,6 +232,8 @@ class Account:
             "budget": dataclasses.asdict(self.budget),
             "rule": self.rule.code,
             "gaussian_share": self.gaussian_share,
+            "used": self.used,
+            "more_like_last": self.more_like_last,
             "spent": dataclasses.asdict(self.spent),
             "by_sums": dataclasses.asdict(self.by_sums),
             "together": dataclasses.asdict(self.together),

@@ -7,6 +7,7 @@ docs/proofs/composition.md; docs/decisions/0018-gaussian-releases-in-the-ledger.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
@@ -28,6 +29,8 @@ from queryveil.release.ledger.amounts import (
 
 _MOST_REPEATED = 1 << 14
 """More releases like the first are not counted ahead."""
+_MOST_MORE = 1 << 10
+"""More releases like the last are not counted either."""
 _LEAST_EPSILON = 1e-9
 """Less than this buys no Gaussian release: its noise could not be drawn."""
 
@@ -57,6 +60,17 @@ class BySums:
     def spent(self, sums: Sums) -> Amount:
         """What these releases promise together."""
         return sums.plain
+
+    def used(self, sums: Sums) -> float:
+        """Return the share of the budget that these releases use: of its epsilon or its delta, whichever is larger."""
+        return min(1.0, max(_share(exact(self.spent(sums).epsilon), self.epsilon), self._delta_used(sums)))
+
+    def _delta_used(self, sums: Sums) -> float:
+        return _share(sums.every_delta, self.delta)
+
+    def more(self, sums: Sums, cost: Cost) -> int:
+        """Return how many more releases of this cost fit, at least; no more than `_MOST_MORE` are counted."""
+        return _largest(lambda many: self.fits(Sums.of([*sums.costs, *[cost] * many])), _MOST_MORE)
 
     def left(self, sums: Sums) -> Pair:
         """The most that one release more, not a Gaussian one, may have."""
@@ -105,6 +119,10 @@ class Pooled(BySums):
         return Amount(
             epsilon=float(min(total, self.epsilon) if self.fits(sums) else total), delta=self.budget.delta
         )
+
+    def _delta_used(self, sums: Sums) -> float:
+        """The share that is gone for good: what other kinds leave is where epsilon is read off the curve."""
+        return _share(sums.delta + sums.p, self.delta) if sums.gaussian else super()._delta_used(sums)
 
     def left(self, sums: Sums) -> Pair:
         if not sums.gaussian:
@@ -165,6 +183,9 @@ class Reserved(BySums):
         curve = self.for_curve(sums) if sums.gaussian else NOTHING
         return Pair(sums.epsilon + self._read(sums), sums.delta + sums.p + curve).amount
 
+    def _delta_used(self, sums: Sums) -> float:
+        return _share(sums.delta + sums.p, self.delta - self.for_curve(sums))
+
     def left(self, sums: Sums) -> Pair:
         return Pair(
             self.epsilon - self.for_gaussian - sums.epsilon,
@@ -214,7 +235,10 @@ class Repeated(BySums):
             return False
         alike = self._alike(sums)
         # Sums are compared as fractions: rounded to a number that is printed, one just above the budget would fit.
-        return super().fits(alike) or exact(tight(alike.costs, self.budget.delta)) <= self.epsilon
+        if super().fits(alike):
+            return True
+        epsilon = tight(alike.costs, self.budget.delta)
+        return math.isfinite(epsilon) and exact(epsilon) <= self.epsilon
 
     def spent(self, sums: Sums) -> Amount:
         if len(sums.costs) < 2:
@@ -240,15 +264,14 @@ class Repeated(BySums):
 
     def times(self, first: Cost) -> int:
         """How many releases like this one the budget is enough for."""
-        found = 0
-        while found < _MOST_REPEATED and self.fits(Sums.of([first] * (2 * found or 1))):
-            found = 2 * found or 1
-        step = found // 2
-        while step:
-            if self.fits(Sums.of([first] * (found + step))):
-                found += step
-            step //= 2
-        return found
+        return _largest(lambda many: self.fits(Sums.of([first] * many)), _MOST_REPEATED)
+
+    def used(self, sums: Sums) -> float:
+        return len(sums.costs) / max(1, self.times(sums.costs[0])) if sums.costs else 0.0
+
+    def more(self, sums: Sums, cost: Cost) -> int:
+        first = sums.costs[0] if sums.costs else cost
+        return max(0, self.times(first) - len(sums.costs))
 
     def _epsilon(self, sums: Sums) -> float:
         return self._alike(sums).together(self.budget.delta)
@@ -256,6 +279,23 @@ class Repeated(BySums):
     def _alike(self, sums: Sums) -> Sums:
         """As if all were the first: what was fixed, and not what was drawn, is composed."""
         return Sums.of([sums.costs[0]] * len(sums.costs))
+
+
+def _share(part: Fraction, whole: Fraction) -> float:
+    return float(part / whole) if whole else float(part > 0)
+
+
+def _largest(fits: Callable[[int], bool], limit: int) -> int:
+    """Return the largest number that fits, or one of at least `limit`: if a number fits, smaller ones do."""
+    found = 0
+    while found < limit and fits(2 * found or 1):
+        found = 2 * found or 1
+    step = found // 2
+    while step and found < limit:
+        if fits(found + step):
+            found += step
+        step //= 2
+    return found
 
 
 def _within(cost: Cost, first: Cost) -> bool:

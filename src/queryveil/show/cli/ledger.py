@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,14 @@ File = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A SQLite file, or postgresql://user@host/database.")
 ]
 OneSource = Annotated[str | None, typer.Option(help="Only this source.")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", help="Also epsilon and delta: what was spent, what is left, and of each release."
+    ),
+]
+_MANY_MORE = 1024
+"""An account counts no more releases that fit."""
 _FORMAT = "queryveil-ledger-export"
 
 
@@ -99,20 +108,19 @@ def show(
     curve: Annotated[
         bool, typer.Option("--curve", help="Also epsilon of everything together, at several deltas.")
     ] = False,
+    verbose: Verbose = False,
     as_json: options.Json = False,
 ) -> None:
-    """Budgets, what was spent and what is left, and every release that was charged."""
+    """Print budgets, how much of each is used, and every release that was charged."""
     accounts = qv.Ledger(ledger).show(source)
     if as_json:
         console.as_json([_document(account, curve) for account in accounts])
         return
     for account in accounts:
         console.line(f"{account.source}   (epsilon and delta {account.compared})")
-        for label, said in (*_totals(account), *_person(account)):
-            console.labelled(label, said)
+        _show_totals(account, verbose or curve)
         for event in account.events:
-            for label, said in _entry(event, account):
-                console.labelled(label, said)
+            console.labelled(f"#{event.id}", _entry(event, account, verbose))
         for label, said in _notes(account):
             console.labelled(label, said)
         if curve:
@@ -122,9 +130,10 @@ def show(
 def budget(
     ledger: File,
     source: Annotated[str, typer.Option(help="Name of the source log.")],
+    verbose: Verbose = False,
     as_json: options.Json = False,
 ) -> None:
-    """Budget of one source: what was spent, and what is left."""
+    """Print the budget of one source, and how much of it is used."""
     account = qv.Ledger(ledger).budget(source)
     if as_json:
         document = account.as_dict()
@@ -132,8 +141,7 @@ def budget(
         console.as_json(document)
         return
     console.line(f"{account.source}   (epsilon and delta {account.compared})")
-    for label, said in _totals(account):
-        console.labelled(label, said)
+    _show_totals(account, verbose)
     console.labelled("releases", f"{len(account.events):,}; queryveil ledger show lists them")
 
 
@@ -232,10 +240,34 @@ def _show_findings(found: Any, since: Path | None) -> None:
         )
 
 
-def _totals(account: Any) -> Iterator[tuple[str, str]]:
-    """Budget, what was spent and what is left: by the rule of the source, and by plain sums where these differ."""
+def _show_totals(account: Any, verbose: bool) -> None:
     each = f" for each {account.unit}" if account.unit != "user" else ""
-    yield "budget", f"{account.budget}{each}"
+    console.labelled("budget", f"{account.budget}{each}")
+    console.labelled("used", f"{_used(account)}{_of_period(account)}")
+    for label, said in (*_totals(account), *_person(account)) if verbose else ():
+        console.labelled(label, said)
+    for label, said in _condition(account):
+        console.labelled(label, said)
+
+
+def _used(account: Any) -> str:
+    """Return the share of the budget that is used, rounded up, and how many releases like the last one still fit."""
+    share = f"{math.ceil(1000 * account.used) / 10:g}%"
+    more = account.more_like_last
+    if more is None:
+        return share
+    if not more:
+        return f"{share}; no more release like the last one fits"
+    many = (
+        "1 more release like the last one fits"
+        if more == 1
+        else f"{more:,} more releases like the last one fit"
+    )
+    return f"{share}; {'at least ' if more >= _MANY_MORE else ''}{many}"
+
+
+def _totals(account: Any) -> Iterator[tuple[str, str]]:
+    """What was spent and what is left: by the rule of the source, and by plain sums where these differ."""
     if account.repeated:
         yield from _of_repeated(account)
         return
@@ -252,6 +284,10 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
     others = f"epsilon {account.left.epsilon:.6g} {either} delta {account.left.delta:.6g} for other kinds"
     more = f"mu {account.mu_left:.4g} for a Gaussian release with the same p as the last one"
     yield "left", f"{others}, or {more}"
+
+
+def _condition(account: Any) -> Iterator[tuple[str, str]]:
+    """What the total and the budget rest on, where Gaussian releases share a pool."""
     if account.if_looked is not None:
         only = ", as long as only Gaussian releases are charged" if account.kind == "gaussian-dp" else ""
         yield (
@@ -343,16 +379,13 @@ def _kept(account: Any) -> str:
     return f"{account.gaussian_share * 100:.4g} % of the budget is kept for Gaussian releases"
 
 
-def _entry(event: Any, account: Any) -> Iterator[tuple[str, str]]:
-    """One release: when, who, how, what it promises, and what it counts as in the total."""
+def _entry(event: Any, account: Any, verbose: bool) -> str:
+    """Return when, who, how, and the guarantee of a release; if asked for, also what it counts as in the total."""
     by = f" by {event.who}" if event.who else ""
     recipe = f" from recipe {event.recipe}" if event.recipe else ""
     period = f" for {event.period}" if event.period else ""
-    yield (
-        f"#{event.id}",
-        f"{event.time:%Y-%m-%d %H:%M} UTC{by}: {event.method}{period}{recipe} - {event.headline} - "
-        f"{_counts_as(event, account)}",
-    )
+    said = f"{event.time:%Y-%m-%d %H:%M} UTC{by}: {event.method}{period}{recipe} - {event.headline}"
+    return f"{said} - {_counts_as(event, account)}" if verbose or not event.composable else said
 
 
 def _counts_as(event: Any, account: Any) -> str:
