@@ -1,7 +1,8 @@
-"""The loops that keep the first few items of each user while rows go by, compiled.
+"""Compiled kernels of the bottom-k sample: each user's items with the smallest keys, while rows are read.
 
-Texts stand one after the other, as in `kernels`. A user's kept items stand in `most` slots, in the order of their
-keys; a slot has the hash of the text, and where its bytes begin in the arena.
+Texts stand one after the other, as in `kernels`. The items that a user keeps stand in consecutive slots, in the order
+of their keys. A slot has the hash of the text, and where its bytes begin in the arena. `heads` says for each user
+which slots these are: the first one, how many are used, and how many there is room for.
 """
 
 from __future__ import annotations
@@ -20,10 +21,16 @@ from queryveil.reading.text_hashes import (
 )
 
 Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
-Whole = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int32]
+Hashes = npt.NDArray[np.uint64]
+Offsets = npt.NDArray[np.int64]
+Heads = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+
+FIRST, USED, ROOM = 0, 1, 2
+"""Columns of `heads`."""
+FEW_SLOTS = 8
+"""Slots that a user has at first, if the bound allows as many; their number doubles as they fill up."""
 
 _BLANK = 32
 _WORD, _BITS, _SEVEN_BYTES = np.uint64(32), np.uint64(8), np.uint64(56)
@@ -37,7 +44,7 @@ _LETTERS = _ONES * np.uint64(ord("a"))
 
 
 @inner
-def _not_plain(eight: np.uint64) -> np.uint64:
+def _find_denormal_bytes(eight: np.uint64) -> np.uint64:
     """Not 0 if one of these bytes is not plain: control, `"`, `'`, A to Z, grave, delete, or not ASCII.
 
     All eight at once: a byte below 128 and 128 minus n make 128 or more, its highest bit, exactly if it is n or more.
@@ -54,7 +61,7 @@ def _not_plain(eight: np.uint64) -> np.uint64:
 
 
 @inner
-def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> tuple[bool, np.uint64]:
+def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Hashes) -> tuple[bool, np.uint64]:
     """Whether a text is in normal form for sure, which is what `kernels.find_denormalized` asks; and `hash_of` it.
 
     Both in one go over its bytes. Behind the last one stand letters, which are plain.
@@ -66,7 +73,7 @@ def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> tuple[
     while at + _EIGHT <= end:
         eight = eight_bytes(data, at)
         blanks = _blanks(eight)
-        if _not_plain(eight) | (blanks & (blanks << _BITS | before)):
+        if _find_denormal_bytes(eight) | (blanks & (blanks << _BITS | before)):
             return False, np.uint64(0)
         before = blanks >> _SEVEN_BYTES
         found += keys[key] * (eight & _LOW_WORD) + keys[key + _STEP] * (eight >> _WORD)
@@ -76,19 +83,19 @@ def _plain_hash(data: Bytes, at: np.uintp, end: np.uintp, keys: Words) -> tuple[
     if at < end:
         padded = rest | _LETTERS << (np.uint64(end - at) << _BITS_OF_BYTES)
         blanks = _blanks(padded)
-        if _not_plain(padded) | (blanks & (blanks << _BITS | before)):
+        if _find_denormal_bytes(padded) | (blanks & (blanks << _BITS | before)):
             return False, np.uint64(0)
     return True, hash_with(found, key, rest, end - at, keys)
 
 
 @inner
 def _blanks(eight: np.uint64) -> np.uint64:
-    """The highest bit of each byte that is a blank; no byte goes beyond ASCII, or `_not_plain` finds it."""
+    """The highest bit of each byte that is a blank; no byte goes beyond ASCII, or `_find_denormal_bytes` finds it."""
     return ~((eight ^ _ONES * np.uint64(_BLANK)) + _LOW_BITS) & _HIGH_BITS
 
 
 @inner
-def _compared(
+def _compare(
     data: Bytes, at: np.uintp, size: np.uintp, arena: Bytes, there: np.uintp, other: np.uintp
 ) -> int:
     """Below 0 if the text comes before the one of the arena, by bytes; 0 if it is the same; above 0 if after."""
@@ -102,7 +109,7 @@ def _compared(
 
 
 @inner
-def _place(
+def _find_slot(
     data: Bytes,
     at: np.uintp,
     length: np.uintp,
@@ -110,104 +117,128 @@ def _place(
     owner: np.uint64,
     first: int,
     size: int,
-    slots: Words,
-    begins: Whole,
-    lengths: Numbers,
+    hashes: Hashes,
+    begins: Offsets,
+    lengths: Codes,
     arena: Bytes,
 ) -> int:
-    """Where a text belongs among the `size` that a user keeps from slot `first` on; below 0 if it is one of them."""
-    place = size
-    while place > 0:
-        before = first + place - 1
-        there = mixed_word(owner ^ slots[before])
-        if there < key:
-            break
-        if there == key:
-            order = _compared(data, at, length, arena, np.uintp(begins[before]), np.uintp(lengths[before]))
+    """Return where a text belongs among the `size` that a user keeps from slot `first` on; -1 if it is one of them."""
+    low, high = first, first + size
+    while low < high:
+        middle = (low + high) // 2
+        there = mixed_word(owner ^ hashes[middle])
+        order = -1 if key < there else 1
+        if key == there:
+            order = _compare(data, at, length, arena, np.uintp(begins[middle]), np.uintp(lengths[middle]))
             if order == 0:
                 return -1
-            if order > 0:
-                break
-        place -= 1
-    return place
+        if order < 0:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @unlocked
-def offered(
+def keep_texts(
     data: Bytes,
-    offsets: Numbers,
-    people: Numbers,
-    keys: Words,
-    owners: Words,
+    offsets: Codes,
+    people: Codes,
+    keys: Hashes,
+    owners: Hashes,
+    row: int,
     share: int,
     shares: int,
-    tested: bool,
+    is_normal: bool,
     most: int,
-    sizes: Numbers,
-    slots: Words,
-    begins: Whole,
-    lengths: Numbers,
+    heads: Heads,
+    hashes: Hashes,
+    begins: Offsets,
+    lengths: Codes,
+    used_slots: int,
     arena: Bytes,
     used: int,
-    other: Flags,
-) -> int:
-    """Let each user keep the `most` texts with the smallest keys among those seen so far; how many bytes are used then.
+    denormalized: Flags,
+) -> tuple[int, int, int, int]:
+    """Let each user keep the `most` texts with the smallest keys among those seen so far, in rows from `row` on.
 
-    It is about the users whose number leaves `share` when divided by `shares`. The key of a user and a text follows
-    from their two hashes. Texts of equal keys go by their bytes, so that the order is total, and equal hashes decide
-    nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be in normal form is marked in `other`
-    and left for later, unless all were `tested`; one that is empty is none.
+    It is about the users whose code leaves `share` when divided by `shares`. The key of a user and a text follows from
+    their two hashes. Texts of equal keys are ordered by their bytes, so that the order is total, and equal hashes
+    decide nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be in normal form is flagged
+    in `denormalized` and left for later, unless all texts are known to be; one that is empty is no item.
+
+    It returns the row at which there was no room for more, or the number of rows; how many slots and bytes of the arena
+    are used then; and how many more slots are needed, or 0 if slots were not what was missing.
     """
-    for row in range(len(people)):
+    while row < len(people):
         user = int(people[row])
         if user % shares != share:
+            row += 1
             continue
         at, end = np.uintp(offsets[row]), np.uintp(offsets[row + 1])
-        if tested:
+        if is_normal:
             if at == end:
+                row += 1
                 continue
             own = hash_of(data, at, end, keys)
         else:
             is_plain, own = _plain_hash(data, at, end, keys)
             if not is_plain:
-                other[row] = True
+                denormalized[row] = True
+                row += 1
                 continue
         owner, user = owners[user], user // shares
-        first, size = user * most, int(sizes[user])
+        first, size = heads[user, FIRST], heads[user, USED]
         key = mixed_word(owner ^ own)
-        if size == most and key > mixed_word(owner ^ slots[first + size - 1]):
+        if size == most and key > mixed_word(owner ^ hashes[first + size - 1]):
+            row += 1
             continue
-        place = _place(data, at, end - at, key, owner, first, size, slots, begins, lengths, arena)
-        if place < 0 or place == most:
+        place = _find_slot(data, at, end - at, key, owner, first, size, hashes, begins, lengths, arena)
+        if place < 0 or place == first + most:
+            row += 1
             continue
-        for slot in range(first + min(size, most - 1), first + place, -1):
-            slots[slot], begins[slot], lengths[slot] = slots[slot - 1], begins[slot - 1], lengths[slot - 1]
-        slot = first + place
-        slots[slot], begins[slot], lengths[slot] = own, used, np.int32(end - at)
+        if size == heads[user, ROOM] and size < most:
+            room = min(most, max(FEW_SLOTS, 2 * size))
+            if used_slots + room > len(hashes):
+                return row, used_slots, used, room
+            for slot in range(size):
+                hashes[used_slots + slot] = hashes[first + slot]
+                begins[used_slots + slot] = begins[first + slot]
+                lengths[used_slots + slot] = lengths[first + slot]
+            place += used_slots - first
+            first = used_slots
+            heads[user, FIRST], heads[user, ROOM] = first, room
+            used_slots += room
+        if used + np.int64(end - at) > len(arena):
+            break
+        for slot in range(first + min(size, most - 1), place, -1):
+            hashes[slot], begins[slot], lengths[slot] = hashes[slot - 1], begins[slot - 1], lengths[slot - 1]
+        hashes[place], begins[place], lengths[place] = own, used, np.int32(end - at)
         while at < end:
             arena[np.uintp(used)] = data[at]
             used += 1
             at += _STEP
-        sizes[user] = min(size + 1, most)
-    return used
+        heads[user, USED] = min(size + 1, most)
+        row += 1
+    return row, used_slots, used, 0
 
 
 @unlocked
-def size_of(sizes: Numbers, most: int, lengths: Numbers) -> int:
-    """How many bytes the texts have that are kept."""
+def count_bytes(heads: Heads, lengths: Codes) -> int:
+    """Return how many bytes the kept texts have."""
     total = 0
-    for user in range(len(sizes)):
-        for slot in range(user * most, user * most + sizes[user]):
+    for user in range(len(heads)):
+        for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
             total += lengths[slot]
     return total
 
 
 @unlocked
-def closed_up(sizes: Numbers, most: int, begins: Whole, lengths: Numbers, arena: Bytes, into: Bytes) -> int:
-    """Copy the texts that are still kept, one after the other; how many bytes they take."""
+def compact(heads: Heads, begins: Offsets, lengths: Codes, arena: Bytes, into: Bytes) -> int:
+    """Copy the texts that are still kept, one after the other; return how many bytes they take."""
     used = 0
-    for user in range(len(sizes)):
-        for slot in range(user * most, user * most + sizes[user]):
+    for user in range(len(heads)):
+        for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
             begin = begins[slot]
             begins[slot] = used
             for at in range(begin, begin + lengths[slot]):
@@ -217,53 +248,55 @@ def closed_up(sizes: Numbers, most: int, begins: Whole, lengths: Numbers, arena:
 
 
 @unlocked
-def sketched(sizes: Numbers, most: int, slots: Words, buckets: Numbers) -> None:
-    """How many kept texts fall into each bucket, by their hashes: at least as many as each of them has users."""
+def count_buckets(heads: Heads, hashes: Hashes, buckets: Codes) -> None:
+    """Count kept texts by a part of their hashes: a bucket has at least as many as each of its texts has users."""
     mask = np.uint64(len(buckets) - 1)
-    for user in range(len(sizes)):
-        for slot in range(user * most, user * most + sizes[user]):
-            buckets[slots[slot] & mask] += 1
+    for user in range(len(heads)):
+        for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
+            buckets[hashes[slot] & mask] += 1
 
 
 @unlocked
-def chosen(
-    sizes: Numbers,
-    most: int,
-    slots: Words,
-    lengths: Numbers,
-    buckets: Numbers,
+def select_slots(
+    heads: Heads,
+    hashes: Hashes,
+    lengths: Codes,
+    buckets: Codes,
     least: int,
     part: int,
     parts: int,
-    first: int,
-    found: Whole,
-    bytes_most: int,
-) -> tuple[int, int, int]:
-    """The slots whose texts may have `least` users, from user `first` on, as many as there is room for.
+    user: int,
+    nth: int,
+    found: Offsets,
+    most_bytes: int,
+) -> tuple[int, int, int, int]:
+    """Find slots whose texts may have `least` users, as many as there is room for, from the user's `nth` slot on.
 
     It is about the texts of one part: the first half of their hash leaves `part` when divided by `parts`.
 
-    It returns with which user to go on, how many slots were found, and how many bytes their texts have.
+    It returns with which user and slot to go on, how many slots were found, and how many bytes their texts have.
     """
     mask = np.uint64(len(buckets) - 1)
     number, total = 0, 0
-    for user in range(first, len(sizes)):
-        # One user's texts always fit: there are few, and a text has a limit.
-        if number + most > len(found) or total > bytes_most:
-            return user, number, total
-        for slot in range(user * most, user * most + sizes[user]):
-            if buckets[slots[slot] & mask] >= least and np.int64(slots[slot] >> _WORD) % parts == part:
+    while user < len(heads):
+        while nth < heads[user, USED]:
+            if number == len(found) or total > most_bytes:
+                return user, nth, number, total
+            slot = heads[user, FIRST] + nth
+            if buckets[hashes[slot] & mask] >= least and np.int64(hashes[slot] >> _WORD) % parts == part:
                 found[number] = slot
                 number += 1
                 total += lengths[slot]
-    return len(sizes), number, total
+            nth += 1
+        user, nth = user + 1, 0
+    return user, 0, number, total
 
 
 @unlocked
-def gathered(
-    found: Whole, begins: Whole, lengths: Numbers, arena: Bytes, offsets: Numbers, data: Bytes
+def copy_texts(
+    found: Offsets, begins: Offsets, lengths: Codes, arena: Bytes, offsets: Codes, data: Bytes
 ) -> None:
-    """The texts of some slots one after the other."""
+    """Copy the texts of some slots, one after the other."""
     used = 0
     for at in range(len(found)):
         begin = begins[found[at]]

@@ -160,7 +160,7 @@ def collect_user_counts(
     """
     from queryveil.count.bottom_k import BottomK
 
-    if bound.keep != RANDOM or not log.engine.inside or bound.most > 64:
+    if bound.keep != RANDOM or not log.engine.inside:
         return collect_histories(log, kind, bound, rows)
     is_raw = rows is None and reads_only_queries(log, kind, bound)
     known_users = (log.staged and log.staged.users) or 0
