@@ -139,6 +139,23 @@ def _find_slot(
     return low
 
 
+@inner
+def _copy_slots(first: int, size: int, into: int, hashes: Hashes, begins: Offsets, lengths: Codes) -> None:
+    for slot in range(size):
+        hashes[into + slot] = hashes[first + slot]
+        begins[into + slot] = begins[first + slot]
+        lengths[into + slot] = lengths[first + slot]
+
+
+@inner
+def _copy_bytes(data: Bytes, at: np.uintp, end: np.uintp, arena: Bytes, used: int) -> int:
+    while at < end:
+        arena[np.uintp(used)] = data[at]
+        used += 1
+        at += _STEP
+    return used
+
+
 @unlocked
 def keep_texts(
     data: Bytes,
@@ -201,10 +218,7 @@ def keep_texts(
             room = min(most, max(FEW_SLOTS, 2 * size))
             if used_slots + room > len(hashes):
                 return row, used_slots, used, room
-            for slot in range(size):
-                hashes[used_slots + slot] = hashes[first + slot]
-                begins[used_slots + slot] = begins[first + slot]
-                lengths[used_slots + slot] = lengths[first + slot]
+            _copy_slots(first, size, used_slots, hashes, begins, lengths)
             place += used_slots - first
             first = used_slots
             heads[user, FIRST], heads[user, ROOM] = first, room
@@ -214,10 +228,7 @@ def keep_texts(
         for slot in range(first + min(size, most - 1), place, -1):
             hashes[slot], begins[slot], lengths[slot] = hashes[slot - 1], begins[slot - 1], lengths[slot - 1]
         hashes[place], begins[place], lengths[place] = own, used, np.int32(end - at)
-        while at < end:
-            arena[np.uintp(used)] = data[at]
-            used += 1
-            at += _STEP
+        used = _copy_bytes(data, at, end, arena, used)
         heads[user, USED] = min(size + 1, most)
         row += 1
     return row, used_slots, used, 0
