@@ -12,9 +12,10 @@ from collections.abc import Iterator
 
 from queryveil.errors import InputError
 
+UTF_8 = "utf-8"
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 ENCODINGS = (
-    *("utf-8", "utf-8-sig", "ascii", *_WIDE),
+    *(UTF_8, "utf-8-sig", "ascii", *_WIDE),
     *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
     *(f"cp{page}" for page in range(1250, 1259)),
     *("cp437", "cp850", "cp852", "cp855", "cp866", "cp874"),
@@ -31,7 +32,7 @@ _HINT = (
     "shift_jis, cp932, euc-jp, euc-kr, cp949"
 )
 # GB18030 contains its predecessors, and files that are called GBK often use the rest of it.
-_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030"}
+_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "utf-8-sig": UTF_8}
 # A byte order mark of UTF-32-LE starts with that of UTF-16-LE, so it is looked for first.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -40,9 +41,11 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
+_LONGEST_MARK = 4
 
-def resolve_encoding(name: str) -> str | None:
-    """Return the canonical name of a supported encoding; None for UTF-8, the default.
+
+def resolve_encoding(name: str) -> str:
+    """Return the canonical name of a supported encoding.
 
     Raises:
         InputError: The encoding does not exist, is stateful, or is not an encoding of text.
@@ -53,17 +56,17 @@ def resolve_encoding(name: str) -> str | None:
         found = ""
     if found not in ENCODINGS:
         raise InputError(f"the encoding {name!r} is not supported", _HINT)
-    return None if found in {"utf-8", "utf-8-sig"} else _SUPERSETS.get(found, found)
+    return _SUPERSETS.get(found, found)
 
 
 def resolve_byte_order(encoding: str | None, start: bytes, label: str) -> str | None:
-    """Return the encoding of a file that starts with these bytes, with its byte order.
+    """Return the encoding of a file that starts with these bytes, with its byte order; None for UTF-8 by default.
 
     A byte order mark decides where no encoding is named. UTF-16 and UTF-32 by name need one.
     """
     marked = next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), None)
     if encoding is None:
-        return marked
+        return marked if _is_wide(start[_LONGEST_MARK:]) else None
     if encoding not in {"utf-16", "utf-32"} or not start:
         return encoding
     if marked is None or not marked.startswith(encoding):
@@ -72,6 +75,14 @@ def resolve_byte_order(encoding: str | None, start: bytes, label: str) -> str | 
             f"try --encoding {encoding}-le or --encoding {encoding}-be, or leave out --encoding",
         )
     return marked
+
+
+def _is_wide(start: bytes) -> bool:
+    """Whether most bytes are in lines with a NUL byte, as ASCII characters have in UTF-16 and UTF-32.
+
+    A mark alone does not decide: it may be the first bytes of an odd row.
+    """
+    return 2 * sum(len(line) + 1 for line in start.split(b"\n") if b"\0" in line) >= len(start)
 
 
 def extends_ascii(encoding: str) -> bool:

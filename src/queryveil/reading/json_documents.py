@@ -54,12 +54,15 @@ def objects_in(head: Head) -> list[dict[str, object]]:
 
 
 def in_lines(head: Head) -> bool:
-    """Whether each line is a document: not in an array, in an answer, nor where objects take several lines."""
+    """Whether each line is a document: not in an array, in an answer, nor where objects take several lines.
+
+    Most of the first lines decide, because a single one may be an odd row.
+    """
     text = head.data.decode("utf-8", "replace").lstrip()
+    found = [_PREFIX.sub("", line, count=1) for line in head.lines[:_LOOKED_AT]]
+    whole = sum(_object(line) is not None and not _ANSWER.match(line) for line in found)
     if text.startswith("[") or _ANSWER.match(text):
-        return False
-    found = head.lines[:_LOOKED_AT]
-    whole = sum(_object(_PREFIX.sub("", line, count=1)) is not None for line in found)
+        return 2 * whole > len(found)
     return not text.startswith("{") or 2 * whole >= len(found)
 
 

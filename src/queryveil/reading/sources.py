@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, OutputError, UsageError
 from queryveil.files.folder import is_release
-from queryveil.reading.encodings import convert_to_utf8, resolve_byte_order
+from queryveil.reading.encodings import UTF_8, convert_to_utf8, resolve_byte_order
 from queryveil.reading.model import Head, SourceFile
 from queryveil.reading.pinning import Pin, pin
 
@@ -218,7 +218,7 @@ def read_head(path: Path, member: str | None = None, encoding: str | None = None
                 "unpack it first",
             )
     file = replace(file, compression=compression)
-    encoding = resolve_byte_order(encoding, next(blocks(file, 8), (b"", 0))[0], file.label)
+    encoding = resolve_byte_order(encoding, next(blocks(file, HEAD_BYTES), (b"", 0))[0], file.label)
     data = b""
     ended = True
     for block, _ in blocks(replace(file, encoding=encoding), HEAD_BYTES):
@@ -253,7 +253,7 @@ def _size(head: Head) -> int:
 def blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:
     """The decompressed content block by block, in UTF-8, with the bytes of the file itself consumed so far."""
     raw = _raw_blocks(file, size)
-    yield from raw if file.encoding is None else convert_to_utf8(raw, file.encoding)
+    yield from raw if file.encoding in {None, UTF_8} else convert_to_utf8(raw, file.encoding)
 
 
 def _raw_blocks(file: SourceFile, size: int) -> Iterator[tuple[bytes, int]]:

@@ -6,6 +6,7 @@ that a reader might let decide something: first in the file, of another shape, w
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import datetime as dt
 import json
@@ -93,7 +94,7 @@ def decodes(data: bytes, encoding: str) -> bool:
 
 
 ESCAPES = ("~{", "~", "\x1b$B", "\x1b(I", "\x0e", "+", "+AGE", "\\", "\\N{", "\\u00", "\\x", "xn--")
-DISTINCT = sorted({resolve_encoding(one) or "utf-8" for one in ENCODINGS} - {"utf-16", "utf-32"})
+DISTINCT = sorted({resolve_encoding(one) for one in ENCODINGS} - {"utf-16", "utf-32"})
 
 
 @pytest.mark.parametrize("block", [7, lines.BLOCK_BYTES])
@@ -264,6 +265,42 @@ def test_a_bad_byte_of_one_user_leaves_the_encoding_of_sogou(tmp_path: Path) -> 
         (tmp_path / name).write_bytes(b"\n".join(written) + b"\n")
     plain, beside = (others(tmp_path / name, format="sogou") for name in ("plain", "odd"))
     assert len(plain) == 5 and beside == plain
+
+
+def test_a_named_encoding_is_that_of_sogou_whatever_most_rows_are(tmp_path: Path) -> None:
+    row = "2011123000000{}\t{}\t{}\t1\t1\thttp://a.example/"
+    rows = [row.format(n, f"u{n}", "北京").encode() for n in range(5)]
+    odd = [row.format(n, HERS, "北京").encode("gb18030") for n in range(9)]
+    (tmp_path / "plain").write_bytes(b"\n".join(rows) + b"\n")
+    (tmp_path / "odd").write_bytes(b"\n".join([*odd, *rows]) + b"\n")
+    plain, beside = (others(tmp_path / name, format="sogou", encoding="utf-8") for name in ("plain", "odd"))
+    assert len(plain) == 5 and beside == plain
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8"])
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])
+def test_a_first_row_that_starts_like_a_byte_order_mark(
+    mark: bytes, encoding: str | None, tmp_path: Path
+) -> None:
+    rows = [line.encode() for line in JSONL]
+    (tmp_path / "plain.jsonl").write_bytes(b"\n".join(rows) + b"\n")
+    (tmp_path / "odd.jsonl").write_bytes(b"\n".join([mark + HERS.encode("utf-16-le"), *rows]) + b"\n")
+    plain, beside = (others(tmp_path / f"{name}.jsonl", encoding=encoding) for name in ("plain", "odd"))
+    assert len(plain) == 8 and beside == plain
+
+
+@pytest.mark.parametrize("odd", ["[", '["a"]', '{"took": 1, "hits": {"hits": []}}'])
+@pytest.mark.parametrize("format", ["matomo", "google-analytics"])
+def test_a_single_line_does_not_decide_that_documents_are_no_lines(
+    format: str, odd: str, tmp_path: Path
+) -> None:
+    """Two documents on one line are a bad line, and would be two documents in a file that is not lines."""
+    first, *documents = searches(["a", "b", "c", "d", "e"])[format]
+    documents[0] += first
+    for name, written in (("plain", documents), ("odd", [odd, *documents])):
+        (tmp_path / name).write_text("\n".join(written) + "\n", encoding="utf-8")
+    plain, beside = (others(tmp_path / name, format=format) for name in ("plain", "odd"))
+    assert len(plain) == 3 and beside == plain
 
 
 def test_a_text_of_sqlite_that_is_none_is_read_apart(tmp_path: Path) -> None:

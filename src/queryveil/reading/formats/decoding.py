@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from queryveil.reading.encodings import extends_ascii
+from queryveil.reading.encodings import UTF_8, extends_ascii
 from queryveil.reading.model import ReadOptions
 
 _FUNCTION = "decoded_as_named"
@@ -35,4 +35,4 @@ def decoded_sql(raw: str, options: ReadOptions) -> str:
 def _encoding(options: ReadOptions) -> str | None:
     """The named encoding, unless it cannot be that of an address: there, a letter of ASCII is one byte."""
     named = options.encoding
-    return named if named is not None and extends_ascii(named) else None
+    return named if named not in {None, UTF_8} and extends_ascii(named) else None
