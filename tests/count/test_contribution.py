@@ -70,6 +70,12 @@ def test_first_goes_by_time_and_frequent_by_repeats() -> None:
     assert kept(log, Bound(most=1, keep="frequent")) == [{("often",)}]
 
 
+def test_frequent_goes_by_rows_in_a_log_without_times() -> None:
+    table = pa.table({"user": ["a"] * 5, "query": ["often", "b", "c", "often", "d"]})
+    for salt in range(8):
+        assert kept(qv.read(table), Bound(most=1, keep="frequent", salt=bytes([salt]))) == [{("often",)}]
+
+
 def test_first_events_count_each_time_that_a_user_had_an_item() -> None:
     rows = [("a", "often", 1), ("a", "often", 1), ("a", "often", 2), ("a", "late", 3), ("b", "often", 9)]
     for most, expected in ((1, {"often": 2}), (2, {"often": 3}), (3, {"often": 3, "late": 1})):

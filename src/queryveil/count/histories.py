@@ -140,7 +140,7 @@ def collect_histories(
     refuse_too_many_items(len(vocabulary))
     parts = [(pairs, people.places, vocabulary.places, *share) for share in shares(len(pairs))]
     side_by_side(_renumber, parts)
-    pairs, ranks = _distinct_pairs(pairs) if times is None else _ranked_pairs(pairs, times, bound)
+    pairs, ranks = _distinct_pairs(pairs) if bound.keep == RANDOM else _ranked_pairs(pairs, times, bound)
     owners, starts, found = _group_by_user(pairs)
     del pairs, times
     kept = _keep(starts, found, ranks, bound.most, people.hashes[owners], vocabulary.hashes)
@@ -297,12 +297,15 @@ def _distinct_pairs(pairs: Pairs) -> tuple[Pairs, None]:
     return pairs[:size], None
 
 
-def _ranked_pairs(pairs: Pairs, times: Offsets, bound: Bound) -> tuple[Pairs, Offsets]:
+def _ranked_pairs(pairs: Pairs, times: Offsets | None, bound: Bound) -> tuple[Pairs, Offsets]:
     """Sort pairs and leave each one once, with its rank among the user's items by the rule of the bound.
 
-    A row of a user, an item and a time is one event however often the log has it. `first` ranks items by their first
-    event, `frequent` by their number of events. `EVENTS` keeps every event as an item of its own.
+    A row of a user, an item and a time is one event however often the log has it. In a log without times, every row is
+    an event. `first` ranks items by their first event, `frequent` by their number of events. `EVENTS` keeps every event
+    as an item of its own.
     """
+    if times is None:
+        times = np.arange(len(pairs))
     order = np.lexsort((times, pairs))
     pairs, times = pairs[order], times[order]
     is_pair = np.diff(pairs, prepend=np.int64(-1)) != 0
