@@ -93,6 +93,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_instance(value: Any, kind: Any) -> bool:
+    if getattr(kind, "__module__", "").startswith("numpy._typing"):
+        return True  # one of the protocols of ArrayLike: NumPy itself refuses what is no array
     try:
         return isinstance(value, os.PathLike if kind is Path else kind)
     except TypeError:  # Any, a type variable, or a protocol that only type checkers can test
