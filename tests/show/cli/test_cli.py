@@ -231,25 +231,15 @@ def test_verify_ends_with_a_verdict_and_what_it_cannot_see() -> None:
     assert changed.out.index("FAILED    Verdict: ") < changed.out.index("What cannot be checked")
 
 
-@pytest.mark.parametrize(("old", "new"), [("--csv", "--out"), ("--out", "--out")])
-def test_tables_are_exported_under_the_old_and_the_new_name(old: str, new: str) -> None:
+def test_tables_are_exported_once() -> None:
     done("publish", "log.tsv", "--method", "k-query", "--k", "5", "--out", "out")
-    assert document("release", "export", "out", old, "tables")["files"] == ["tables/log.csv"]
-    again = command("release", "export", "out", old, "tables")
-    assert again.code == 2 and f"choose another {new}" in again.err
+    assert document("release", "export", "out", "--out", "tables")["files"] == ["tables/log.csv"]
+    assert command("release", "export", "out", "--out", "tables").code == 2
 
 
-def test_result_lists_are_written_under_the_old_and_the_new_name() -> None:
-    small = ["--users", "20", "--rows", "200"]
-    done("generate", "one.tsv", *small, "--results", "one-lists.tsv")
-    done("generate", "two.tsv", *small, "--results-out", "two-lists.tsv")
-    assert Path("one-lists.tsv").read_bytes() == Path("two-lists.tsv").read_bytes()
-
-
-@pytest.mark.parametrize("option", ["--keep", "--save"])
-def test_an_attack_is_saved_under_the_old_and_the_new_name(option: str) -> None:
+def test_an_attack_is_saved() -> None:
     done("publish", "log.tsv", "--method", "k-query", "--k", "5", "--out", "out")
-    found = document("attack", "linkage", "log.tsv", "out", "--trials", "5", "--known", "1", option)
+    found = document("attack", "linkage", "log.tsv", "out", "--trials", "5", "--known", "1", "--save")
     assert len(found["saved"]) == 1 and Path(found["saved"][0]).exists()
 
 
@@ -276,7 +266,7 @@ def test_a_ledger_is_opened_charged_and_shown() -> None:
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv.gz", "a.jsonl.zst", "new/a.parquet"])
 def test_generated_logs_can_be_inspected(name: str) -> None:
-    made = document("generate", name, "--users", "40", "--rows", "400", "--results", "results.tsv")
+    made = document("generate", name, "--users", "40", "--rows", "400", "--results-out", "results.tsv")
     assert (made["log"], made["rows"], made["users"]) == (name, 400, 40)
     assert Path(made["secrets_file"]).exists()
     assert Path("results.tsv").read_text().startswith("query\turl\trank\n")

@@ -45,7 +45,7 @@ COMMANDS = {
     "linkage": "attack linkage log.parquet release",
     "homogeneity": "attack homogeneity release --query apples --size 10",
     "exposure": "attack exposure release",
-    "export": "release export release --csv csv",
+    "export": "release export release --out csv",
     "report": "report release --curator",
     "synthesize": "synthesize graph --out made.tsv --rows 20",
 }
@@ -53,7 +53,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_release_that_was_changed_is_used_with_a_warning(name: str, folder: Path) -> None:
-    whole = command(*COMMANDS[name].replace("csv csv", "csv whole").replace("made", "whole").split())
+    whole = command(*COMMANDS[name].replace("out csv", "out whole").replace("made", "whole").split())
     assert whole.code == 0 and whole.err == ""
     changed = "graph" if name == "synthesize" else "release"
     Path(changed, "DATASHEET.md").write_text("All is well.")

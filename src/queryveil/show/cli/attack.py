@@ -91,7 +91,7 @@ def _attacker(cls: type[qv.Attack]) -> Any:
             found = made.run(*inputs, progress=progress)
         kept = [str(qv.keep_attack(one, made, found)) for one in beside]
         if as_json:
-            console.as_json(found.as_dict() | ({"saved": kept, "kept": kept} if keep else {}))
+            console.as_json(found.as_dict() | ({"saved": kept} if keep else {}))
         else:
             show(cls, found)
             for one, file in zip(beside, kept, strict=True):

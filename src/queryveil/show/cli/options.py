@@ -93,7 +93,7 @@ Engine = Annotated[
         "--engine",
         metavar="ENGINE",
         autocompletion=completed(("duckdb", "spark")),
-        help="duckdb (default), spark, local[4], spark://host:port",
+        help="duckdb (default), spark, or spark://host:port",
     ),
 ]
 SessionGap = Annotated[
