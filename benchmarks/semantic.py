@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 import queryveil as qv
-from queryveil.mechanisms.semantic.domain import Choice
-from queryveil.mechanisms.semantic.draws import Exponential
+from queryveil.mechanisms.concept_profiles.domain import Choice
+from queryveil.mechanisms.concept_profiles.draws import Exponential
 from queryveil.privacy.noise import Noise
 
 TOPICS = ("disease", "scientific discipline", "sport", "social event")

@@ -15,9 +15,9 @@ from scipy import stats
 
 import queryveil as qv
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import gaussian_account, selection, steering
-from queryveil.mechanisms.gaussian_account import Account, Share
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_account, gaussian_rounds, steering
+from queryveil.mechanisms.selection.gaussian_account import Account, Share
+from queryveil.mechanisms.selection.steering import Setting
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6
@@ -63,7 +63,7 @@ def noise(seed: int) -> qv.Noise:
 
 def published(histories: Histories, setting: Setting, runs: int, seed: int = 1) -> NDArray[np.bool_]:
     """Which items of each copy are published."""
-    chosen = selection.select(histories, setting, noise(seed), length_prior=False)
+    chosen = gaussian_rounds.select(histories, setting, noise(seed), length_prior=False)
     shown = np.zeros(histories.different, np.bool_)
     shown[chosen.codes] = True
     return shown.reshape(runs, -1)

@@ -11,7 +11,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.language.taxonomy.similarity import Domain
-from queryveil.mechanisms.semantic.draws import Exponential
+from queryveil.mechanisms.concept_profiles.draws import Exponential
 from tests.conftest import at
 
 FOOD = """fruit\tfood

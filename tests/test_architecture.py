@@ -200,6 +200,48 @@ def test_public_names_survive_imports_of_modules() -> None:
     assert callable(queryveil.normalise) and callable(queryveil.publish)
 
 
+# -- mechanisms stand alone ----------------------------------------------------------------------------------
+
+
+def imports_of_mechanisms(file: Path, home: str, homes: set[str]) -> list[str]:
+    """The modules of other mechanisms that a file of `home` imports, also for types or inside a function."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        parts = [name.split(".") for name in names if name.startswith("queryveil.mechanisms.")]
+        found += [".".join(one) for one in parts if one[2] in homes - {home}]
+    return found
+
+
+def test_no_mechanism_imports_another(tmp_path: Path) -> None:
+    """Neither do shared modules. What two mechanisms need is in a module that belongs to none of them."""
+    package = SOURCE / "mechanisms"
+    homes = {cls.__module__.split(".")[2] for cls in queryveil.MECHANISMS.values()}
+    found = {
+        str(file.relative_to(package)): names
+        for file in package.rglob("*.py")
+        if (
+            names := imports_of_mechanisms(
+                file, file.relative_to(package).parts[0].removesuffix(".py"), homes
+            )
+        )
+    }
+    assert found == {}
+    wrong = tmp_path / "steered.py"
+    for line in (
+        "from queryveil.mechanisms.zealous import theory",
+        "from queryveil.mechanisms import zealous",
+        "import queryveil.mechanisms.zealous.theory",
+    ):
+        wrong.write_text(f"def later():\n    {line}\n")
+        assert imports_of_mechanisms(wrong, "steered", homes)
+        assert imports_of_mechanisms(wrong, "zealous", homes) == []
+
+
 # -- nobody guesses what a release is from the name of its method --------------------------------------------
 
 CONSUMERS = ("release", "verification", "measure", "attack", "advice", "show", "synthetic", "display")

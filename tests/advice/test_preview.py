@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms import steering
+from queryveil.mechanisms.selection import steering
 
 ROWS = [
     {

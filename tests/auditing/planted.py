@@ -19,8 +19,8 @@ from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.steps import HistogramStep
 from queryveil.auditing.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil.auditing.worlds import World
-from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Plan, Run
+from queryveil.mechanisms.selection import count_selection
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import ADD_REMOVE
 from queryveil.reading.log import SearchLog

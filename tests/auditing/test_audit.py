@@ -11,7 +11,7 @@ import pytest
 
 import queryveil as qv
 from queryveil.auditing import running
-from queryveil.mechanisms import count_selection
+from queryveil.mechanisms.selection import count_selection
 from tests.command import command
 
 QUICK = ("--epsilon", "0.5", "--delta", "0.01", "--steps-only", "--workers", "1")

@@ -13,7 +13,7 @@ from queryveil.auditing import curves, normals
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.steps import GaussianStep
 from queryveil.auditing.worlds import World
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.selection.gaussian_account import GRID
 
 Method = qv.Steered | qv.WeightedGaussian | qv.ClickGraph
 WEIGHTED = qv.WeightedGaussian(epsilon=1, delta=1e-3, max_items=3)

@@ -20,7 +20,7 @@ from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.mechanisms.click_graph import account, pairs, steered_words
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.noise import Noise
 from queryveil.verification import gaussian
 from tests.command import command

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms import listed_items
-from queryveil.mechanisms.count_selection import ListedCounts
+from queryveil.mechanisms.selection import listed_items
+from queryveil.mechanisms.selection.count_selection import ListedCounts
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList
 from queryveil.privacy.selection_noise import noise_of

@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 import queryveil as qv
-from queryveil.mechanisms import listed_items, steering
-from queryveil.mechanisms import selection_kernels as kernels
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection import listed_items, steering
 from queryveil.privacy.draws import PublicList
 from tests.conftest import many
 from tests.mechanisms.public_lists import (

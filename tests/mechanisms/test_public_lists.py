@@ -17,7 +17,7 @@ import pytest
 from pyarrow import csv
 
 import queryveil as qv
-from queryveil.mechanisms import listed_items
+from queryveil.mechanisms.selection import listed_items
 from queryveil.reading.engine.base import Engine
 from tests.command import command
 from tests.mechanisms.public_lists import (

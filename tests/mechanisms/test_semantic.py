@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.mechanisms.semantic import mapping as semantic_map
-from queryveil.mechanisms.semantic import rows as semantic_rows
-from queryveil.mechanisms.semantic import table as semantic_table
+from queryveil.mechanisms.concept_profiles import concept_drawing as semantic_map
+from queryveil.mechanisms.concept_profiles import phrases as semantic_rows
+from queryveil.mechanisms.concept_profiles import profile_rows as semantic_table
 from queryveil.privacy.noise import Noise
 from queryveil.release.documents.chances import chances
 from queryveil.release.documents.words import withheld

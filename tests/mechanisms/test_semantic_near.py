@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import norm
 
 import queryveil as qv
-from queryveil.mechanisms.semantic import near as semantic_near
-from queryveil.mechanisms.semantic.domain import Choice
+from queryveil.mechanisms.concept_profiles import nearness as semantic_near
+from queryveil.mechanisms.concept_profiles.domain import Choice
 from queryveil.privacy.noise import Noise
 from tests.command import command
 from tests.seeded import SeededBits

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 import queryveil as qv
-from queryveil.mechanisms.semantic.rows import Phrases
+from queryveil.mechanisms.concept_profiles.phrases import Phrases
 from tests.conftest import at
 from tests.semantic_worlds import food_file
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import queryveil as qv
 from queryveil.compiled import compiled
-from queryveil.mechanisms import gaussian_account, selection, steering, user_counts
-from queryveil.mechanisms import selection_kernels as kernels
-from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS, Share
+from queryveil.mechanisms.selection import gaussian_account, gaussian_rounds, steering, user_counts
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection.gaussian_account import GRID, MOST_ITEMS, Share
 from queryveil.mechanisms.steered import Steered
 from tests import copies
 from tests.command import command
@@ -235,7 +235,7 @@ def test_squares_of_the_longest_history_fit_into_64_bits() -> None:
     kernels.weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
     assert found.min() > 0 and square(found.tolist()) < GRID**2
     with pytest.raises(TypeError, match="64 bits"):
-        selection.select(
+        gaussian_rounds.select(
             dataclasses.replace(copies.copies([[0]], 1, ITEMS), starts=np.array([0, most + 1])),
             steering.Setting(8, 10**7, 1e-7, 100, 10**9),
             qv.Noise(SeededBits(1)),
@@ -439,11 +439,11 @@ def test_a_log_too_small_for_any_epsilon_is_told_so() -> None:
 def test_sums_that_do_not_fit_into_64_bits_are_refused() -> None:
     setting = copies.alone(1, 1e-6, 100)
     limit = (2**63 - 256 * setting.sum * setting.scale) // (GRID * setting.sum)
-    selection.refuse_overflow(setting, limit - 1)
+    gaussian_rounds.refuse_overflow(setting, limit - 1)
     with pytest.raises(qv.CannotBeMet, match="64 bits"):
-        selection.refuse_overflow(setting, limit + 1)
+        gaussian_rounds.refuse_overflow(setting, limit + 1)
     largest = dataclasses.replace(copies.alone(1, 1e-6, 100, rounds=32), scale=2**40)
-    selection.refuse_overflow(largest, 10**9)
+    gaussian_rounds.refuse_overflow(largest, 10**9)
 
 
 def test_the_command_line_knows_it() -> None:

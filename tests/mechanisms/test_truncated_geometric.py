@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import queryveil as qv
-from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.selection import count_selection
 from queryveil.mechanisms.truncated_geometric import calibrate
 from queryveil.privacy import selection_noise as law
 from queryveil.privacy.draws import Draw

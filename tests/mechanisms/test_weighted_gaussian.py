@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import queryveil as qv
-from queryveil.mechanisms import gaussian_account, selection, steering
-from queryveil.mechanisms.gaussian_account import GRID, Noise, Share
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_account, gaussian_rounds, steering
+from queryveil.mechanisms.selection.gaussian_account import GRID, Noise, Share
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import EQUAL
 from queryveil.verification import gaussian as anew
@@ -61,7 +61,7 @@ def test_items_of_one_user_are_published_with_probability_p_at_most(most: int, h
     histories = copies.copies([range(held)], runs)
 
     def hits(setting: Setting) -> int:
-        chosen = selection.select(histories, setting, copies.noise(most + held))
+        chosen = gaussian_rounds.select(histories, setting, copies.noise(most + held))
         return len(np.unique(chosen.codes // held))
 
     setting = steering.calibrate(given)
@@ -75,7 +75,7 @@ def test_candidates_are_what_somebody_holds() -> None:
     given, runs = noise(1, 0.2, 1), 5_000
     histories = copies.copies([[0]], runs, items=20)
     low = dataclasses.replace(given, scale=1_000 * GRID)
-    chosen = selection.select(histories, steering.calibrate(low), copies.noise(1))
+    chosen = gaussian_rounds.select(histories, steering.calibrate(low), copies.noise(1))
     assert chosen.codes.size > 0 and (chosen.codes % 20 == 0).all()
 
 

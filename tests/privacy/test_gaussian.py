@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import queryveil as qv
-from queryveil.mechanisms import gaussian_account
-from queryveil.mechanisms.gaussian_account import GRID, Share
+from queryveil.mechanisms.selection import gaussian_account
+from queryveil.mechanisms.selection.gaussian_account import GRID, Share
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import GAUSSIAN, gaussian_sum
 from queryveil.verification import gaussian as anew

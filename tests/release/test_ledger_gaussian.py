@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.errors import BudgetError, CannotCompose, UsageError
-from queryveil.mechanisms.gaussian_account import Share, opened
+from queryveil.mechanisms.selection.gaussian_account import Share, opened
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, GAUSSIAN, PURE, REPLACE, Guarantee
 from queryveil.release.ledger.amounts import Cost, Sums

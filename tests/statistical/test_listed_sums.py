@@ -19,8 +19,8 @@ from scipy import stats
 import queryveil as qv
 from queryveil.count import histories
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import selection
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.selection import gaussian_rounds
+from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from tests.seeded import SeededBits
@@ -124,5 +124,5 @@ def test_items_off_the_list_keep_their_threshold(tmp_path: Path, monkeypatch: py
     def low(totals: NDArray[np.int64], tau: int, listed: object, above: int) -> NDArray[np.bool_]:
         return totals > above
 
-    monkeypatch.setattr(selection, "passing", low)
+    monkeypatch.setattr(gaussian_rounds, "passing", low)
     assert hits("eight rounds", file)[0] > 20

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import queryveil as qv
-from queryveil.mechanisms.count_selection import ListedCounts
+from queryveil.mechanisms.selection.count_selection import ListedCounts
 from tests.seeded import SeededBits
 
 ALPHA = 1e-6

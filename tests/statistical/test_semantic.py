@@ -16,7 +16,7 @@ from scipy.stats import chi2
 
 import queryveil as qv
 from queryveil.language.taxonomy.topics import Topics
-from queryveil.mechanisms.semantic.draws import CRITERIA, Exponential
+from queryveil.mechanisms.concept_profiles.draws import CRITERIA, Exponential
 from queryveil.privacy.noise import Noise
 from tests.seeded import SeededBits
 from tests.semantic_worlds import food_file, history, probabilities, sampler, weights

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from queryveil.mechanisms import selection, steering, user_counts
-from queryveil.mechanisms.gaussian_account import GRID, Account
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_rounds, steering, user_counts
+from queryveil.mechanisms.selection.gaussian_account import GRID, Account
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy import gaussian
 from tests import copies
 from tests.copies import ALPHA, Log
@@ -72,7 +72,7 @@ def outcomes(
     """What is released of each copy, as a number: which items are published, and where the count of the first is."""
     histories = copies.copies(log, RUNS, items)
     source = copies.noise(seed)
-    chosen = selection.select(histories, setting, source, length_prior=False)
+    chosen = gaussian_rounds.select(histories, setting, source, length_prior=False)
     estimates, _ = user_counts.estimate_users(
         chosen.histories.starts,
         user_counts.positions(chosen.histories, chosen.codes),

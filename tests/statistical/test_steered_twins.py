@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from queryveil.mechanisms import selection, steering
-from queryveil.mechanisms import selection_kernels as kernels
-from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection import gaussian_rounds, steering
+from queryveil.mechanisms.selection.gaussian_account import GRID
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy import gaussian
 from tests import copies
 
@@ -188,7 +188,7 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
             monkeypatch.setattr(kernels, "weighted_sums", sums)
             histories = copies.copies(log, runs)
             used = source if sparing else source.noise
-            chosen = selection.select(histories, setting, used, length_prior=False)  # type: ignore[arg-type]
+            chosen = gaussian_rounds.select(histories, setting, used, length_prior=False)  # type: ignore[arg-type]
             found.append(int((chosen.codes % 2 == 0).sum()))
         return found
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import queryveil as qv
-from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.selection import count_selection
 from queryveil.privacy.noise_tables import WeightTable
 from tests.seeded import SeededBits
 

@@ -17,8 +17,8 @@ import queryveil as qv
 from queryveil.count import text_codes
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import collect_user_counts
-from queryveil.mechanisms import count_selection
 from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.selection import count_selection
 from queryveil.mechanisms.zealous import theory
 from tests.seeded import SeededBits
 

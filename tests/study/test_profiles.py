@@ -12,7 +12,7 @@ import pytest
 import queryveil as qv
 from queryveil.language.taxonomy.topics import Topics
 from queryveil.measure.profiles import SUB_TOPICS, TOPICS
-from queryveil.mechanisms.semantic import rows as semantic_rows
+from queryveil.mechanisms.concept_profiles import phrases as semantic_rows
 from queryveil.study import Findings, profiles
 from queryveil.study.profiles import SETTINGS, generated
 from tests.seeded import SeededBits

@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import queryveil as qv
-from queryveil.mechanisms import selection_kernels as steered_loops
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.selection import gaussian_kernels as steered_loops
+from queryveil.mechanisms.selection.gaussian_account import GRID
+from queryveil.mechanisms.selection.steering import FULL
 from queryveil.mechanisms.steered import Steered
-from queryveil.mechanisms.steering import FULL
 from queryveil.study import exact_release, set_union
 from queryveil.study.declaration import Findings, Given
 from queryveil.study.set_union import DISTINCT, OTHERS, RELEASE_DATA, STEERED, ZEALOUS_REPLACE, best

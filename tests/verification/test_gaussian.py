@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from queryveil.mechanisms import steering
+from queryveil.mechanisms.selection import steering
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.verification import draws, gaussian

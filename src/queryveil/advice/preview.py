@@ -35,8 +35,9 @@ from queryveil.measure.index_caching import (
     SHARE_OF_INDEX,
     packed,
 )
-from queryveil.mechanisms import Mechanism, selection, steering
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms import Mechanism
+from queryveil.mechanisms.selection import gaussian_rounds, steering
+from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.mechanisms.steered import Steered
 from queryveil.parameters import value_of
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, ROUNDED_NORMAL, SELECTION, Draw
@@ -282,7 +283,7 @@ class PilotCounts:
         made = histories.Histories(
             starts, items, item_kinds.kind(method.items[0]), nothing, nothing, few.different
         )
-        chosen = selection.select(
+        chosen = gaussian_rounds.select(
             made, sample, Noise(), length_prior=False, tables_of=steering.approximate_tables
         )
         chances = np.zeros(counts.different)

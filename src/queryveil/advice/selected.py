@@ -15,9 +15,9 @@ from queryveil.advice.pilot import Pilot
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.measure.histograms import Histogram
-from queryveil.mechanisms import count_selection, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.gaussian_account import MOST_EPSILON, counts_of
+from queryveil.mechanisms.selection import count_selection, gaussian_rounds, steering, user_counts
+from queryveil.mechanisms.selection.gaussian_account import MOST_EPSILON, counts_of
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.truncated_geometric import TruncatedGeometric
 from queryveil.privacy.draws import Draw
@@ -79,7 +79,7 @@ def _steered(pilot: Pilot, method: Steered, found: histories.Histories) -> Histo
     sample = dataclasses.replace(
         whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
     )
-    chosen = selection.select(found, sample, pilot.noise, length_prior=method.length_prior)
+    chosen = gaussian_rounds.select(found, sample, pilot.noise, length_prior=method.length_prior)
     noise = account.noise(counts_of(method.items[0]))
     table = found.texts(chosen.codes)
     counts, _ = user_counts.estimate_users(

@@ -20,9 +20,9 @@ from queryveil.auditing import statistics
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.trials import ENUMERATED, AuditFinding
 from queryveil.auditing.worlds import Pair, neighbouring
-from queryveil.mechanisms import steering
-from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import steering
+from queryveil.mechanisms.selection.gaussian_account import GRID
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.draws import EQUAL, LOG, ROUNDED_NORMAL, Draw
 
 _CELLS = 1 << 15

@@ -22,9 +22,9 @@ from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.trials import ENUMERATED, AuditFinding
 from queryveil.auditing.whole import opened
 from queryveil.auditing.worlds import History, Pair, World
+from queryveil.mechanisms.concept_profiles.domain import Choice
+from queryveil.mechanisms.concept_profiles.phrases import Phrases, Tally, phrases_of
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
-from queryveil.mechanisms.semantic.domain import Choice
-from queryveil.mechanisms.semantic.rows import Phrases, Tally, phrases_of
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.noise import Noise
 from queryveil.release.publish import publish

@@ -20,9 +20,10 @@ from queryveil.auditing.trials import AuditFinding, CellTrial, Trial
 from queryveil.auditing.whole import Runner, WholePath
 from queryveil.auditing.worlds import Pair
 from queryveil.errors import UsageError
-from queryveil.mechanisms import Mechanism, Plan, steering
+from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.selection import steering
+from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian

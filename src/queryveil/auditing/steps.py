@@ -14,11 +14,11 @@ import numpy as np
 from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.worlds import World, bounded
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import count_selection, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.gaussian_account import Account, counts_of
+from queryveil.mechanisms.selection import count_selection, gaussian_rounds, steering, user_counts
+from queryveil.mechanisms.selection.gaussian_account import Account, counts_of
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import LOG, Draw
@@ -88,7 +88,7 @@ class GaussianStep:
         made = histories(world, copies, self.draw.most)
         whole = histories(world, copies, None)
         budget, run = opened(method), Run(noise=Noise())
-        chosen = selection.select(made, steering.calibrate(budget.noise(self.draw.of)), run.noise)
+        chosen = gaussian_rounds.select(made, steering.calibrate(budget.noise(self.draw.of)), run.noise)
         noise = budget.noise(counts_of(self.draw.of))
         places = user_counts.positions(whole, chosen.codes)
         users, deviations = user_counts.estimate_users(

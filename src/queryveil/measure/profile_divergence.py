@@ -20,8 +20,8 @@ from queryveil.language.taxonomy.topics import Topics
 from queryveil.measure.measure import LOWER, NEITHER, Measure, Original, Released, Stated
 from queryveil.measure.profiles import SUB_TOPICS, TOPICS, Counts, profile_counts, profile_divergences
 from queryveil.measure.published import private_table
-from queryveil.mechanisms.semantic.domain import SEPARATOR
-from queryveil.mechanisms.semantic.rows import windows
+from queryveil.mechanisms.concept_profiles.domain import SEPARATOR
+from queryveil.mechanisms.concept_profiles.phrases import windows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
+
+import pyarrow as pa
 
 from queryveil.mechanisms.base import (
     MOST_USERS,
@@ -17,6 +19,9 @@ from queryveil.parameters import PROMISES, param, validate
 from queryveil.privacy.declarations import PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
 from queryveil.privacy.statements import Statement
+
+TEXT_LISTS: Final = pa.list_(pa.field("element", pa.string()))
+"""The type of lists of texts. Parquet names the members `element`, so the type is the same after writing."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 from queryveil.count import item_kinds
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import selection, steering, users_needed
 from queryveil.mechanisms.base import Plan, Run
-from queryveil.mechanisms.gaussian_account import Share
-from queryveil.mechanisms.gaussian_selection import GaussianSelection
-from queryveil.mechanisms.selection import Selected
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_rounds, steering, users_needed
+from queryveil.mechanisms.selection.gaussian_account import Share
+from queryveil.mechanisms.selection.gaussian_rounds import Selected
+from queryveil.mechanisms.selection.gaussian_selection import GaussianSelection
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.parameters import METHOD, param
 
 
@@ -69,4 +69,4 @@ class Steered(GaussianSelection):
         return told
 
     def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
-        return selection.select(found, setting, run.noise, length_prior=self.length_prior)
+        return gaussian_rounds.select(found, setting, run.noise, length_prior=self.length_prior)

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import count_selection, item_tables, listed_items, users_needed
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
@@ -29,7 +28,8 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.listed_items import TakesPublicItems
+from queryveil.mechanisms.selection import count_selection, item_tables, listed_items, users_needed
+from queryveil.mechanisms.selection.listed_items import TakesPublicItems
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.calibration import scale_for, share_down
 from queryveil.privacy.declarations import PublishedTable

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from queryveil.count import item_kinds
-from queryveil.mechanisms import steering
 from queryveil.mechanisms.base import Plan
-from queryveil.mechanisms.gaussian_account import GRID, Share
-from queryveil.mechanisms.gaussian_selection import GaussianSelection
+from queryveil.mechanisms.selection import steering
+from queryveil.mechanisms.selection.gaussian_account import GRID, Share
+from queryveil.mechanisms.selection.gaussian_selection import GaussianSelection
 from queryveil.parameters import COUNTED, param
 from queryveil.privacy.draws import EQUAL
 

@@ -17,7 +17,8 @@ from typing import Any
 from queryveil.errors import QueryveilError
 from queryveil.files import workspace
 from queryveil.language.taxonomy import Taxonomy
-from queryveil.mechanisms import MECHANISMS, Mechanism, Plan, listed_items
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
+from queryveil.mechanisms.selection import listed_items
 from queryveil.parameters import Parameter, parameters
 from queryveil.privacy.draws import SCORE, Draw, PublicList
 from queryveil.release.documents import segmented

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.mechanisms.semantic.domain import SEPARATOR
+from queryveil.mechanisms.concept_profiles.domain import SEPARATOR
 from queryveil.reading.text import NOT_NORMAL_ASCII, normalise
 
 _SENSE: Final = r"\.n\.[0-9]+([^0-9a-z._-]|$)"

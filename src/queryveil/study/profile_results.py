@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from queryveil.display.figures import Scale
-from queryveil.mechanisms.semantic.draws import NSQC, SQC1, SQC2
+from queryveil.mechanisms.concept_profiles.draws import NSQC, SQC1, SQC2
 from queryveil.study import shapes
 from queryveil.study.declaration import Check, Findings, Row
 from queryveil.study.drawing import MEANS, Curves, Said

@@ -24,10 +24,10 @@ from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
 from queryveil.measure.profiles import SUB_TOPICS, profile_counts, profile_divergences
 from queryveil.measure.profiles import TOPICS as ROOTS
+from queryveil.mechanisms.concept_profiles.domain import WORDNET_DOMAIN, Choice
+from queryveil.mechanisms.concept_profiles.draws import NSQC, SQC2, Exponential
+from queryveil.mechanisms.concept_profiles.phrases import Phrases, windows
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
-from queryveil.mechanisms.semantic.domain import WORDNET_DOMAIN, Choice
-from queryveil.mechanisms.semantic.draws import NSQC, SQC2, Exponential
-from queryveil.mechanisms.semantic.rows import Phrases, windows
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog

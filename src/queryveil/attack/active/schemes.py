@@ -26,8 +26,8 @@ from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session.k_session import KSession
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
+from queryveil.mechanisms.selection.steering import weights
 from queryveil.mechanisms.semantic.semantic import Semantic
-from queryveil.mechanisms.steering import weights
 from queryveil.mechanisms.transactions.clump import Clump
 from queryveil.mechanisms.transactions.partition import Partition
 from queryveil.mechanisms.zealous.zealous import Zealous

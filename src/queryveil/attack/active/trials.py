@@ -27,7 +27,7 @@ from queryveil.privacy.noise import Noise
 from queryveil.reading.log import SearchLog, read
 
 if TYPE_CHECKING:
-    from queryveil.mechanisms.semantic.domain import Choice
+    from queryveil.mechanisms.concept_profiles.domain import Choice
     from queryveil.privacy.guarantee import Guarantee
     from queryveil.release.publish import Release
 

@@ -10,12 +10,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from queryveil.mechanisms import gaussian_account, listed_items, steering
 from queryveil.mechanisms.base import Plan, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import steered_words as words
 from queryveil.mechanisms.click_graph.words import GROUPED_FIRST
-from queryveil.mechanisms.gaussian_account import GRID, Account, Share, counts_of, norm_of_counts
-from queryveil.mechanisms.listed_items import ListedSums
+from queryveil.mechanisms.selection import gaussian_account, listed_items, steering
+from queryveil.mechanisms.selection.gaussian_account import GRID, Account, Share, counts_of, norm_of_counts
+from queryveil.mechanisms.selection.listed_items import ListedSums
 from queryveil.parameters import parameters
 from queryveil.privacy.draws import ALL, L2, LOG, PUBLIC, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from queryveil.errors import InputError, UsageError
 from queryveil.mechanisms.click_graph import account
-from queryveil.mechanisms.gaussian_account import MOST_EPSILON, MOST_ITEMS
-from queryveil.mechanisms.listed_items import MOST_Z_OF_SUMS
+from queryveil.mechanisms.selection.gaussian_account import MOST_EPSILON, MOST_ITEMS
+from queryveil.mechanisms.selection.listed_items import MOST_Z_OF_SUMS
 from queryveil.parameters import parameters
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ import pyarrow as pa
 from queryveil.count import item_kinds, public_lists
 from queryveil.errors import UsageError
 from queryveil.language import groups
-from queryveil.mechanisms import listed_items
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import MOST_USERS, SESSIONS_APART, Plan, Run, public_parameters, warnings_of
 from queryveil.mechanisms.click_graph import (
@@ -31,7 +30,8 @@ from queryveil.mechanisms.click_graph import (
     words,
 )
 from queryveil.mechanisms.click_graph.tables import Edges, Tables
-from queryveil.mechanisms.listed_items import TakesPublicItems
+from queryveil.mechanisms.selection import listed_items
+from queryveil.mechanisms.selection.listed_items import TakesPublicItems
 from queryveil.parameters import COUNTED, METHOD, PROMISES, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PublicList

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import gaussian_account, selection, steering
-from queryveil.mechanisms import selection_kernels as kernels
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_account, gaussian_rounds, steering
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.noise import Noise
 
 Whole = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ def setting(noise: gaussian_account.Noise, queries: int, decoys: float) -> Setti
 
 def select(held: Histories, queries: pa.Array, setting: Setting, noise: Noise) -> SelectedPairs:
     """The pairs of these queries whose statistic is above the threshold, whether or not somebody holds them."""
-    chosen = selection.select(held, setting, noise, length_prior=False)
+    chosen = gaussian_rounds.select(held, setting, noise, length_prior=False)
     known = _codes(held.texts(np.unique(held.items)), queries)
     found = list(_by_noise(setting, len(queries), known, noise))
     codes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])

@@ -17,15 +17,21 @@ from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import count_selection, selection, steering, user_counts, users_needed
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph import account, choices, pairs
 from queryveil.mechanisms.click_graph import steered_words as words
 from queryveil.mechanisms.click_graph.account import CLICKS, QUERIES, REFORMULATIONS, Part
-from queryveil.mechanisms.gaussian_account import GRID, Account, counts_of
-from queryveil.mechanisms.gaussian_selection import from_list
-from queryveil.mechanisms.selection import Selected, Whole
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import (
+    count_selection,
+    gaussian_rounds,
+    steering,
+    user_counts,
+    users_needed,
+)
+from queryveil.mechanisms.selection.gaussian_account import GRID, Account, counts_of
+from queryveil.mechanisms.selection.gaussian_rounds import Selected, Whole
+from queryveil.mechanisms.selection.gaussian_selection import from_list
+from queryveil.mechanisms.selection.steering import Setting
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -44,7 +50,7 @@ def check(method: ClickGraph, log: SearchLog) -> None:
     histories.refuse_too_many(log, method.public_items)
     for name in made:
         noise = opened.noise(name)
-        selection.refuse_overflow(Setting(noise.share.rounds, noise.scale, 0.0, 1, 0), log.users)
+        gaussian_rounds.refuse_overflow(Setting(noise.share.rounds, noise.scale, 0.0, 1, 0), log.users)
     if method.public is None:
 
         def needed(epsilon: float) -> int:
@@ -85,7 +91,7 @@ class _Making:
             found = histories.collect_histories(self.log, kind, self._bound(part), listed=listed)
             say(f"at most {kind.counted(part.most)} per user, {count_selection.CHOSEN[account.KEEP]}")
         with self.run.stage("select") as say:
-            chosen = selection.select(found, setting, self.run.noise, length_prior=False)
+            chosen = gaussian_rounds.select(found, setting, self.run.noise, length_prior=False)
             table = self._counted(part, found.texts(chosen.codes), found, chosen.first_sums)
             of_list = from_list(self.log, self.run, chosen, listed)
             say(self._told(part, table) + of_list)
@@ -137,7 +143,7 @@ class _Making:
     def _selected(self, found: Histories, part: Part) -> Selected:
         # [G2] Candidates are what these histories hold: restricted, and bounded.
         setting = steering.calibrate(self.account.noise(part.name))
-        return selection.select(found, setting, self.run.noise, length_prior=False)
+        return gaussian_rounds.select(found, setting, self.run.noise, length_prior=False)
 
     def _counted(self, part: Part, texts: pa.Table, found: Histories, first: Whole) -> pa.Table:
         """Published rows with noisy numbers of users, in an order that follows from what is published alone."""

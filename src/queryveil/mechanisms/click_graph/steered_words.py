@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
-from queryveil.mechanisms import listed_items
 from queryveil.mechanisms.base import ROW_LOCAL, SESSIONS_APART, USER_IS_ACCOUNT
 from queryveil.mechanisms.click_graph.words import OF_GROUPS, named
-from queryveil.mechanisms.item_tables import DEVIATION_HELP, OF_ABSENCE, OF_ESTIMATES
+from queryveil.mechanisms.selection import listed_items
+from queryveil.mechanisms.selection.item_tables import DEVIATION_HELP, OF_ABSENCE, OF_ESTIMATES
 from queryveil.privacy.declarations import GROUPED, LISTED, TYPED, USERS, WHOLE, PublishedTable, columns
 from queryveil.privacy.statements import Statement, say
 

@@ -14,9 +14,9 @@ from queryveil.count.contribution import EVENTS, Bound
 from queryveil.count.histories import UserCounts
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import count_selection, listed_items, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.theory import Setting
+from queryveil.mechanisms.selection import count_selection, listed_items, user_counts
 from queryveil.privacy.draws import LOG, Draw
 
 if TYPE_CHECKING:

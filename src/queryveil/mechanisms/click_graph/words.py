@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from queryveil.count import item_kinds
-from queryveil.mechanisms import listed_items
+from queryveil.mechanisms.selection import listed_items
 from queryveil.privacy import statements
 from queryveil.privacy.statements import NOT_EXCLUDED, Statement, say
 

@@ -24,8 +24,7 @@ from queryveil.mechanisms.base import (
     Run,
     need_users,
 )
-from queryveil.mechanisms.crowds import Crowds, crowd_plan
-from queryveil.mechanisms.transactions.generalised import LIST
+from queryveil.mechanisms.crowds import TEXT_LISTS, Crowds, crowd_plan
 from queryveil.privacy.declarations import GROUP, SESSIONS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
 
@@ -227,7 +226,7 @@ def _transactions(found: Groups, names: pa.StringArray, run: Run) -> tuple[pa.Ta
     of_session = numbers[found.of_session]
     order = np.argsort(of_session, kind="stable")
     lists = pa.ListArray.from_arrays(
-        pa.array(found.starts, pa.int32()), names.take(pa.array(found.items)), type=LIST
+        pa.array(found.starts, pa.int32()), names.take(pa.array(found.items)), type=TEXT_LISTS
     )
     shown = lists.take(pa.array(found.of_session[order]))
     return pa.table({"group": pa.array(of_session[order], pa.int64()), "items": shown}), numbers

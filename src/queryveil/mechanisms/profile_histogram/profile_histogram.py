@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
+from queryveil.mechanisms.concept_profiles import descriptions
+from queryveil.mechanisms.concept_profiles.concept_drawing import drawn
+from queryveil.mechanisms.concept_profiles.domain import PER_TOPIC, Choice
+from queryveil.mechanisms.concept_profiles.draws import NSQC
+from queryveil.mechanisms.concept_profiles.phrases import Phrases, Tally
+from queryveil.mechanisms.concept_profiles.profile_rows import Rows
 from queryveil.mechanisms.profile_histogram.noisy_histograms import NoisyHistograms
-from queryveil.mechanisms.semantic import words
-from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
-from queryveil.mechanisms.semantic.draws import NSQC
-from queryveil.mechanisms.semantic.mapping import drawn
-from queryveil.mechanisms.semantic.rows import Phrases, Tally
-from queryveil.mechanisms.semantic.table import Rows
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
 from queryveil.privacy.draws import PUBLIC, Draw
@@ -98,7 +98,12 @@ class ProfileHistogram(Mechanism):
             epsilon=self.epsilon,
             delta=0.0,
             neighbours=REPLACE,
-            assumptions=(ROW_LOCAL, USER_IS_ACCOUNT, words.TAXONOMY_IS_PUBLIC, words.USERS_ARE_PUBLIC),
+            assumptions=(
+                ROW_LOCAL,
+                USER_IS_ACCOUNT,
+                descriptions.TAXONOMY_IS_PUBLIC,
+                descriptions.USERS_ARE_PUBLIC,
+            ),
             caveats=(
                 say(
                     "mostly-noise",
@@ -117,7 +122,7 @@ class ProfileHistogram(Mechanism):
             },
             guarantee=promise,
             tables=(
-                words.table(
+                descriptions.drawn_log(
                     "A made-up query of one user: a concept drawn from that user's noisy histogram.",
                     {
                         "number": "which of the user's made-up queries it is, from 0",
@@ -147,7 +152,7 @@ class ProfileHistogram(Mechanism):
                 f"given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
             ),
             labels={"concepts": "concepts that are counted", "noise_scale": "noise scale"},
-            assessment=words.of_equal_rows(self.epsilon, "that one single person searched for"),
+            assessment=descriptions.assess_equal_rows(self.epsilon, "that one single person searched for"),
         )
 
     def check(self, log: SearchLog) -> None:

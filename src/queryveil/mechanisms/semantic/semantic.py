@@ -20,12 +20,13 @@ import pyarrow as pa
 
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
-from queryveil.mechanisms.semantic import earlier, words
-from queryveil.mechanisms.semantic.domain import PER_TOPIC, Choice
-from queryveil.mechanisms.semantic.draws import CRITERIA, NSQC, SQC1
-from queryveil.mechanisms.semantic.mapping import drawn
-from queryveil.mechanisms.semantic.rows import Phrases, Tally
-from queryveil.mechanisms.semantic.table import Rows
+from queryveil.mechanisms.concept_profiles import descriptions as shared
+from queryveil.mechanisms.concept_profiles.concept_drawing import drawn
+from queryveil.mechanisms.concept_profiles.domain import PER_TOPIC, Choice
+from queryveil.mechanisms.concept_profiles.draws import CRITERIA, NSQC, SQC1
+from queryveil.mechanisms.concept_profiles.phrases import Phrases, Tally
+from queryveil.mechanisms.concept_profiles.profile_rows import Rows
+from queryveil.mechanisms.semantic import descriptions, earlier
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy.draws import ALL, EXPONENTIAL, PUBLIC, SCORE, Draw
 from queryveil.privacy.guarantee import PURE, Guarantee, replace_if_equal
@@ -210,14 +211,14 @@ class Semantic(Mechanism):
             parameters=shown,
             calibration=self._calibration(choice),
             guarantee=promise,
-            tables=(words.table("A query of one user, with a drawn concept in place of every phrase."),),
+            tables=(shared.drawn_log("A query of one user, with a drawn concept in place of every phrase."),),
             draws=(self._draw(promise, choice),),
-            what=words.what(self),
-            how=words.how(self, choice.taxonomy.identity, choice.labels),
-            expected=words.expected(self, choice),
-            labels=words.FIGURES,
-            assessment=words.assessment(self, choice.labels),
-            warnings=words.warnings(self, choice),
+            what=descriptions.what(self),
+            how=descriptions.how(self, choice.taxonomy.identity, choice.labels),
+            expected=descriptions.expected(self, choice),
+            labels=descriptions.FIGURES,
+            assessment=descriptions.assessment(self, choice.labels),
+            warnings=descriptions.warnings(self, choice),
         )
 
     @property
@@ -269,10 +270,10 @@ class Semantic(Mechanism):
             assumptions=(
                 ROW_LOCAL,
                 USER_IS_ACCOUNT,
-                words.TAXONOMY_IS_PUBLIC,
-                words.USERS_ARE_PUBLIC if self.pad else words.USERS_INSIDE_ARE_PUBLIC,
+                shared.TAXONOMY_IS_PUBLIC,
+                shared.USERS_ARE_PUBLIC if self.pad else descriptions.USERS_INSIDE_ARE_PUBLIC,
             ),
-            caveats=words.caveats(self),
+            caveats=descriptions.caveats(self),
         )
 
     # -- with data -----------------------------------------------------------------------------------------------

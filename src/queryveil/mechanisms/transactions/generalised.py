@@ -16,8 +16,8 @@ from queryveil.errors import CannotBeMet
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run
-from queryveil.mechanisms.crowds import crowd_plan
-from queryveil.mechanisms.transactions.words import items_of
+from queryveil.mechanisms.crowds import TEXT_LISTS, crowd_plan
+from queryveil.mechanisms.taxonomy_items import items_of
 from queryveil.parameters import COUNTED, param
 from queryveil.privacy.declarations import GROUP, LABELS, QUERIES, USERS, WORDS, PublishedTable, columns
 from queryveil.privacy.statements import NO, NOT_EXCLUDED, Statement, assessment, say
@@ -65,9 +65,6 @@ TABLE = PublishedTable(
     texts=LABELS,
     links=GROUP,
 )
-
-LIST = pa.list_(pa.field("element", pa.string()))
-"""Parquet calls what is in a list its element: the type is then the same before and after writing."""
 
 Codes = npt.NDArray[np.int64]
 
@@ -347,7 +344,7 @@ def _table(found: Grouping, taxonomy: Taxonomy, run: Run) -> pa.Table:
     items = published.items[ranges(published.offsets[:-1][groups], lengths)]
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())  # refuses what does not fit
     shown = pa.array(names, pa.string()).take(pa.array(items))
-    lists = pa.ListArray.from_arrays(offsets, shown, type=LIST)
+    lists = pa.ListArray.from_arrays(offsets, shown, type=TEXT_LISTS)
     return pa.table({"group": pa.array(numbers[groups], pa.int64()), "items": lists})
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
-from queryveil.mechanisms import item_tables, listed_items
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
@@ -27,7 +26,8 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.listed_items import TakesPublicItems
+from queryveil.mechanisms.selection import item_tables, listed_items
+from queryveil.mechanisms.selection.listed_items import TakesPublicItems
 from queryveil.mechanisms.zealous import theory
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
@@ -394,20 +394,20 @@ class Zealous(TakesPublicItems):
 
     def warm_up(self) -> Iterator[None]:
         """Load what counts, step by step: it takes as long as reading many rows, and needs none of them."""
-        from queryveil.mechanisms import count_selection
+        from queryveil.mechanisms.selection import count_selection
 
         yield
         yield from count_selection.warm_up()
 
     def scan_log(self, log: SearchLog, run: Run) -> bool:
         """Go over the rows before anything is charged; whether that was all that is read of them."""
-        from queryveil.mechanisms import count_selection
+        from queryveil.mechanisms.selection import count_selection
 
         return count_selection.scan_log(log, run, run.declared(self))
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         # What counts is loaded here, so that a plan needs no arrays and starts at once.
-        from queryveil.mechanisms import count_selection
+        from queryveil.mechanisms.selection import count_selection
 
         tables: dict[str, pa.Table] = {}
         for draw in run.declared(self):
@@ -480,7 +480,7 @@ def _count_clicks(log: SearchLog, queries: pa.Table, results: Path, draw: Draw, 
     import pyarrow as pa
 
     from queryveil.count import public_lists
-    from queryveil.mechanisms import count_selection
+    from queryveil.mechanisms.selection import count_selection
 
     with run.stage("clicks") as say:
         surfaced = public_lists.of_queries(public_lists.read(results), queries["query"])

@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import selection_kernels as shipped
-from queryveil.mechanisms.gaussian_account import GRID
-from queryveil.mechanisms.steering import FULL
+from queryveil.mechanisms.selection import gaussian_kernels as shipped
+from queryveil.mechanisms.selection.gaussian_account import GRID
+from queryveil.mechanisms.selection.steering import FULL
 from queryveil.privacy import gaussian
 from queryveil.study.union import loops
 from queryveil.study.union.loops import UNIT

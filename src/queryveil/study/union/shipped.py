@@ -12,10 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from queryveil.mechanisms import count_selection, gaussian_account, selection, steering, user_counts
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-from queryveil.mechanisms.gaussian_account import Account, Share, counts_of
+from queryveil.mechanisms.selection import (
+    count_selection,
+    gaussian_account,
+    gaussian_rounds,
+    steering,
+    user_counts,
+)
+from queryveil.mechanisms.selection.gaussian_account import Account, Share, counts_of
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.truncated_geometric import TruncatedGeometric
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
@@ -87,7 +93,7 @@ def weighted(
     method = WeightedGaussian(epsilon=epsilon, delta=delta, max_items=most)
     account = _account(method)
     noise = account.noise(_QUERIES) if counts else method.undivided(account)
-    chosen = selection.select(original.shortened(most, run), _setting(noise), Noise())
+    chosen = gaussian_rounds.select(original.shortened(most, run), _setting(noise), Noise())
     return Chosen(chosen.codes, most)
 
 
@@ -99,7 +105,7 @@ def steered(
     account = _account(method)
     noise = account.noise(_QUERIES) if counts else method.undivided(account)
     drawn = Noise()
-    chosen = selection.select(
+    chosen = gaussian_rounds.select(
         original.shortened(method.max_items, run), _setting(noise), drawn, length_prior=method.length_prior
     )
     if not counts:
@@ -121,7 +127,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
     method = Steered(epsilon=epsilon, delta=delta)
     account = _word_account(method, share)
     drawn = Noise()
-    words = selection.select(
+    words = gaussian_rounds.select(
         original.shortened(method.max_items, run, _KEYWORDS),
         _setting(account.noise(_KEYWORDS)),
         drawn,
@@ -135,7 +141,7 @@ def word_stage(original: Numbered, epsilon: float, delta: float, run: int, *, sh
     keep = allowed[found.items]
     ends = np.concatenate([[0], np.cumsum(keep)])
     found = dataclasses.replace(found, starts=ends[found.starts].astype(np.int64), items=found.items[keep])
-    chosen = selection.select(found, _setting(account.noise(_QUERIES)), drawn, length_prior=False)
+    chosen = gaussian_rounds.select(found, _setting(account.noise(_QUERIES)), drawn, length_prior=False)
     return Chosen(chosen.codes, method.max_items)
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from queryveil.count import item_kinds
 from queryveil.errors import UsageError
 from queryveil.mechanisms.base import Mechanism, Run
-from queryveil.mechanisms.gaussian_account import GRID
+from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.parameters import value_of
 from queryveil.privacy import calibration, gaussian
 from queryveil.privacy.draws import Draw, PublicList
@@ -33,7 +33,7 @@ from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
     from queryveil.count.public_items import PublicItems
-    from queryveil.mechanisms.steering import Setting
+    from queryveil.mechanisms.selection.steering import Setting
     from queryveil.reading.log import SearchLog
 
 USUAL_Z: Final = 4.0

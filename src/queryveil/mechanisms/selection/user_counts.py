@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import selection_kernels as kernels
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.gaussian_account import GRID, Noise
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection.gaussian_account import GRID, Noise
 from queryveil.privacy import noise as noise_source
 
 Whole = npt.NDArray[np.int64]

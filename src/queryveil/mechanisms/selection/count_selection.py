@@ -19,8 +19,8 @@ from queryveil.count.contribution import Bound
 from queryveil.count.histories import UserCounts
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
-from queryveil.mechanisms import listed_items, user_counts
 from queryveil.mechanisms.base import Run, ScanCache
+from queryveil.mechanisms.selection import listed_items, user_counts
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw, PublicList
 from queryveil.privacy.selection_noise import noise_of
 

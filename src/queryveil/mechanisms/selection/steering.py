@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.mechanisms.gaussian_account import GRID, Noise
+from queryveil.mechanisms.selection.gaussian_account import GRID, Noise
 from queryveil.privacy import gaussian
 from queryveil.privacy.draws import EQUAL
 

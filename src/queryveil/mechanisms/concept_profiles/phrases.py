@@ -18,7 +18,7 @@ from queryveil.language import concepts as language
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.mechanisms.base import MOST_UNKNOWN, Run
-from queryveil.mechanisms.transactions.words import concepts_of
+from queryveil.mechanisms.taxonomy_items import concepts_of
 from queryveil.privacy.noise import Noise
 
 if TYPE_CHECKING:

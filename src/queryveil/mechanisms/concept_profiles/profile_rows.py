@@ -18,9 +18,9 @@ import pyarrow as pa
 from queryveil.errors import CannotBeMet
 from queryveil.files import workspace
 from queryveil.language.taxonomy import Taxonomy
-from queryveil.mechanisms.semantic.domain import SEPARATOR
-from queryveil.mechanisms.semantic.mapping import Drawn
-from queryveil.mechanisms.semantic.rows import Numbers, Phrases, Tally
+from queryveil.mechanisms.concept_profiles.concept_drawing import Drawn
+from queryveil.mechanisms.concept_profiles.domain import SEPARATOR
+from queryveil.mechanisms.concept_profiles.phrases import Numbers, Phrases, Tally
 from queryveil.privacy.noise import Noise
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.language.taxonomy.similarity import Domain
-from queryveil.mechanisms.semantic.draws import Exponential
+from queryveil.mechanisms.concept_profiles.draws import Exponential
 
 MOST_STEPS = 2
 MOST_LOOKED_AT = 500

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from queryveil.count.histories import Histories
 from queryveil.errors import CannotBeMet
-from queryveil.mechanisms import selection_kernels as kernels
-from queryveil.mechanisms import steering
-from queryveil.mechanisms.gaussian_account import GRID, MOST_ITEMS
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection import gaussian_kernels as kernels
+from queryveil.mechanisms.selection import steering
+from queryveil.mechanisms.selection.gaussian_account import GRID, MOST_ITEMS
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.noise import Noise
 
 Whole = npt.NDArray[np.int64]

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from queryveil.mechanisms.semantic.near import NOISE, in_draws
+from queryveil.mechanisms.concept_profiles.descriptions import (
+    ROWS_ARE_LINKED,
+    answers_for_each_person,
+    assess_equal_rows,
+)
+from queryveil.mechanisms.concept_profiles.nearness import NOISE, in_draws
 from queryveil.privacy import statements
-from queryveil.privacy.declarations import LABELS, OCCURRENCES, USER, PublishedTable, columns
 from queryveil.privacy.guarantee import rounded_up
 from queryveil.privacy.statements import LIMITED, NOT_EXCLUDED, YES, Statement, say
 
 if TYPE_CHECKING:
-    from queryveil.mechanisms.semantic.domain import Choice
+    from queryveil.mechanisms.concept_profiles.domain import Choice
     from queryveil.mechanisms.semantic.semantic import Semantic
 
-USERS_ARE_PUBLIC = say(
-    "users-are-public", "the number of users is public, and it is not hidden who is in the log"
-)
 USERS_INSIDE_ARE_PUBLIC = say(
     "users-inside-are-public",
     "the number of users with a phrase inside the domain is public, and it is not hidden who these users are",
 )
-TAXONOMY_IS_PUBLIC = say(
-    "taxonomy-is-public", "taxonomy, domain and topics were chosen without looking at the log"
-)
-_COLUMNS = {
-    "user": "a random number that stands for one user",
-    "number": (
-        "which of the user's published queries it is, from 0, in the order of their times; queries with equal times, "
-        "or from a log without times, are in random order"
-    ),
-    "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a space between them",
-}
 FIGURES = {
     "concepts": "concepts to draw from",
     "max_sim": "largest similarity of two concepts",
@@ -76,21 +66,6 @@ _SHAPE_OF_WHOLE = (
     "narrow. A made-up example: someone who searched for 'measles', then for 'fever', then for 'smith tennis lessons "
     "near here' and then for 'tennis' has three rows, of one concept each"
 )
-
-
-def table(row: str, helps: Mapping[str, str] | None = None) -> PublishedTable:
-    """A log of labels, one row for each query of each user."""
-    return PublishedTable(
-        name="log",
-        noun="rows",
-        row=row,
-        columns=columns(("user", "number", "query"), _COLUMNS | dict(helps or {})),
-        counts=OCCURRENCES,
-        texts=LABELS,
-        links=USER,
-        unique=("user", "number"),
-        order=("user", "number"),
-    )
 
 
 def what(method: Semantic) -> str:
@@ -232,51 +207,17 @@ def _of_shape(method: Semantic) -> str:
     )
 
 
-_LINKS = (
-    "A random number that no other release has links the rows of a user. Only the publisher's private folder says "
-    "which user it stands for. That file is for measurements, and can be deleted."
-)
-
-
-def _of_each_person(what: str, sure: str = "how sure a reader can be of that") -> dict[str, Any]:
-    """Rows are made for each person apart: that many people share something plays no role."""
-    return {
-        "learnt": (f"A concept {what}, however few share it. The bound above limits {sure}.",),
-        "on_purpose": f"A concept {what} can be published, however few share it.",
-    }
-
-
 _LINKS_ON = (
     "A random number links the rows of a user, and may be the same in an earlier or a later release. Only the "
     "publisher's private folder says which user it stands for."
 )
 
 
-def of_equal_rows(epsilon: float, what: str, links: str = _LINKS) -> tuple[Statement, ...]:
-    """Where every user has the same number of rows, and nothing of anybody is published as it is."""
-    bound = f"epsilon {rounded_up(epsilon, 6)}"
-    return statements.assessment(
-        singling_out=(
-            LIMITED,
-            "The rows with one number are made from one person. What they say about that person is limited by "
-            f"{bound}.",
-        ),
-        linkability=(
-            YES,
-            f"Within the release. {links} With another data set it is limited: what the rows say about a person, "
-            f"whatever else is known, is bounded by {bound}.",
-        ),
-        inference=(LIMITED, f"What the rows say about a person is bounded by {bound}."),
-        disclosed="Rows are made for every user, so the number of users is disclosed exactly.",
-        **_of_each_person(what),
-    )
-
-
 def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]:
     """The three answers name what is disclosed with certainty."""
     near = "near what one single person searched for"
     if method.pad:
-        return of_equal_rows(method.total(), near, _LINKS_ON if method.goes_on else _LINKS)
+        return assess_equal_rows(method.total(), near, _LINKS_ON if method.goes_on else ROWS_ARE_LINKED)
     kept = "The words that were kept are published as typed. " if method.keep_words != "none" else ""
     counts = (
         "The number of queries is published unchanged."
@@ -294,7 +235,7 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
         ),
         linkability=(
             YES,
-            f"{_LINKS} Someone who knows how many queries a person made may find that person's number.",
+            f"{ROWS_ARE_LINKED} Someone who knows how many queries a person made may find that person's number.",
         ),
         inference=(
             YES if kept or certain else limited,
@@ -304,9 +245,9 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
         ),
         disclosed="Rows are made for every user with a phrase inside the domain.",
         **(
-            _of_each_person(near, "how sure a reader can be of one single phrase")
+            answers_for_each_person(near, "how sure a reader can be of one single phrase")
             if single
-            else _of_each_person(near)
+            else answers_for_each_person(near)
         ),
     )
 

@@ -16,8 +16,8 @@ from queryveil.errors import UsageError
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
-from queryveil.mechanisms.semantic.draws import SQC2, Exponential
-from queryveil.mechanisms.semantic.near import Nearness, Shares
+from queryveil.mechanisms.concept_profiles.draws import SQC2, Exponential
+from queryveil.mechanisms.concept_profiles.nearness import Nearness, Shares
 from queryveil.privacy.noise import Noise
 
 PER_TOPIC = "per-topic"

@@ -17,16 +17,6 @@ import pyarrow as pa
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
-from queryveil.mechanisms import (
-    count_selection,
-    gaussian_account,
-    item_tables,
-    listed_items,
-    selection,
-    steering,
-    user_counts,
-    users_needed,
-)
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
@@ -38,7 +28,17 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.gaussian_account import (
+from queryveil.mechanisms.selection import (
+    count_selection,
+    gaussian_account,
+    gaussian_rounds,
+    item_tables,
+    listed_items,
+    steering,
+    user_counts,
+    users_needed,
+)
+from queryveil.mechanisms.selection.gaussian_account import (
     GRID,
     MOST_EPSILON,
     MOST_ITEMS,
@@ -47,9 +47,9 @@ from queryveil.mechanisms.gaussian_account import (
     Share,
     counts_of,
 )
-from queryveil.mechanisms.listed_items import ListedSums, TakesPublicItems
-from queryveil.mechanisms.selection import Selected
-from queryveil.mechanisms.steering import Setting
+from queryveil.mechanisms.selection.gaussian_rounds import Selected
+from queryveil.mechanisms.selection.listed_items import ListedSums, TakesPublicItems
+from queryveil.mechanisms.selection.steering import Setting
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.draws import ALL, L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
@@ -214,7 +214,7 @@ class GaussianSelection(TakesPublicItems):
         histories.refuse_too_many(log, self.public_items)
         account = self.account()
         for kind in self.items:
-            selection.refuse_overflow(self.setting(account, kind), log.users)
+            gaussian_rounds.refuse_overflow(self.setting(account, kind), log.users)
         if self.public is None:
 
             def needed(epsilon: float) -> int:
@@ -257,7 +257,7 @@ class GaussianSelection(TakesPublicItems):
         return tables
 
     def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
-        return selection.select(found, setting, run.noise)
+        return gaussian_rounds.select(found, setting, run.noise)
 
     def _bound(self, run: Run) -> Bound:
         return Bound(most=self.max_items, keep=self.keep, salt=run.salt)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from queryveil.mechanisms.semantic.domain import Choice
-from queryveil.mechanisms.semantic.rows import TEXTS, Phrases, Tally, by_user, events, phrases_of
+from queryveil.mechanisms.concept_profiles.domain import Choice
+from queryveil.mechanisms.concept_profiles.phrases import TEXTS, Phrases, Tally, by_user, events, phrases_of
 from queryveil.privacy.noise import Noise
 
 if TYPE_CHECKING:

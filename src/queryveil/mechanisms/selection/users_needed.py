@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from queryveil.errors import CannotBeMet, QueryveilError
-from queryveil.mechanisms import gaussian_account, steering
-from queryveil.mechanisms.gaussian_account import Share
+from queryveil.mechanisms.selection import gaussian_account, steering
+from queryveil.mechanisms.selection.gaussian_account import Share
 from queryveil.privacy import calibration
 from queryveil.privacy.selection_noise import delta_of_each, selection_noise
 

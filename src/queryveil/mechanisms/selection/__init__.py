@@ -1,0 +1,1 @@
+"""The selection core: bounded histories come in, and selected items with their evidence come out; counts follow."""
