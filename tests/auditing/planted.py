@@ -100,7 +100,9 @@ class Unbounded(qv.Zealous):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         (draw,) = self.plan().draws
-        return {"items": count_selection.frequent(log, run, dataclasses.replace(draw, most=10**6))}
+        return {
+            "items": count_selection.publish_frequent_items(log, run, dataclasses.replace(draw, most=10**6))
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +111,11 @@ class NoSecondThreshold(qv.Zealous):
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         (draw,) = self.plan().draws
-        return {"items": count_selection.frequent(log, run, dataclasses.replace(draw, above=-(10**6)))}
+        return {
+            "items": count_selection.publish_frequent_items(
+                log, run, dataclasses.replace(draw, above=-(10**6))
+            )
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,11 @@ import queryveil as qv
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
-from queryveil.mechanisms.click_graph import account, pairs, steered_words
+from queryveil.mechanisms.base import Run
+from queryveil.mechanisms.click_graph import graph_tables, steered_graph
+from queryveil.mechanisms.click_graph.query_pairs import PairRounds, calibrate_pairs
+from queryveil.mechanisms.click_graph.steered_graph import SteeredGraph
+from queryveil.mechanisms.selection.item_selection import Selected
 from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.noise import Noise
 from queryveil.verification import gaussian
@@ -99,12 +103,12 @@ def test_a_replaced_history_moves_every_draw_by_root_2_and_has_two_chances() -> 
 def test_shares_divide_mu_squared(given: tuple[float, ...] | None, parts: tuple[float, ...]) -> None:
     plan = graph(epsilon=1.0, shares=given, counts_share=0.25).plan()
     whole = float(plan.guarantee.mu or 0) ** 2
-    for name, share in zip(account.KINDS, parts, strict=True):
+    for name, share in zip(graph_tables.KINDS, parts, strict=True):
         squares = {draw.of: float(draw.mu or 0) ** 2 for draw in plan.draws if draw.table == name}
         assert sum(squares.values()) == pytest.approx(whole * share / 100, rel=1e-5)
         assert squares.get(f"counts of {name}", 0) == pytest.approx(whole * share / 400, rel=1e-5)
     assert [one.name for one in plan.tables] == [
-        name for name, share in zip(account.KINDS, parts, strict=True) if share
+        name for name, share in zip(graph_tables.KINDS, parts, strict=True) if share
     ]
 
 
@@ -113,7 +117,7 @@ def test_rows_that_are_public_by_then_need_no_p() -> None:
     assert {of for of, draw in drawn.items() if draw.p} == {"queries", "clicks"}
     assert {of for of, draw in drawn.items() if draw.above is not None} == {"queries", "clicks"}
     assert (drawn["reformulations"].rows, drawn["counts of reformulations"].rows) == ("public", "published")
-    assert all(draw.rounds == account.ROUNDS for of, draw in drawn.items() if "counts" not in of)
+    assert all(draw.rounds == steered_graph.ROUNDS for of, draw in drawn.items() if "counts" not in of)
 
 
 def test_the_guarantee_and_the_help_say_whose_epsilon_it_is() -> None:
@@ -128,7 +132,7 @@ def test_bounds_are_filled_in_and_shown() -> None:
     assert qv.ClickGraph(epsilon=1, delta=1e-6).max_queries == 20
     shown = graph(max_clicks=7).plan().parameters
     assert (shown["max_queries"], shown["max_clicks"], shown["max_reformulations"]) == (100, 7, 100)
-    assert not set(shown) & set(account.OF_THRESHOLD)
+    assert not set(shown) & set(steered_graph.THRESHOLD_PARAMETERS)
 
 
 # -- what is published ---------------------------------------------------------------------------------------
@@ -204,7 +208,7 @@ def test_a_log_of_which_nothing_is_published_gives_empty_tables() -> None:
 
 def test_of_too_many_queries_the_most_frequent_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
     """[G4] Which these are follows from the published table."""
-    monkeypatch.setattr(steered_words, "MOST_PAIRED", 2)
+    monkeypatch.setattr(steered_graph, "MAX_PAIRED", 2)
     rows = [*ROWS, *crowd(2000, (0, "sun", None), (1, "fog", None), of="w")]
     release = qv.publish(qv.read(log_of(rows)), graph(max_queries=5))
     assert release.tables["queries"]["query"].to_pylist()[:2] in (["sun", "fog"], ["fog", "sun"])
@@ -255,17 +259,21 @@ def nobody() -> Histories:
     return histories.collect_histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
 
 
+def select_pairs(held: Histories, queries: pa.Array, setting: Setting) -> Selected:
+    return PairRounds(setting, queries).select(held, held.kind, Run(noise=Noise()))
+
+
 def by_noise(factor: float) -> int:
     """How many pairs noise alone publishes, if it is so many times as large as the threshold is made for."""
-    noise = account.opened(graph(epsilon=1.0)).noise("reformulations")
-    right = pairs.setting(noise, _QUERIES, _DECOYS)
+    noise = SteeredGraph(graph(epsilon=1.0)).account.noise("reformulations")
+    right = calibrate_pairs(noise, _QUERIES, _DECOYS)
     tau = math.ceil(right.tau / factor)
     used = Setting(right.rounds, noise.scale, 0.0, 1, tau)
     held, queries = nobody(), pa.array([f"q{number:03}" for number in range(_QUERIES)])
-    found = [pairs.select(held, queries, used, Noise()) for _ in range(_TIMES)]
-    assert all(len(one.first) == one.texts.num_rows for one in found)
-    assert all(row["query"] != row["next_query"] for one in found for row in one.texts.to_pylist())
-    return sum(one.texts.num_rows for one in found)
+    found = [select_pairs(held, queries, used) for _ in range(_TIMES)]
+    assert all(len(one.evidence) == one.items.num_rows for one in found)
+    assert all(row["query"] != row["next_query"] for one in found for row in one.items.to_pylist())
+    return sum(one.items.num_rows for one in found)
 
 
 def as_stated(found: int) -> bool:
@@ -287,9 +295,9 @@ def test_pairs_that_somebody_holds_are_not_drawn_twice() -> None:
     rows = crowd(50, (0, "a", None), (1, "b", None), (2, "c", None))
     log = qv.read(log_of(rows))
     held = histories.collect_histories(log, item_kinds.kind("query-pairs"), Bound(most=3))
-    noise = account.opened(graph()).noise("reformulations")
+    noise = SteeredGraph(graph()).account.noise("reformulations")
     low = Setting(noise.share.rounds, 1, 0.0, 1, -(1 << 40))
-    found = pairs.select(held, pa.array(["a", "b", "c", "d"]), low, Noise()).texts.to_pylist()
+    found = select_pairs(held, pa.array(["a", "b", "c", "d"]), low).items.to_pylist()
     assert {("a", "b"), ("b", "c")} <= {(row["query"], row["next_query"]) for row in found}
     assert len({tuple(row.values()) for row in found}) == len(found) <= 12
 
@@ -308,14 +316,14 @@ def test_a_pair_that_noise_publishes_counts_users_who_hold_it_beyond_the_bound(
     rows += crowd(20, *((minute, name, "x") for minute, name in enumerate([*tour, names[0]])), of="all ")
     seen: list[set[tuple[str, ...]]] = []
 
-    def select(held: Histories, *given: Any) -> pairs.SelectedPairs:
-        found = pairs_select(held, *given)
+    def select(self: PairRounds, held: Histories, *given: Any) -> Selected:
+        found = shipped(self, held, *given)
         kept = set(map(tuple, (row.values() for row in held.texts(np.unique(held.items)).to_pylist())))
-        seen.extend((kept, set(map(tuple, (row.values() for row in found.texts.to_pylist())))))
+        seen.extend((kept, set(map(tuple, (row.values() for row in found.items.to_pylist())))))
         return found
 
-    pairs_select = pairs.select
-    monkeypatch.setattr(pairs, "select", select)
+    shipped = PairRounds.select
+    monkeypatch.setattr(PairRounds, "select", select)
     method = graph(decoys=1000.0, shares=(1, 0, 1), max_reformulations=1)
     release = qv.publish(qv.read(log_of(rows)), method, noise=Noise(SeededBits(1)), i_understand=True)
     kept, published = seen
@@ -332,11 +340,11 @@ def test_a_pair_that_noise_publishes_counts_users_who_hold_it_beyond_the_bound(
 
 def test_the_threshold_of_pairs_follows_from_public_numbers() -> None:
     """[G4] More queries, or fewer decoys, raise it; it is never below three deviations."""
-    noise = account.opened(graph()).noise("reformulations")
-    unit = math.sqrt(Setting(account.ROUNDS, noise.scale, 0.0, 1, 0).square) * noise.scale
+    noise = SteeredGraph(graph()).account.noise("reformulations")
+    unit = math.sqrt(Setting(steered_graph.ROUNDS, noise.scale, 0.0, 1, 0).square) * noise.scale
 
     def deviations(queries: int, decoys: float = 1.0) -> float:
-        return pairs.setting(noise, queries, decoys).tau / unit
+        return calibrate_pairs(noise, queries, decoys).tau / unit
 
     assert deviations(0) == deviations(1) == deviations(5) == pytest.approx(3, abs=1e-3)
     assert 400 * 399 * math.erfc(deviations(400) / math.sqrt(2)) / 2 == pytest.approx(1, rel=1e-4)

@@ -97,7 +97,7 @@ def test_items_of_nobody_are_published_as_often_as_planned(
     # The twin draws noise only for items that somebody has.
     survivors = ListedCounts.survivors
 
-    def only_searched(self: ListedCounts) -> tuple[pa.Table, NDArray[np.int64]]:
+    def only_searched(self: ListedCounts) -> tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]:
         self.noisy[self.true == 0] = 0
         return survivors(self)
 

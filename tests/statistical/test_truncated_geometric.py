@@ -147,8 +147,7 @@ def published(users: int, **changed: Any) -> NDArray[np.int64]:
     twin = dataclasses.replace(draw, **changed)
     run = Run(noise=qv.Noise(SeededBits(users + 5)))
     counted = Counted(np.full(TRIALS, users))
-    table = count_selection.survivors(run, qv.KINDS["queries"], counted, twin).table
-    return np.asarray(table["count"].to_numpy())
+    return count_selection.CountThreshold(twin).select(counted, qv.KINDS["queries"], run).evidence
 
 
 @pytest.mark.parametrize("users", range(1, len(OPTIMAL) - 1))

@@ -47,10 +47,10 @@ def threshold(
     """Noisy counts of what is published, and whether each item is, for the method's own draw at another setting."""
     draw = method.plan(users=10_000).draws[0]
     draw = dataclasses.replace(draw, scale=setting.scale, at_least=setting.tau, above=setting.top)
-    found = count_selection.survivors(given, qv.KINDS["queries"], Counted(values), draw).table
+    found = count_selection.CountThreshold(draw).select(Counted(values), qv.KINDS["queries"], given)
     published = np.zeros(len(values), dtype=bool)
-    published[found["query"].to_numpy().astype(np.int64)] = True
-    return found["count"].to_numpy(), published
+    published[found.items["query"].to_numpy().astype(np.int64)] = True
+    return found.evidence, published
 
 
 # -- noise ------------------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from queryveil.auditing.outcomes import ABSENT, Outcomes
 from queryveil.auditing.worlds import World, bounded
 from queryveil.count.histories import Histories
 from queryveil.mechanisms.base import Run
-from queryveil.mechanisms.click_graph import account
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
+from queryveil.mechanisms.click_graph.steered_graph import SteeredGraph
 from queryveil.mechanisms.selection import count_selection, gaussian_rounds, steering, user_counts
 from queryveil.mechanisms.selection.gaussian_account import Account, counts_of
+from queryveil.mechanisms.selection.item_selection import Counts
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
 from queryveil.privacy.draws import LOG, Draw
@@ -52,7 +53,7 @@ class HistogramStep:
     def load(self, world: World) -> int:
         return world.items
 
-    def step(self, users: count_selection.Counts) -> tuple[count_selection.Counts, Any]:
+    def step(self, users: Counts) -> tuple[Counts, Any]:
         """Noisy counts, and which of them are published."""
         run = Run(noise=Noise())
         if self.draw.rows != LOG:
@@ -103,7 +104,7 @@ class GaussianStep:
 
 def opened(method: Steered | WeightedGaussian | ClickGraph) -> Account:
     """What each draw takes of mu^2 and p."""
-    return account.opened(method) if isinstance(method, ClickGraph) else method.account()
+    return SteeredGraph(method).account if isinstance(method, ClickGraph) else method.account()
 
 
 def histories(world: World, copies: int, most: int | None) -> Histories:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from queryveil.count import item_kinds
-from queryveil.count.histories import Histories
-from queryveil.mechanisms.base import Plan, Run
-from queryveil.mechanisms.selection import gaussian_rounds, steering, users_needed
+from queryveil.mechanisms.base import Plan
+from queryveil.mechanisms.selection import steering, users_needed
 from queryveil.mechanisms.selection.gaussian_account import Share
-from queryveil.mechanisms.selection.gaussian_rounds import Selected
+from queryveil.mechanisms.selection.gaussian_rounds import GaussianRounds
 from queryveil.mechanisms.selection.gaussian_selection import GaussianSelection
 from queryveil.mechanisms.selection.steering import Setting
 from queryveil.parameters import METHOD, param
@@ -68,5 +67,5 @@ class Steered(GaussianSelection):
             told += " Long texts began with less weight than short ones, whatever is in the log."
         return told
 
-    def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
-        return gaussian_rounds.select(found, setting, run.noise, length_prior=self.length_prior)
+    def _selector(self, setting: Setting) -> GaussianRounds:
+        return GaussianRounds(setting, self.public_items, self.length_prior)

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow as pa
-
 from queryveil.count import item_kinds
+from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
@@ -29,7 +28,7 @@ from queryveil.mechanisms.base import (
     warnings_of,
 )
 from queryveil.mechanisms.selection import count_selection, item_tables, listed_items, users_needed
-from queryveil.mechanisms.selection.listed_items import TakesPublicItems
+from queryveil.mechanisms.selection.item_selection import ItemSelection, SelectsItems, warm_up_counting
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.calibration import scale_for, share_down
 from queryveil.privacy.declarations import PublishedTable
@@ -106,7 +105,7 @@ def calibrate(max_items: int, epsilon: float, delta: float, *, replace: bool) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruncatedGeometric(TakesPublicItems):
+class TruncatedGeometric(SelectsItems):
     """Items that enough users share, where each user has few."""
 
     name: ClassVar[str] = "truncated-geometric"
@@ -250,10 +249,7 @@ class TruncatedGeometric(TakesPublicItems):
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
-        for name in self.items:
-            item_kinds.kind(name).check(log)
-        if self.keep == "first":
-            log.need("time", "keeping each user's first items")
+        super().check(log)
         if self.public is None:
             users_needed.refuse_too_few(self.epsilon, log.users, self._needed)
 
@@ -266,16 +262,13 @@ class TruncatedGeometric(TakesPublicItems):
             return MAX_USERS + 1
 
     def warm_up(self) -> Iterator[None]:
-        """Load what counts, step by step."""
-        return count_selection.warm_up()
+        """Load the kernels that count users, step by step."""
+        return warm_up_counting()
 
-    def scan_log(self, log: SearchLog, run: Run) -> bool:
-        """Go over the rows before anything is charged; whether that was all that is read of them."""
-        return count_selection.scan_log(log, run, run.declared(self))
-
-    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+    def selections(self, run: Run) -> dict[str, ItemSelection[UserCounts]]:
+        """Return the selections by the names of their tables."""
         return {
-            draw.table: count_selection.frequent(log, run, draw, self.public_items)
+            draw.table: count_selection.threshold_selection(draw, run, self.public_items)
             for draw in run.declared(self)
         }
 

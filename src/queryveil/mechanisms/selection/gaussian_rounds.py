@@ -10,17 +10,29 @@ import dataclasses
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from queryveil.count import histories as counting
+from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
+from queryveil.count.item_kinds import ItemKind
+from queryveil.count.public_items import PublicItems
 from queryveil.errors import CannotBeMet
+from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.selection import gaussian_kernels as kernels
 from queryveil.mechanisms.selection import steering
 from queryveil.mechanisms.selection.gaussian_account import GRID, MOST_ITEMS
+from queryveil.mechanisms.selection.item_selection import Selected
 from queryveil.mechanisms.selection.steering import Setting
 from queryveil.privacy.noise import Noise
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from queryveil.reading.log import SearchLog
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -32,13 +44,43 @@ _FAR = 256
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedCodes:
     """Selected items, by their codes in the histories that they come from."""
 
     codes: Whole
     first_sums: Whole
     """The noisy sum that each had in the first round."""
     histories: Histories
+
+
+@dataclass(frozen=True)
+class GaussianRounds:
+    """Selects items by noisy sums of votes in rounds."""
+
+    setting: Setting
+    listed: PublicItems | None = None
+    length_prior: bool = False
+
+    def collect(self, log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None) -> Histories:
+        """Collect bounded histories; a public list's items have codes beside those of the log."""
+        return counting.collect_histories(log, kind, bound, rows, listed=self.listed)
+
+    def select(self, histories: Histories, kind: ItemKind, run: Run) -> Selected:
+        """Select items, with their noisy sums of the first round as evidence."""
+        found = select(histories, self.setting, run.noise, length_prior=self.length_prior)
+        flags = histories.listed
+        return Selected(
+            items=histories.texts(found.codes),
+            evidence=found.first_sums,
+            summary=describe_noise(self.setting),
+            from_list=None if flags is None else int(flags[found.codes].sum()),
+        )
+
+
+def describe_noise(setting: Setting) -> str:
+    """Return how much noise the rounds have, for the curator."""
+    rounds = "" if setting.rounds == 1 else f"{setting.rounds} rounds with "
+    return f"{rounds}noise of about +-{setting.scale / GRID:.0f} users"
 
 
 def refuse_overflow(setting: Setting, users: int) -> None:
@@ -57,7 +99,7 @@ def select(
     *,
     length_prior: bool = False,
     tables_of: Callable[[Setting], tuple[steering.Round, ...]] = steering.tables,
-) -> Selected:
+) -> SelectedCodes:
     """Return the items whose statistic is above the threshold after all rounds.
 
     `tables_of` makes the public tables of scores; previews use an approximation that is faster.
@@ -107,7 +149,7 @@ def select(
     if histories.listed is not None and setting.listed is not None:
         passes[histories.listed] = totals[histories.listed] > setting.listed
     codes = np.flatnonzero(alive & passes)
-    return Selected(codes, first[codes], histories)
+    return SelectedCodes(codes, first[codes], histories)
 
 
 def _steer(

@@ -7,12 +7,9 @@ One account pays for the selection of each item kind and for estimates of users.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
@@ -23,23 +20,19 @@ from queryveil.mechanisms.base import (
     USER_IS_ACCOUNT,
     Plan,
     Run,
-    ScanCache,
     assumed_of,
     public_parameters,
     warnings_of,
 )
 from queryveil.mechanisms.selection import (
-    count_selection,
     gaussian_account,
     gaussian_rounds,
     item_tables,
     listed_items,
     steering,
-    user_counts,
     users_needed,
 )
 from queryveil.mechanisms.selection.gaussian_account import (
-    GRID,
     MOST_EPSILON,
     MOST_ITEMS,
     Account,
@@ -47,15 +40,16 @@ from queryveil.mechanisms.selection.gaussian_account import (
     Share,
     counts_of,
 )
-from queryveil.mechanisms.selection.gaussian_rounds import Selected
-from queryveil.mechanisms.selection.listed_items import ListedSums, TakesPublicItems
+from queryveil.mechanisms.selection.gaussian_rounds import GaussianRounds
+from queryveil.mechanisms.selection.item_selection import ItemSelection, SelectsItems
+from queryveil.mechanisms.selection.listed_items import ListedSums
 from queryveil.mechanisms.selection.steering import Setting
+from queryveil.mechanisms.selection.user_counts import EstimatedCounts
 from queryveil.parameters import COUNTED, param, validate
 from queryveil.privacy.draws import ALL, L2, LOG, PUBLISHED, ROUNDED_NORMAL, Draw
 from queryveil.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
-    from queryveil.count.public_items import PublicItems
     from queryveil.reading.log import SearchLog
 
 _LABELS = listed_items.LABELS_OF_SUMS | {
@@ -78,7 +72,7 @@ _HOW_COUNTS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianSelection(TakesPublicItems):
+class GaussianSelection(SelectsItems):
     """A mechanism that selects items by sums of votes with normal noise, and then estimates their users."""
 
     needs_users: ClassVar[bool] = False
@@ -207,10 +201,7 @@ class GaussianSelection(TakesPublicItems):
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
-        for kind in self.items:
-            item_kinds.kind(kind).check(log)
-        if self.keep == "first":
-            log.need("time", "keeping each user's first items")
+        super().check(log)
         histories.refuse_too_many(log, self.public_items)
         account = self.account()
         for kind in self.items:
@@ -223,61 +214,20 @@ class GaussianSelection(TakesPublicItems):
 
             users_needed.refuse_too_few(self.epsilon, log.users, needed)
 
-    def scan_log(self, log: SearchLog, run: Run) -> bool:
-        """Encode users and items before the charge, so that rows that cannot be read cost nothing."""
-        name, *others = self.items
-        bound = self._bound(run)
-        if others or not histories.reads_only_queries(log, item_kinds.kind(name), bound):
-            return False
-        found = self._bounded(log, run, name)
-        run.scan_cache = ScanCache(log=log, items=name, bound=bound, listed=self.public_items, found=found)
-        return True
-
-    def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
+    def selections(self, run: Run) -> dict[str, ItemSelection[Histories]]:
+        """Return the selections by the names of their tables."""
         account = self.account()
-        tables: dict[str, pa.Table] = {}
-        for kind in self.items:
-            setting, noise = self.setting(account, kind), account.noise(counts_of(kind))
-            found = self._bounded(log, run, kind)
-            with run.stage("select") as say:
-                chosen = self._select(found, setting, run)
-                say(
-                    f"{'' if setting.rounds == 1 else f'{setting.rounds} rounds with '}noise of about "
-                    f"+-{setting.scale / GRID:.0f} users: {found.kind.counted(len(chosen.codes))} published"
-                    + from_list(log, run, chosen, self.public_items)
-                )
-            with run.stage("count") as say:
-                texts = found.texts(chosen.codes)
-                rows, true = user_counts.count_published(run, found, texts, chosen.first_sums, noise)
-                say(f"noise of about +-{math.ceil(noise.scale / GRID):,} users on small counts")
-            # [C8] of docs/proofs/steered.md. Nothing else leaves: no sums, no scores, no number of live items.
-            tables[item_tables.table_name(kind, self.items)] = user_counts.build_table(
-                run, f"{kind}-true-counts", rows, true, ("count", *found.kind.columns)
+        return {
+            item_tables.table_name(kind, self.items): ItemSelection(
+                name=kind,
+                kind=item_kinds.kind(kind),
+                bound=Bound(most=self.max_items, keep=self.keep, salt=run.salt),
+                selector=self._selector(self.setting(account, kind)),
+                counter=EstimatedCounts(account.noise(counts_of(kind))),
+                listed=self.public_items,
             )
-        return tables
+            for kind in self.items
+        }
 
-    def _select(self, found: Histories, setting: Setting, run: Run) -> Selected:
-        return gaussian_rounds.select(found, setting, run.noise)
-
-    def _bound(self, run: Run) -> Bound:
-        return Bound(most=self.max_items, keep=self.keep, salt=run.salt)
-
-    def _bounded(self, log: SearchLog, run: Run, name: str) -> Histories:
-        """Return bounded histories; a public list's items have codes beside those of the log."""
-        kind, bound = item_kinds.kind(name), self._bound(run)
-        scanned: Histories | None = run.take_scan(log, name, bound, self.public_items)
-        if scanned is not None:
-            return scanned
-        with run.stage("bound") as say:
-            found = histories.collect_histories(log, kind, bound, listed=self.public_items)
-            say(f"at most {kind.counted(bound.most)} per user, {count_selection.CHOSEN[bound.keep]}")
-        return found
-
-
-def from_list(log: SearchLog, run: Run, chosen: Selected, listed: PublicItems | None) -> str:
-    """Return how many selected items are on the public list, for the curator; warn if the list looks like the log's."""
-    flags = chosen.histories.listed
-    if listed is None or flags is None:
-        return ""
-    listed_items.warn_of_overlap(log, run, chosen.histories.kind.name, listed)
-    return f", {int(flags[chosen.codes].sum()):,} from the public list"
+    def _selector(self, setting: Setting) -> GaussianRounds:
+        return GaussianRounds(setting, self.public_items)

@@ -1,12 +1,13 @@
-"""The step after selection: noisy numbers of users beside selected items, and the tables that are published.
+"""Estimated numbers of users, the counts step after Gaussian selection.
 
-Items that were selected by noisy counts have their counts already. Gaussian selection has sums of votes; its items are
-public by now, so that all their users are counted in a draw of its own (docs/proofs/steered.md).
+Its evidence is sums of votes, not counts. The selected items are public by now, so that all their users are counted in
+a draw of its own (docs/proofs/steered.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from queryveil.count.histories import Histories
 from queryveil.mechanisms.base import Run
 from queryveil.mechanisms.selection import gaussian_kernels as kernels
 from queryveil.mechanisms.selection.gaussian_account import GRID, Noise
+from queryveil.mechanisms.selection.item_selection import Selected
 from queryveil.privacy import noise as noise_source
 
 Whole = npt.NDArray[np.int64]
@@ -64,34 +66,26 @@ def estimate_users(
     return (2 * noisy + share) // (2 * share), -(-scale // share)
 
 
-def count_published(
-    run: Run, histories: Histories, texts: pa.Table, first_sums: Whole, noise: Noise
-) -> tuple[pa.Table, Whole]:
-    """Return published rows with estimates of users and their deviations; and true numbers, for the curator alone.
+@dataclass(frozen=True)
+class EstimatedCounts:
+    """Counts all users of each selected item again, with the noise of a draw of its own."""
 
-    [C9] Whole histories count, including items beyond the bound of the selection: the rows are published by now, and
-    the norm bounds what one user adds.
-    """
-    starts, known = histories.among(texts)
-    counts, deviations = estimate_users(starts, known, first_sums, noise.scale, noise.share.norm, run.noise)
-    made = texts.append_column("count", pa.array(counts, pa.int64()))
-    made = made.append_column("deviation", pa.array(deviations, pa.int64()))
-    return made, np.bincount(known[known >= 0], minlength=texts.num_rows).astype(np.int64)
+    noise: Noise
 
+    @property
+    def summary(self) -> str:
+        return f"noise of about +-{math.ceil(self.noise.scale / GRID):,} users on small counts"
 
-def build_table(
-    run: Run, private: str, rows: pa.Table, true: Whole, keys: Sequence[str], *, non_negative: bool = False
-) -> pa.Table:
-    """Return the table to publish, in an order that follows from what is published alone.
+    def count(self, selected: Selected, histories: Histories, run: Run) -> tuple[pa.Table, Whole]:
+        """Return rows with estimates of users and their deviations, and true numbers, for the curator alone.
 
-    True numbers of users go into the curator's table `private`, in the same order.
-    """
-    import pyarrow.compute as pc
-
-    if non_negative:
-        at = rows.schema.get_field_index("count")
-        rows = rows.set_column(at, "count", pc.max_element_wise(rows["count"], pa.scalar(0, pa.int64())))
-    by = [(key, "descending" if key == "count" else "ascending") for key in keys]
-    order = pc.sort_indices(rows, sort_keys=by)
-    run.private[private] = rows.append_column("users", pa.array(true, pa.int64())).take(order)
-    return rows.take(order)
+        [C9] Whole histories count, including items beyond the bound of the selection: the rows are published by now,
+        and the norm bounds what one user adds.
+        """
+        starts, known = histories.among(selected.items)
+        counts, deviations = estimate_users(
+            starts, known, selected.evidence, self.noise.scale, self.noise.share.norm, run.noise
+        )
+        rows = selected.items.append_column("count", pa.array(counts, pa.int64()))
+        rows = rows.append_column("deviation", pa.array(deviations, pa.int64()))
+        return rows, np.bincount(known[known >= 0], minlength=rows.num_rows).astype(np.int64)

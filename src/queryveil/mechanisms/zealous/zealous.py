@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from queryveil.count import item_kinds
+import pyarrow as pa
+
+from queryveil.count import item_kinds, public_lists
+from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
@@ -26,8 +29,8 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
-from queryveil.mechanisms.selection import item_tables, listed_items
-from queryveil.mechanisms.selection.listed_items import TakesPublicItems
+from queryveil.mechanisms.selection import count_selection, item_tables, listed_items
+from queryveil.mechanisms.selection.item_selection import ItemSelection, SelectsItems, warm_up_counting
 from queryveil.mechanisms.zealous import theory
 from queryveil.parameters import COUNTED, PROMISES, param, validate
 from queryveil.privacy import calibration
@@ -38,8 +41,6 @@ from queryveil.privacy.guarantee import listed as in_a_row
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from queryveil.reading.log import SearchLog
 
 _LABELS = {
@@ -77,7 +78,7 @@ _RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and de
 
 
 @dataclass(frozen=True, kw_only=True)
-class Zealous(TakesPublicItems):
+class Zealous(SelectsItems):
     """Items that enough users share, with noisy user counts."""
 
     name: ClassVar[str] = "zealous"
@@ -382,40 +383,32 @@ class Zealous(TakesPublicItems):
     # -- with data ---------------------------------------------------------------------------------------
 
     def check(self, log: SearchLog) -> None:
-        for name in self.items:
-            item_kinds.kind(name).check(log)
-        if self.keep == "first":
-            log.need("time", "keeping each user's first items")
+        super().check(log)
         if self.then_clicks and self.results is not None:
             log.need("url", "counting clicks")
-            from queryveil.count import public_lists
-
             public_lists.read(Path(self.results))
 
     def warm_up(self) -> Iterator[None]:
-        """Load what counts, step by step: it takes as long as reading many rows, and needs none of them."""
-        from queryveil.mechanisms.selection import count_selection
-
+        """Load the kernels that count users, step by step: it takes as long as reading many rows."""
         yield
-        yield from count_selection.warm_up()
+        yield from warm_up_counting()
+
+    def selections(self, run: Run) -> dict[str, ItemSelection[UserCounts]]:
+        """Return the selections by the names of their tables."""
+        return {
+            draw.table: count_selection.threshold_selection(draw, run, self.public_items)
+            for draw in run.declared(self)
+            if draw.rows == LOG
+        }
 
     def scan_log(self, log: SearchLog, run: Run) -> bool:
-        """Go over the rows before anything is charged; whether that was all that is read of them."""
-        from queryveil.mechanisms.selection import count_selection
-
-        return count_selection.scan_log(log, run, run.declared(self))
+        """Collect bounded histories before the charge, unless clicks need more rows than queries."""
+        return not self.then_clicks and super().scan_log(log, run)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
-        # What counts is loaded here, so that a plan needs no arrays and starts at once.
-        from queryveil.mechanisms.selection import count_selection
-
-        tables: dict[str, pa.Table] = {}
+        tables = super().protect(log, run)
         for draw in run.declared(self):
-            if draw.rows == LOG:
-                tables[draw.table] = count_selection.frequent(log, run, draw, self.public_items)
-            elif self.results is None:
-                raise AssertionError("checked when the mechanism was made")
-            else:
+            if draw.rows != LOG and self.results is not None:
                 tables[draw.table] = _count_clicks(log, tables["items"], Path(self.results), draw, run)
         return tables
 
@@ -477,15 +470,10 @@ def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
 
 def _count_clicks(log: SearchLog, queries: pa.Table, results: Path, draw: Draw, run: Run) -> pa.Table:
     """Return noisy user counts for every public result of every published query, zeros included."""
-    import pyarrow as pa
-
-    from queryveil.count import public_lists
-    from queryveil.mechanisms.selection import count_selection
-
     with run.stage("clicks") as say:
         surfaced = public_lists.of_queries(public_lists.read(results), queries["query"])
         counts = public_lists.click_counts(log, surfaced, count_selection.bound_of(draw, run))
         noisy = count_selection.with_noise(counts, run, draw)
-        say(f"noise of {count_selection.about(draw)} on {len(counts):,} results of published queries")
+        say(f"{count_selection.describe_noise(draw)} on {len(counts):,} results of published queries")
     table = surfaced.append_column("count", pa.array(noisy, pa.int64()))
     return table.sort_by([("query", "ascending"), ("count", "descending"), ("url", "ascending")])

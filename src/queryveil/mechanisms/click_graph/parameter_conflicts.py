@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from queryveil.errors import InputError, UsageError
-from queryveil.mechanisms.click_graph import account
+from queryveil.errors import UsageError
+from queryveil.mechanisms.click_graph import steered_graph
 from queryveil.mechanisms.selection.gaussian_account import MOST_EPSILON, MOST_ITEMS
 from queryveil.mechanisms.selection.listed_items import MOST_Z_OF_SUMS
 from queryveil.parameters import parameters
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.click_graph.click_graph import ClickGraph
-    from queryveil.reading.log import SearchLog
 
 _OF_STEERED = ("shares", "counts_share", "decoys", "neighbours")
 
@@ -30,8 +29,8 @@ def refuse_pure(delta: float | None) -> None:
 def refuse_contradictions(method: ClickGraph) -> None:
     """Refuse parameters that no release can have together."""
     _refuse_lists_of_groups(method)
-    if method.on_steered:
-        _refuse_others(method, account.OF_THRESHOLD, "threshold")
+    if method.is_steered:
+        _refuse_others(method, steered_graph.THRESHOLD_PARAMETERS, "threshold")
         _refuse_steered(method)
         return
     _refuse_others(method, _OF_STEERED, "steered")
@@ -62,7 +61,7 @@ def _refuse_lists_of_groups(method: ClickGraph) -> None:
         ("--suggestions", method.suggestions),
         ("--public", method.public),
     ):
-        if method.on_groups and given is not None:
+        if method.is_grouped and given is not None:
             raise UsageError(
                 f"{flag} lists queries as they are typed, and groups of queries are published",
                 f"leave out {flag}, or --group-queries; clicks of groups can be private: --urls private or --selection "
@@ -100,10 +99,10 @@ def _refuse_steered(method: ClickGraph) -> None:
         if (asked := getattr(method, name)) is not None and asked > MOST_ITEMS:
             raise UsageError(
                 f"parameter '{name}' must be a whole number from 1 to {MOST_ITEMS}; got {asked}",
-                f"pass a smaller --{name.replace('_', '-')}; {account.MAX_QUERIES} is usual",
+                f"pass a smaller --{name.replace('_', '-')}; {steered_graph.MAX_QUERIES} is usual",
             )
-    given = account.shares(method)
-    if len(given) != len(account.SHARES) or given[0] == 0:
+    given = steered_graph.SteeredGraph(method).shares
+    if len(given) != len(steered_graph.SHARES) or given[0] == 0:
         raise UsageError(
             "shares are three numbers, for queries, clicks and reformulations, and that of queries is above 0",
             "pass --shares 50,30,20, or 0 for clicks or reformulations that you do not want",
@@ -132,7 +131,7 @@ def _refuse_half_bought_reformulations(method: ClickGraph) -> None:
 
 
 def _refuse_half_bought_clicks(method: ClickGraph) -> None:
-    if not method.clicks_bought:
+    if not method.has_clicks:
         if method.results is not None or method.delta_clicks is not None or method.urls != "public":
             raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")
         return
@@ -149,26 +148,3 @@ def _refuse_half_bought_clicks(method: ClickGraph) -> None:
 
 def _twice(one: str, other: str) -> UsageError:
     return UsageError(f"{one} and {other} say the same thing twice", f"pass --{one} or --{other}")
-
-
-def warnings(method: ClickGraph) -> tuple[str, ...]:
-    """What was asked for and has no effect, or needs something more."""
-    found = []
-    if method.max_clicks is not None and not method.clicks_bought:
-        found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
-    if method.max_reformulations is not None and method.epsilon_reformulations is None:
-        found.append("max-reformulations has no effect without --epsilon-reformulations")
-    if method.clicks_bought and method.urls == "public" and method.results is None:
-        found.append("publishing click counts will need --results FILE, the public result lists")
-    return tuple(found)
-
-
-def need_a_click(log: SearchLog, way_out: str) -> None:
-    """Refuse a log without any click."""
-    log.need("url", "counting clicks")
-    some = log.table.filter(log.table["url"].notnull()).limit(1)
-    if log.engine.arrow(some.select("user")).num_rows == 0:
-        raise InputError(
-            "the log has a 'url' column but no click in it",
-            f"{way_out}, or name the column of clicked urls with --columns url=...",
-        )
