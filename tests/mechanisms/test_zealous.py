@@ -16,4 +16,4 @@ def test_small_noise_is_not_said_to_be_none(epsilon: float, said: str) -> None:
     qv.publish(
         log, method, items="queries", allow_empty=True, told=lambda stage, one: told.append((stage, one))
     )
-    assert said in dict(told)["protect"]
+    assert said in dict(told)["select"]

@@ -45,6 +45,7 @@ class ItemKind:
     def item_rows(self, rows: ir.Table, *more: str) -> ir.Table:
         """Return rows of user, item as one text, and further columns; rows with a null column are left out.
 
+        `more`: names of further columns.
         Queries and keywords are in normal form, which has no control character, so that equal texts are equal items.
         """
         import ibis
@@ -63,7 +64,7 @@ class ItemKind:
         return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, separator)
 
     def split_columns(self, texts: pa.Array) -> pa.Table:
-        """Return items, which are one text each, as a table of their columns."""
+        """Return `texts`, one for each item, as a table of the columns of items."""
         import pyarrow.compute as pc
 
         if len(self.columns) == 1:
