@@ -22,7 +22,7 @@ _SETTING = re.compile(
 
 _FLAG = re.compile(
     r"(?P<where>leave out |leave |drop |raise |lower |choose another |of |check |correct )?"
-    r"(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)(?P<value> (?:'[^']*'|\"[^\"]*\"|[^\s;)]+?(?=[,;)]?(?:\s|$))))?"
+    r"(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)(?P<value> (?:'[^']*'|\"[^\"]*\"|[^\s;)]+?(?=(?:[,;]|\)[,;.]?)?(?:\s|$))))?"
 )
 _PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*")
 _OF_VALUES = frozenset("=:|{%,/")
@@ -32,6 +32,7 @@ _SWITCHES = re.compile(
 )
 _WORDS = re.compile(
     "duckdb|spark|random|first|tsv|jsonl|utf-(?:16|32)-[bl]e|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"
+    r"windows-125\d|iso8859-\d+|koi8-r|cp\d+|gb18030|big5|euc_jp|mac-roman|"
     "steered|threshold|q|user|user-period|users|surest|per-topic"
 )
 """What options take as they are typed; any other word after an option is one of the sentence."""
@@ -199,12 +200,12 @@ def _argument(found: re.Match[str]) -> str:
 def _entry(text: str) -> str:
     """`user=1` as an entry of a dict."""
     name, _, value = text.partition("=")
-    return f"{name!r}: {_value(value) if value.strip('.') else '...'}"
+    return f"{name!r}: {'...' if value == '...' else _value(value)}"
 
 
 def _value(text: str) -> str:
     """What is typed after an option, as it is written in Python: placeholders and numbers stay."""
-    if text.isupper() or text[:1] in "'\"":
+    if text.isupper() or text.startswith(("'", '"')):
         return text
     try:
         float(text)

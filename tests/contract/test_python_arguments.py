@@ -184,3 +184,24 @@ def test_a_mistyped_name_gets_a_suggestion(typed: str, meant: str) -> None:
     with pytest.raises(AttributeError, match=f"{typed}.*{meant}"):
         getattr(qv, typed)
     assert not hasattr(qv, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("time_format", 3),
+        ("delimiter", 3),
+        ("header", "yes"),
+        ("max_rejected", "a"),
+        ("format", 3),
+        ("encoding", 3),
+    ],
+)
+def test_options_of_read_have_types(option: str, value: Any) -> None:
+    with pytest.raises(qv.UsageError, match=option):
+        qv.read(ROWS, **{option: value})
+
+
+def test_an_unknown_option_of_read_gets_a_suggestion() -> None:
+    with pytest.raises(qv.UsageError, match="did you mean columns"):
+        qv.read(ROWS, colums={"user": "user"})

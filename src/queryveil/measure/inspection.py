@@ -14,9 +14,8 @@ from scipy.special import betaincinv
 from queryveil.count import item_kinds
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted, percent
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, in_python
 from queryveil.language import spotting
-from queryveil.measure.doubts import doubts
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.reading.model import CLICK_WITHOUT_USER
 
@@ -112,13 +111,13 @@ class Inspection:
             facts.append(("clicks that name no user (rejected)", self.clicks_without_user))
         facts += [("from", self.span["first"]), ("to", self.span["last"])] if self.span else []
         facts.append(("users who are unique", alone or "not measured"))
-        facts += [("note", one) for one in self.notes]
         kinds = [(name, int(one["distinct"]), one["per_user"]) for name, one in self.items.items()]
         tables = [CardTable("Items", ("kind", "different ones", "per user"), kinds)]
         line = (
             f"{counted(self.rows, 'row')}, {counted(self.users, 'user')}; unique: {alone or 'not measured'}"
         )
-        return Card("Inspection of a log", line, facts, (cards.CURATOR_ONLY,), tables)
+        words = (cards.CURATOR_ONLY, *(f"Note: {in_python(note)}" for note in self.notes))
+        return Card("Inspection of a log", line, facts, words, tables)
 
     def plot(self) -> Picture:
         """The share of users who are unique by 1, 2 and 3 of their queries, as bars."""
@@ -182,7 +181,7 @@ def _inspected(log: SearchLog) -> Inspection:
         passed_over=dict(staged.passed_over) if staged else {},
         columns=dict(staged.mapping) if staged else {},
         ignored=staged.ignored if staged else (),
-        notes=(*(staged.notes if staged else ()), *doubts(log, figures)),
+        notes=log.notes,
     )
 
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from queryveil import errors
 from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.files import workspace
+from queryveil.reading.encoding_hints import with_encoding_hints
 from queryveil.reading.engine import Spark
 from queryveil.reading.formats import READERS, ReadOptions, Staged, opened, require_rows
 from queryveil.reading.formats.parquet import read_schema
@@ -80,6 +81,7 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
             kind, message, hint = note.error
             raise getattr(errors, kind, InputError)(message, hint)
     staged = _together([note for note in notes if note.staged is not None], source, into)
+    staged = with_encoding_hints(staged, options)
     require_rows(staged, options.max_rejected, source)
     rows = engine.passed_on(table, _rows_alone, _TYPES)
     return rows.select(*(name for name in COLUMNS if name in staged.names)), staged

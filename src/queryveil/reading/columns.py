@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, nearest
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "user": (
@@ -35,7 +36,12 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Names under which a column is found by itself, in order of preference, in any case; `-` and blanks are `_`."""
 
-WAY_OUT = "name the columns, for example --columns user=1,time=2,query=3 (by name if there is a header)"
+WAY_OUT = (
+    "name the columns, as in --columns user=A,time=B,query=C; these are names in the header, or numbers from 1 in a "
+    "file without one"
+)
+_NO_PEOPLE = re.compile(r"referr?er|agent|browser|ur[il](?![a-z])|href|link", re.IGNORECASE)
+"""Names of columns that describe a page or a program, and are never proposed as the user."""
 
 
 def by_alias(names: Sequence[str]) -> dict[str, str]:
@@ -82,6 +88,18 @@ def find(name: str, names: Sequence[str]) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
+def nearest_column(standard: str, at: str | int, names: Sequence[str]) -> str:
+    """Return a question that names the column nearest to a mistyped name; nothing if none is near."""
+    others = {alias for other, aliases in ALIASES.items() if other != standard for alias in aliases}
+    proposed = [
+        name
+        for name in names
+        if (_plain(name) not in others or standard not in ALIASES)
+        and not (standard == "user" and _NO_PEOPLE.search(name))
+    ]
+    return nearest(at, proposed)
+
+
 def usual(names: Sequence[str]) -> list[str]:
     """Those among the names that are known ones, in lower case: they tell of a header and quote nobody."""
     known = {alias for aliases in ALIASES.values() for alias in aliases}
@@ -89,11 +107,13 @@ def usual(names: Sequence[str]) -> list[str]:
 
 
 def seen(fields: Sequence[str]) -> str:
-    """What may be told of a first row that should be a header: only names that we know ourselves."""
+    """Describe a first row that should be a header: only usual names are shown, because it may be a user's row."""
     names = usual(fields)
     shown = f"; it has {', '.join(names)}" if len(names) > 1 else ""
-    hidden = len(fields) > (len(names) if shown else 0)
-    return shown + (" (what it says is not shown: it may be somebody's row)" if hidden else "")
+    if len(fields) <= (len(names) if shown else 0):
+        return shown
+    rest = "its other fields are" if shown else "its first line is"
+    return f"{shown} ({rest} not shown, because that may be a user's row)"
 
 
 def look_like_names(names: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ import functools
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,11 @@ import pyarrow as pa
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, counted
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, in_python, instead
 from queryveil.files import workspace as workspaces
 from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
+from queryveil.reading.doubts import find_doubts
 from queryveil.reading.engine import Engine
 from queryveil.reading.formats import (
     Progress,
@@ -134,6 +135,15 @@ class SearchLog:
         return int(self.engine.arrow(groups.aggregate(n=groups.count()))["n"][0].as_py())
 
     @functools.cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of how the log was read, and what looks as if it had been read wrongly."""
+        with self.unchanged():
+            doubts = find_doubts(
+                self.source, lambda: self.queries, self.engine, self.staged, segmented=self.segmented
+            )
+            return (*(self.staged.notes if self.staged else ()), *doubts)
+
+    @functools.cached_property
     def rows(self) -> int:
         if self.staged is not None:
             return self.staged.rows
@@ -228,6 +238,9 @@ def read(
             f"parameter 'session_gap_minutes' must be an int >= 1; got {session_gap_minutes!r}",
             "pass --session-gap-minutes 30",
         )
+    known = [one.name for one in fields(ReadOptions) if one.init]
+    if unknown := [name for name in options if name not in known]:
+        raise UsageError(f"read has no argument {unknown[0]!r}", instead(unknown[0], known))
     chosen = ReadOptions(columns=columns, **options)
     # Named before it is made, so that an interruption at any point finds it.
     workspace = workspaces.new_name()
@@ -407,5 +420,6 @@ def _card(log: SearchLog) -> Card:
     facts.append(("engine", log.engine.name))
     words = (
         "Rows are not shown here: they are people's searches. queryveil.inspect(log) says what they hold.",
+        *(f"Note: {in_python(note)}" for note in (staged.notes if staged else ())),
     )
     return Card("Search log", f"{line}; engine {log.engine.name}", facts, words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ CLICK_WITHOUT_USER = "click without user"
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
+_KINDS = {"format": str, "time_format": str, "delimiter": str, "header": bool, "max_rejected": numbers.Real}
+"""Types of options that are not declared with `param`."""
 _PATTERN = re.compile(r"\A([^:]+):/(.+)/\Z")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
@@ -124,6 +127,13 @@ class ReadOptions:
     """What `where` says."""
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or name == "max_rejected"):
+                raise UsageError(
+                    f"parameter {name!r} must be of type {kind.__name__.lower()}, not {type(value).__name__}",
+                    f"correct {name}",
+                )
         validate(self)
         if self.encoding is not None:
             object.__setattr__(self, "encoding", resolve_encoding(self.encoding))

@@ -66,6 +66,86 @@ def test_a_wrong_byte_spoils_its_line_only(tmp_path: Path) -> None:
     assert rejections(staged) == [("x.tsv", 2, "not UTF-8")]
 
 
+WRITTEN = {
+    "cp1252": ("bücher über gärten", "straße fußball", "l’été à nîmes", "niño pequeño"),
+    "cp1250": ("książka żółw", "łódź pogoda", "příliš žluťoučký kůň"),
+    "iso8859-2": ("książka żółw", "łódź pogoda", "škoda řidič"),
+    "cp1251": ("погода в москве", "рецепты борща", "Купить билет"),
+    "koi8-r": ("погода в москве", "рецепты борща", "Купить билет"),
+    "cp1253": ("αθήνα καιρός", "συνταγές μαγειρικής", "Ελλάδα"),
+    "cp1255": ("מזג אוויר", "מתכונים לארוחת ערב"),
+    "gb18030": ("天气预报", "如何学习中文", "手机壳 iphone手机"),
+    "big5": ("天氣預報", "如何學習中文", "手機殼"),
+    "cp932": ("東京の天気", "安いホテル", "レシピ 簡単"),
+    "euc_jp": ("東京の天気", "安いホテル", "レシピ 簡単"),
+    "cp949": ("서울 날씨", "맛집 추천", "한국어 공부"),
+    "cp850": ("bücher über gärten", "straße fußball"),
+}
+
+
+def proposed_encodings(text: str) -> list[str]:
+    return [codecs.lookup(name).name for name in re.findall(r"--encoding ([\w-]+)", text)]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("share", [0.02, 1])
+def test_the_encodings_that_fit_rejected_rows_are_proposed(name: str, share: float, tmp_path: Path) -> None:
+    """Below the limit of rejected rows in a note, and above it in the error."""
+    many = round(150 / share)
+    rows = [
+        f"u{at % 9}\t{WRITTEN[name][at % len(WRITTEN[name])] if at < 150 else 'tea'}\n" for at in range(many)
+    ]
+    file = write(tmp_path / "x.tsv", ("user\tquery\n" + "".join(rows)).encode(name))
+    if share == 1:
+        with pytest.raises(qv.InputError) as refused:
+            qv.read(file)
+        proposed = proposed_encodings(refused.value.hint)
+    else:
+        log = qv.read(file)
+        assert log.staged is not None and log.staged.rejected == 150
+        (note,) = log.notes
+        assert "150" in note and qv.inspect(log).notes == log.notes
+        assert all(one in log._repr_html_() for one in re.findall(r"--encoding ([\w-]+)", note))
+        proposed = proposed_encodings(note)
+    assert name in proposed and len(proposed) <= 3
+    again = qv.read(file, encoding=name)
+    assert again.rows == many and not proposed_encodings(" ".join(again.notes))
+
+
+def test_an_encoding_that_would_garble_other_rows_is_not_proposed(tmp_path: Path) -> None:
+    rows = [f"u{at % 9}\tbücher\n".encode("cp1252" if at % 40 == 0 else "utf-8") for at in range(400)]
+    log = qv.read(write(tmp_path / "x.tsv", b"user\tquery\n" + b"".join(rows)))
+    (note,) = log.notes
+    assert re.findall(r"\d+", note)[:3] == ["10", "8", "390"]
+    assert "convert" in note
+
+
+def test_rows_that_are_not_in_the_named_encoding_are_noted(tmp_path: Path) -> None:
+    rows = [b"u1\ttea \xfc\n" if at == 7 else b"u2\ttea\n" for at in range(100)]
+    log = qv.read(write(tmp_path / "x.tsv", b"user\tquery\n" + b"".join(rows)), encoding="ascii")
+    (note,) = log.notes
+    assert "ascii" in note and not proposed_encodings(note)
+
+
+def test_a_header_in_another_encoding_is_told_from_a_missing_column(tmp_path: Path) -> None:
+    text = "Benutzer;Häufigkeit;Begriff\nann;3;tea\nbob;4;bücher\n"
+    file = write(tmp_path / "x.csv", text.encode("cp1252"))
+    columns = {"user": "Benutzer", "query": "Begriff", "rank": "Häufigkeit"}
+    with pytest.raises(qv.InputError) as refused:
+        qv.read(file, columns=columns)
+    assert proposed_encodings(refused.value.hint) == ["cp1252"]
+    assert qv.read(file, columns=columns, encoding="cp1252").rows == 2
+
+
+def test_queries_of_addresses_have_proposed_encodings(tmp_path: Path) -> None:
+    line = '10.0.0.{} - - [10/Dec/2024:10:00:00 +0100] "GET /s?q={} HTTP/1.1" 200 1 "-" "curl/8.1"\n'
+    lines_of_log = [line.format(at % 9, "b%FCcher" if at % 40 == 0 else "tea") for at in range(400)]
+    file = write(tmp_path / "access.log", "".join(lines_of_log))
+    found = [note for note in qv.read(file, query_parameter=("q",)).notes if "10 rows" in note]
+    assert [proposed_encodings(note) for note in found] == [["cp1252"]]
+    assert qv.read(file, query_parameter=("q",), encoding="cp1252").rows == 400
+
+
 STATEFUL = ("hz", "utf-7", "iso2022_jp", "iso2022_kr", "unicode_escape", "raw_unicode_escape")
 NOT_TEXT = ("klingon", "rot13", "hex", "zlib", "idna", "punycode", "undefined", "cp037", "a\0b")
 

@@ -108,19 +108,20 @@ def test_no_message_quotes_a_row(options: str, tmp_path: Path) -> None:
     assert said
 
 
-def test_a_first_row_taken_for_a_header_is_counted_and_not_shown(tmp_path: Path) -> None:
+def test_a_first_row_taken_for_a_header_is_not_shown(tmp_path: Path) -> None:
     log = write(tmp_path / "x.tsv", f"ann\t{TYPED}\n")
-    with pytest.raises(InputError, match="has a usual name for the user"):
+    with pytest.raises(InputError, match="user and the query") as caught:
         read(log, tmp_path / "into", header=True)
+    assert TYPED not in str(caught.value) and "ann" not in str(caught.value)
 
 
 def test_usual_names_are_shown_since_they_are_our_own(tmp_path: Path) -> None:
     log = write(tmp_path / "x.tsv", f"UserID\tts\t{TYPED}\n1\t2\t3\n")
     with pytest.raises(
-        InputError,
-        match="no column 'q' among the 3 fields of its first line; it has userid, ts \\(what it says is not shown",
-    ):
+        InputError, match="no column 'q' among the 3 fields of its first line; it has userid, ts"
+    ) as caught:
         read(log, tmp_path / "into", columns={"user": "UserID", "query": "q"})
+    assert TYPED not in str(caught.value)
 
 
 def test_a_missing_key_is_named_with_the_keys_that_rows_share(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_missing_key_is_named_with_the_keys_that_rows_share(tmp_path: Path) ->
         ("a;b;c\nd;e\nf;g;h;i\n", {"columns": {"user": 1, "query": 2}}, "semicolons .*delimiter=';'"),
         ("a|b\nd|e\n", {"header": True}, r"bars .*delimiter='\|'"),
         ("a\tb\nd\te\n", {}, r"tabs .*delimiter='\\t'"),
-        ("user;text\nd;e\n", {"columns": {"user": "user", "query": "query"}}, "delimiter=';'"),
+        ("user;text\nd;e\n", {"columns": {"user": "user", "query": "query"}}, "no column 'query'"),
     ],
 )
 def test_one_column_points_to_the_delimiter(

@@ -124,5 +124,5 @@ def test_columns_that_look_wrong_are_noted(tmp_path: Path) -> None:
         qv.inspect(qv.read(log, columns={"user": user, "time": 2, "query": query})).notes
         for user, query in ((3, 1), (1, 3))
     )
-    assert "30 users in 30 rows" in swapped[0]
-    assert len(right) == 1 and "the same time" in right[0]
+    assert any("30 users" in note for note in swapped)
+    assert len(right) == 1 and "--columns time=" in right[0]

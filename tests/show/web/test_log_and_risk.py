@@ -58,7 +58,8 @@ def test_a_log_without_known_columns_says_so_and_can_be_read_after_all(start: St
     visitor.submit(f"{address}/read", {"column-user": "a", "column-query": "b"})
     assert "Yes, these columns are right" in visitor.waited(address).text
     visitor.submit(f"{address}/read", {"column-user": "a"})
-    assert "That did not work" in visitor.waited(address).text
+    wrong = visitor.waited(address).text
+    assert "That did not work" in wrong and "query" in wrong
 
 
 def test_risk_comes_after_the_columns_were_confirmed(start: Starter) -> None:
@@ -121,3 +122,25 @@ def test_a_confirmation_is_of_one_person_one_file_and_these_columns(start: Start
     file.write_text("user\tquery\n1\tcats\n2\tdogs\n3\tbirds\n")
     assert visitor.look(risk).url.path == address
     assert visitor.submit(f"{address}/confirm").url.params["changed"] == "yes"
+
+
+def test_what_looks_wrong_is_shown_before_columns_are_confirmed(start: Starter, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    rows = [
+        f"https://site{at % 7}.example/page;u{at % 9};2026-03-0{1 + at % 3};{'bücher' if at % 40 == 0 else 'tea'}\n"
+        for at in range(400)
+    ]
+    (folder / "log.csv").write_bytes(("user;visitor_id;date;query\n" + "".join(rows)).encode("cp1252"))
+    visitor = start(folders=(folder,))
+    address = addresses(visitor)["log.csv"]
+    shown = visitor.waited(address).text
+    merged = 390 - len({tuple(row.split(";")[::2]) for row in rows if "tea" in row})
+    assert "7 of 7 users" in shown and f"{merged} of 390 rows" in shown and "encoding windows-1252" in shown
+    columns = {"column-user": "visitor_id", "column-query": "query"}
+    visitor.submit(f"{address}/read", {**columns, "encoding": "windows-1252"})
+    again = visitor.waited(address).text
+    assert "of 7 users" not in again and "rows with a query" not in again
+    assert "<dt>Rejected rows</dt><dd>0</dd>" in again and 'value="windows-1252"' in again
+    wrong = visitor.submit(f"{address}/read", {**columns, "encoding": "hz"})
+    assert wrong.status_code == 422

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from queryveil.errors import InputError, OutputError, UsageError, instead
 from queryveil.reading.columns import WAY_OUT, as_number
+from queryveil.reading.encoding_hints import with_encoding_hints
 from queryveil.reading.formats.access_log import AccessLog
 from queryveil.reading.formats.algolia import Algolia
 from queryveil.reading.formats.aol import Aol
@@ -57,6 +58,7 @@ from queryveil.reading.sources import (
 
 __all__ = [
     "COLUMNS",
+    "FIXED_COLUMNS",
     "NO_VALUE",
     "READERS",
     "SPELLED_NULL",
@@ -65,6 +67,7 @@ __all__ = [
     "Reader",
     "Rejection",
     "Staged",
+    "has_option",
     "opened",
     "require_meaning",
     "require_rows",
@@ -97,8 +100,8 @@ _ALL: tuple[Reader, ...] = (
 READERS: Mapping[str, Reader] = {reader.name: reader for reader in _ALL}
 
 _WAYS_OUT = {
-    "bad time": "say how times are written with --time-format; if there are none, leave the column out with "
-    "--columns time=",
+    "bad time": "say how times are written with --time-format, or name another column with --columns time=NAME; if "
+    "there are no times, leave the column out with --columns time=",
     "wrong number of fields": "check --format, --delimiter and --columns",
     "no user": "check --columns",
     "no such field": "check --columns",
@@ -107,7 +110,7 @@ _WAYS_OUT = {
     "no result page": "check that no line is missing",
     "no match": "check the pattern in --columns",
     "not JSON": "check --format",
-    "not UTF-8": "say how the text is encoded, for example --encoding gb18030 or latin-1",
+    "not UTF-8": "say how the text is encoded with --encoding",
 }
 
 
@@ -118,8 +121,8 @@ _WAYS_OUT_OF_KNOWN = {
     "no such field": "check --format",
     "bad rank": "look at that line",
 }
-"""The same for formats whose columns are known: they take no --columns."""
-_KNOWN = frozenset(
+"""The same for formats whose columns are known."""
+FIXED_COLUMNS = frozenset(
     {
         "access-log",
         "algolia",
@@ -132,10 +135,11 @@ _KNOWN = frozenset(
         "yandex",
     }
 )
+"""Formats whose columns are known: they take no --columns."""
 
 
 def _way_out(format: str, reason: str) -> str:
-    known = _WAYS_OUT_OF_KNOWN if format in _KNOWN else {}
+    known = _WAYS_OUT_OF_KNOWN if format in FIXED_COLUMNS else {}
     return known.get(reason) or _WAYS_OUT.get(reason, "look at that line")
 
 
@@ -153,6 +157,7 @@ def stage(
         require_unchanged(source.pins)  # a file that changes may fail in many ways, for this one reason
         raise
     require_unchanged(source.pins)
+    staged = with_encoding_hints(staged, options)
     require_rows(staged, options.max_rejected, source)
     in_place = staged.files == tuple(file.path for file in source.files)
     labels = tuple(file.label for file in source.files) if in_place else ()
@@ -190,6 +195,11 @@ def require_meaning(options: ReadOptions, reader: Reader, called: str | None = N
         if getattr(options, name) is not None and name not in taken:
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} has no meaning in {named}", f"leave out {flag}, or say --format")
+
+
+def has_option(format: str, name: str) -> bool:
+    """Return whether a format has this option of its own."""
+    return format in READERS and name in getattr(READERS[format], "takes", ())
 
 
 def _open(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Reader]:

@@ -91,8 +91,8 @@ class AccessLog:
         if options.query_parameter is None and "{query}" not in (options.query_path or ""):
             raise InputError(
                 f"{label!r} is an access log, and nothing says where the query is",
-                f"name its parameter, --query-parameter q{_seen(source.head)}, or its place in the path, "
-                "--query-path '/search/{query}'",
+                f"name its parameter, as in --query-parameter q{_seen(source.head)}, or its place in the path, as in "
+                "--query-path '/search/{query}'; addresses of referrers are not searched",
             )
         lines = source.head.lines[:_LOOKED_AT]
         as_json = 2 * sum(line.lstrip().startswith("{") for line in lines) > len(lines)

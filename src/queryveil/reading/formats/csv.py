@@ -49,11 +49,12 @@ def _delimiter(source: Source, options: ReadOptions) -> str:
     names = [str(at) for at in (options.columns or {}).values() if at and as_number(at) is None]
     if options.columns and not names:
         return separator(source.head.lines, options, repr(source.files[0].label), "".join(_DELIMITERS)) or ","
-    for delimiter in _DELIMITERS:
-        fields = _splitter(delimiter)(header)
-        if all(find(name, fields) for name in names) if names else is_header(fields):
-            return delimiter
-    return ","
+    if names:
+        # If a name is nowhere, the delimiter that finds the others gives the better message.
+        return max(
+            _DELIMITERS, key=lambda one: sum(find(name, _splitter(one)(header)) is not None for name in names)
+        )
+    return next((one for one in _DELIMITERS if is_header(_splitter(one)(header))), ",")
 
 
 def _splitter(delimiter: str) -> Split:

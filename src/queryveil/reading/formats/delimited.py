@@ -15,17 +15,19 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError, nearest
+from queryveil.errors import InputError, UsageError
 from queryveil.reading.columns import (
     WAY_OUT,
     as_number,
     choose_columns,
     find,
     is_header,
+    nearest_column,
     require_once,
     seen,
     usual,
 )
+from queryveil.reading.encoding_hints import hint_for_head
 from queryveil.reading.model import Condition, ReadOptions, Source
 from queryveil.reading.staging import LEFT_OUT, Extraction
 from queryveil.reading.times import literal
@@ -123,11 +125,17 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     has_header = options.header if options.header is not None else guessed
     header = fields if has_header else []
     chosen = choose_columns(options.columns, header)
-    missing = " and the ".join(name for name in ("user", "query") if name not in chosen)
+    missing = [name for name in ("user", "query") if name not in chosen]
     if missing:
+        # A first line with one of the two is a header in all likelihood, which serves the message only.
+        usual_names = choose_columns(options.columns, fields) if options.header is None else chosen
+        unnamed = [name for name in missing if name not in usual_names] or missing
         elsewhere = _cut_elsewhere(source, delimiter, to_name=not has_header) if len(fields) == 1 else ""
+        if unnamed != missing:
+            elsewhere = f"name it, as in --columns {unnamed[0]}=NAME"
         raise InputError(
-            f"no column of {where} has a usual name for the {missing}{seen(fields)}", elsewhere or WAY_OUT
+            f"no column of {where} has a usual name for the {' and the '.join(unnamed)}{seen(fields)}",
+            elsewhere or WAY_OUT,
         )
     for standard, name in chosen.items():
         if header and standard not in (options.columns or {}):
@@ -222,7 +230,8 @@ def _numbers(
             raise InputError(
                 f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
                 elsewhere
-                or nearest(at, usual(fields))
+                or nearest_column(standard, at, usual(fields))
+                or ("\ufffd" in "".join(fields) and hint_for_head(source.head))
                 or f"correct {flag}; in a file without a header, give numbers from 1",
             )
         if not 1 <= number <= widest:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from queryveil.errors import InputError, UsageError, nearest
-from queryveil.reading.columns import as_number, choose_columns, seen, usual
+from queryveil.errors import InputError, UsageError
+from queryveil.reading.columns import as_number, choose_columns, nearest_column, seen, usual
 from queryveil.reading.formats.columnar import Opened, stage_as_parquet
 from queryveil.reading.formats.table_choice import chosen_table
 from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
@@ -127,7 +127,7 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
                 f"say which it is, for example --columns user=...,query=...,time=...; {way_out}",
             )
     present = {name.strip().lower() for name in header}
-    for at in (options.columns or {}).values():
+    for standard, at in (options.columns or {}).items():
         if not at or str(at).strip().lower() in present:
             continue
         if as_number(at) is not None:
@@ -136,7 +136,7 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
             )
         raise InputError(
             f"{where} has no column {str(at)!r} in its first row{seen(header)}",
-            nearest(at, usual(header)) or f"correct --columns; {way_out}",
+            nearest_column(standard, at, usual(header)) or f"correct --columns; {way_out}",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,15 +44,21 @@ class Jsonl:
 
     def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
         pointers = _places(options.columns or {})
+        rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
+        times = (keys.value_at(row, pointers["time"]) for row in rows if "time" in pointers)
         extraction = Extraction(
             columns=list(pointers),
             sql=functools.partial(_sql_for_chunk, pointers, options),
             mapping={name: str(at) for name, at in (options.columns or {}).items() if at},
+            times=[str(time) for time in times if time is not None],
         )
         staged = stage_lines(source, extraction, options, into, progress, self.name)
-        rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
         _require_filled(options, staged, repr(source.files[0].label), rows)
-        return replace(staged, ways_out=_ways_out(pointers, options, rows))
+        return replace(
+            staged,
+            ways_out={**staged.ways_out, **_ways_out(pointers, options, rows)},
+            notes=tuple(_unread_columns(pointers, options, rows)),
+        )
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -177,6 +183,22 @@ def _require_filled(options: ReadOptions, staged: Staged, where: str, rows: Rows
         if at and staged.rows and name not in staged.filled:
             raise InputError(
                 f"no row of {where} has a value at {at!r}", f"correct --columns: {keys.shown(rows)}"
+            )
+
+
+def _unread_columns(pointers: Pointers, options: ReadOptions, rows: Rows) -> Iterator[str]:
+    """Yield columns that most of the first rows have under a usual key, and that are not read."""
+    for name, usual in _usual().items():
+        if name in pointers or name in (options.columns or {}):
+            continue
+        key = next(
+            (one for one in usual if 2 * sum(keys.has_value(row, [one]) for row in rows) > len(rows)), None
+        )
+        if key is not None:
+            path = ".".join(_steps(key))
+            yield (
+                f"the key {path!r} is not read, because user and query are both named; to read it, add "
+                f"--columns {name}={path} to them"
             )
 
 

@@ -12,6 +12,7 @@ from queryveil.reading.columns import ALIASES
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_-]{0,29}(\.[A-Za-z_][A-Za-z_-]{0,29}){0,3}")
 _SHOWN = 12
 _DEEPEST = 3
+_MISSING = object()
 
 
 def keys_in(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -39,16 +40,22 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def has_value(row: Mapping[str, Any], pointers: Iterable[str]) -> bool:
     """Whether one of these RFC 6901 pointers leads somewhere."""
-    return any(_leads(row, pointer) for pointer in pointers)
+    return any(_value(row, pointer) is not _MISSING for pointer in pointers)
 
 
-def _leads(row: Any, pointer: str) -> bool:
+def value_at(row: Mapping[str, Any], pointers: Iterable[str]) -> Any:
+    """Return the first value to which one of these RFC 6901 pointers leads; None if there is none."""
+    values = (_value(row, pointer) for pointer in pointers)
+    return next((value for value in values if value is not _MISSING), None)
+
+
+def _value(row: Any, pointer: str) -> Any:
     for step in pointer.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         if not isinstance(row, Mapping) or key not in row:
-            return False
+            return _MISSING
         row = row[key]
-    return True
+    return row
 
 
 def _paths(row: Mapping[str, Any], before: str = "", deep: int = 1) -> Iterator[str]:

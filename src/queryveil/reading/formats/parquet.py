@@ -11,9 +11,17 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.errors import InputError, UsageError, nearest
+from queryveil.errors import InputError, UsageError
 from queryveil.files import memory
-from queryveil.reading.columns import as_number, choose_columns, find, listed, look_like_names, usual
+from queryveil.reading.columns import (
+    as_number,
+    choose_columns,
+    find,
+    listed,
+    look_like_names,
+    nearest_column,
+    usual,
+)
 from queryveil.reading.model import (
     LONGEST_TEXT,
     Head,
@@ -244,7 +252,7 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
             require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
                 f"{where} has no column {str(at)!r}{_shown(available)}",
-                nearest(at, available if look_like_names(available) else usual(available))
+                nearest_column(standard, at, available if look_like_names(available) else usual(available))
                 or "correct --columns",
             )
         names[standard] = name

@@ -176,7 +176,9 @@ def read_again(request: Request, form: FormData) -> Response:
     """Read with what was said about columns and format."""
     log = named_log(request)
     options: dict[str, Any] = {
-        name: value for name in ("format", "time_format") if (value := str(form.get(name, "")).strip())
+        name: value
+        for name in ("format", "time_format", "encoding")
+        if (value := str(form.get(name, "")).strip())
     }
     delimiter = str(form.get("delimiter", ""))
     columns = {name: str(form.get(f"column-{name}", "")).strip() for name in STANDARD}
