@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +40,20 @@ def expected(given: list[str]) -> list[int]:
     """In the order in which texts first come."""
     known: dict[str, int] = {}
     return [known.setdefault(text, len(known)) for text in given]
+
+
+@pytest.mark.slow
+def test_an_empty_text_behind_full_memory_is_read_within_bounds(tmp_path: Path) -> None:
+    """In a process of its own, whose kernels are compiled with checks of all indices."""
+    program = (
+        "import pyarrow as pa\n"
+        "from queryveil.count.text_codes import TextCodes\n"
+        "made = TextCodes(b'salt')\n"
+        "made.add(pa.array([f'{number:064d}' for number in range(1024)]))\n"
+        "assert made.add(pa.array([''])).tolist() == made.add(pa.array([''])).tolist() == [1024]\n"
+    )
+    checks = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=checks, check=True)
 
 
 @given(LISTS, LISTS)

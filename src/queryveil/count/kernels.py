@@ -85,7 +85,8 @@ def encode_texts(
     touched = 0
     while first < len(hashes):
         size = min(BLOCK, len(hashes) - first)
-        room = len(arena) - starts[count] >= offsets[first + size] - offsets[first]
+        # One byte more, because an empty text at the end is looked at, too.
+        room = len(arena) - starts[count] > offsets[first + size] - offsets[first]
         if not room or count + size > len(known) or 2 * (count + size) > len(slots):
             break
         for text in range(first, first + size):

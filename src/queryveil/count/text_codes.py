@@ -118,8 +118,8 @@ class TextCodes:
     def _make_room(self, more: int) -> None:
         """Make room for at least one block of texts, and for this number of bytes."""
         used = int(self._starts[self._count])
-        if used + more > len(self._arena):
-            self._arena = resized(self._arena, max(2 * used, used + more))
+        if used + more >= len(self._arena):
+            self._arena = resized(self._arena, max(2 * used, used + more + 1))
         if self._count + kernels.BLOCK > len(self._known):
             if self._count + kernels.BLOCK > MAX_TEXTS:
                 raise CannotBeMet(
