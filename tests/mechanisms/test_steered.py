@@ -454,3 +454,23 @@ def test_the_command_line_knows_it() -> None:
     assert shown["guarantee"]["kind"] == "gaussian-dp"
     refused = command("plan", "steered", "--epsilon", "1", "--delta", "1e-300")
     assert refused.code == 2 and "leaves nothing" in refused.err
+
+
+@pytest.mark.parametrize("method", [qv.Steered, qv.WeightedGaussian])
+def test_counts_that_are_far_too_low_are_called_lower_bounds(method: Any, tmp_path: Path) -> None:
+    """Users with many published items count for less than one in each, and no deviation includes that."""
+    random = np.random.default_rng(1)
+    popularity = 1 / np.arange(10, 1510)
+    sizes = np.minimum(random.lognormal(np.log(70), 0.9, 1000).astype(int) + 20, 700)
+    films = [random.choice(1500, size, replace=False, p=popularity / popularity.sum()) for size in sizes]
+    users = [f"u{user}" for user, size in enumerate(sizes) for _ in range(size)]
+    rows = pa.table({"user": users, "query": [f"film {film}" for film in np.concatenate(films)]})
+    true = {
+        f"film {film}": users for film, users in enumerate(np.bincount(np.concatenate(films), minlength=1500))
+    }
+    release = qv.publish(rows, method(epsilon=4, delta=1e-6), items="queries", out=tmp_path / "release")
+    items = release.tables["items"]
+    assert sum(items["count"].to_pylist()) < 0.8 * sum(true[query] for query in items["query"].to_pylist())
+    for document in ("DATASHEET.md", "report.html"):
+        text = (tmp_path / "release" / document).read_text()
+        assert "lower bound" in text and "little low" not in text

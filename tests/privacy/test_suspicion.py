@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,14 @@ def test_an_approximate_guarantee_bounds_a_suspicion_but_for_one_in_a_thousand()
     numbers: dict[str, Any] = {"kind": "approximate-dp", "neighbours": REPLACE, "epsilon": math.log(2)}
     assert qv.Guarantee(**numbers, delta=1 / 2000).believed(0.01) == pytest.approx(4 / 103)
     assert qv.Guarantee(**numbers, delta=1 / 1000).believed(0.01) == 1
+
+
+def test_the_page_about_epsilon_states_the_limits_of_reports() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "epsilon.md").read_text(encoding="utf-8")
+    epsilons = [float(one) for one in re.findall(r"\| epsilon ([\d.]+)", page)]
+    rows = re.findall(r"^\| (\d+) % \|(.*)\|$", page, re.MULTILINE)
+    assert len(epsilons) == 5 and len(rows) == 3
+    for prior, cells in rows:
+        for epsilon, cell in zip(epsilons, cells.split("|"), strict=True):
+            guarantee = qv.Steered(epsilon=epsilon, delta=1e-6).plan().guarantee
+            assert cell.strip() == percent(guarantee.believed(int(prior) / 100))
