@@ -32,8 +32,8 @@ def copies(log: Log, runs: int, items: int | None = None) -> Histories:
     flat = np.concatenate([np.asarray(user) for user in log])
     numbers = (flat + per * np.arange(runs)[:, np.newaxis]).ravel().astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.tile(lengths, runs))]).astype(np.int64)
-    nowhere: Any = None  # no engine is asked
-    return Histories(starts, numbers, qv.KINDS["queries"], nowhere, nowhere, per * runs)
+    nothing: Any = None  # no text is needed
+    return Histories(starts, numbers, qv.KINDS["queries"], nothing, per * runs)
 
 
 def account(epsilon: float, delta: float, most: int, rounds: int, **given: Any) -> Account:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import queryveil as qv
-from queryveil.count.contribution import Bound, counts
+from queryveil.count.contribution import Bound
 from queryveil.count.histories import collect_user_counts
 from queryveil.privacy.noise import Noise
 from queryveil.reading.engine import Spark
@@ -105,12 +105,12 @@ def release(engine: str, path: Path, method: Any, out: Path | None) -> dict[str,
 
 def slow_counts(engine: str, path: Path, sign: Path) -> dict[Any, int]:
     """Users per query, counted from rows that are kept by the executors; a sign says when they are."""
-    log = qv.read(path, engine=engine)
-    kept = log.engine.keep(log.table.select("user", "query").distinct())
+    log, kind = qv.read(path, engine=engine), qv.KINDS["queries"]
+    kept = log.engine.keep(kind.rows(log))
     sign.write_text("kept")
     while not sign.with_suffix(".killed").exists():
         time.sleep(0.05)
-    table = log.engine.arrow(counts(kept, ("query",)))
+    table = collect_user_counts(log, kind, Bound(most=100, salt=b"cluster"), kept).users_per_item()
     return dict(zip(table["query"].to_pylist(), table["count"].to_pylist(), strict=True))
 
 

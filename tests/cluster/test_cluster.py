@@ -166,7 +166,7 @@ def test_a_worker_that_is_killed_changes_no_count(
     found = asked.result()
     here = qv.read(log)
     table = here.engine.arrow(
-        here.table.select("user", "query").distinct().group_by("query").aggregate(n=lambda t: t.count())
+        here.queries.select("user", "query").distinct().group_by("query").aggregate(n=lambda t: t.count())
     )
     assert found == dict(zip(table["query"].to_pylist(), table["n"].to_pylist(), strict=True))
 

@@ -279,10 +279,8 @@ class PilotCounts:
             whole, scale=max(1, round(whole.scale * share)), tau=round(whole.tau * share)
         )
         starts, items = few.bounded(method.max_items)
-        nothing: Any = None  # neither texts nor the log are asked for without a prior by length
-        made = histories.Histories(
-            starts, items, item_kinds.kind(method.items[0]), nothing, nothing, few.different
-        )
+        nothing: Any = None  # no text is needed without a prior by length
+        made = histories.Histories(starts, items, item_kinds.kind(method.items[0]), nothing, few.different)
         chosen = gaussian_rounds.select(
             made, sample, Noise(), length_prior=False, tables_of=steering.approximate_tables
         )

@@ -116,4 +116,4 @@ def histories(world: World, copies: int, most: int | None) -> Histories:
     items = (np.tile(flat, copies) + shifts).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.tile(lengths, copies))]).astype(np.int64)
     nothing: Any = None  # texts are looked up by nobody here
-    return Histories(starts, items, nothing, nothing, nothing, copies * world.items)
+    return Histories(starts, items, nothing, nothing, copies * world.items)

@@ -55,12 +55,17 @@ def warm_up() -> Iterator[None]:
 
 
 class BottomK:
-    """The items that each user keeps. If the number of `users` is known, all have room at once."""
+    """The items that each user keeps. If the number of `users` is known, all have room at once.
 
-    def __init__(self, kind: ItemKind, bound: Bound, *, is_raw: bool, users: int = 0) -> None:
+    Users are divided into `parts`, one for each core by default.
+    """
+
+    def __init__(
+        self, kind: ItemKind, bound: Bound, *, is_raw: bool, users: int = 0, parts: int | None = None
+    ) -> None:
         self._kind, self._salt = kind, bound.item_salt
         self._users = TextCodes(bound.user_salt)
-        number = threads()
+        number = parts or threads()
         self._shares = [
             _Share(share, number, bound, is_raw=is_raw, users=users // number + 1) for share in range(number)
         ]

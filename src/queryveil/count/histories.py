@@ -4,16 +4,22 @@ Rows of user and item arrive once, from any engine, and are dictionary-encoded. 
 together in one array, and at most as many as the bound allows are kept. Which ones a user keeps depends on that user's
 rows and the key alone: rows, users, engines, threads, and memory change nothing of it. Neither does the bound change
 the order: the items kept under a smaller bound are among those kept under a larger one.
+
+Spark runs the same functions inside its tasks. Rows are partitioned by user: a task has all rows of its users, and
+decides what they keep as one process would. Numbers of users per item leave a task, which Spark adds up, or histories
+in codes; rows do not.
 """
 
 from __future__ import annotations
 
+import functools
+import pickle
 import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +37,7 @@ from queryveil.files import memory
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from queryveil.reading.engine import Engine, Spark
     from queryveil.reading.log import SearchLog
 
 Offsets = npt.NDArray[np.int64]
@@ -49,6 +56,10 @@ _SLICE = 1 << 22
 """Pairs that are worked on at a time, so that intermediate arrays stay small."""
 _LOOKAHEAD = 4
 """Batches of rows that may wait to be encoded."""
+_SENT_TEXTS, _SENT_PAIRS = 1 << 20, 1 << 24
+"""What a worker sends at a time: a value of Spark has at most 2 GB."""
+_COUNTED_ROWS = 1 << 16
+"""Counted items in a batch of a worker."""
 _LAST = np.iinfo(np.int64).max
 
 
@@ -67,7 +78,6 @@ class Histories:
     starts: Offsets
     items: Codes
     kind: ItemKind
-    log: SearchLog
     vocabulary: Vocabulary
     different: int
     """How many items the log and a public list have; some are in no history, because the bound left them out."""
@@ -130,24 +140,14 @@ def collect_histories(
         rows: The occurrences of the kind that count, such as clicks on published queries; all of them if left out.
         listed: A public list, whose items have codes too, whether or not any user has them.
     """
-    users = TextCodes(bound.user_salt)
     is_raw = rows is None and reads_only_queries(log, kind, bound)
-    items = QueryCodes(bound.item_salt) if is_raw else TextCodes(bound.item_salt)
-    batches = log.raw_rows() if is_raw else item_batches(log, kind, bound, rows)
-    pairs, times = _encode_rows(batches, users, items)
-    listed_codes = None if listed is None else TextCodes.add(items, kind.join_columns(listed.rows))
-    people, vocabulary = Vocabulary.of(users), Vocabulary.of(items)
-    refuse_too_many_items(len(vocabulary))
-    parts = [(pairs, people.places, vocabulary.places, *share) for share in shares(len(pairs))]
-    side_by_side(_renumber, parts)
-    pairs, ranks = _distinct_pairs(pairs) if bound.keep == RANDOM else _ranked_pairs(pairs, times, bound)
-    owners, starts, found = _group_by_user(pairs)
-    del pairs, times
-    kept = _keep(starts, found, ranks, bound.most, people.hashes[owners], vocabulary.hashes)
-    flags = None
-    if listed is not None and listed_codes is not None:
-        flags = _flags(vocabulary.places[listed_codes], len(vocabulary), listed)
-    return Histories(*kept, kind, log, vocabulary, len(vocabulary), flags, (starts, found))
+    if log.engine.inside:
+        encoded = _encode_rows(_batches(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw)
+    else:
+        encoded = _encode_on_workers(
+            log.engine, _rows(log, kind, bound, rows, is_raw=is_raw), bound, is_raw=is_raw
+        )
+    return _bound_histories(encoded, kind, bound, listed)
 
 
 def collect_user_counts(
@@ -158,29 +158,45 @@ def collect_user_counts(
     A method that needs these counts alone uses it: a bottom-k sample holds only what users keep, so that it needs less
     memory than whole histories, and it keeps the same items.
     """
+    is_raw = rows is None and reads_only_queries(log, kind, bound)
+    if not log.engine.inside:
+        return WorkerCounts(log.engine, _rows(log, kind, bound, rows, is_raw=is_raw), kind, bound, is_raw)
+    batches = _batches(log, kind, bound, rows, is_raw=is_raw)
+    return count_batches(batches, kind, bound, is_raw=is_raw, users=(log.staged and log.staged.users) or 0)
+
+
+def count_batches(
+    batches: Iterator[pa.RecordBatch],
+    kind: ItemKind,
+    bound: Bound,
+    *,
+    is_raw: bool,
+    users: int = 0,
+    parts: int | None = None,
+) -> UserCounts:
+    """Collect the same from rows: of user and query as they were read if `is_raw`, otherwise those of `item_rows`.
+
+    `users` is their number, if it is known. A bottom-k sample divides them into `parts`, one for each core by default.
+    """
+    if bound.keep != RANDOM:
+        return _bound_histories(_encode_rows(batches, bound, is_raw=is_raw), kind, bound)
     from queryveil.count.bottom_k import BottomK
 
-    if bound.keep != RANDOM or not log.engine.inside:
-        return collect_histories(log, kind, bound, rows)
-    is_raw = rows is None and reads_only_queries(log, kind, bound)
-    known_users = (log.staged and log.staged.users) or 0
-    sample = BottomK(kind, bound, is_raw=is_raw, users=known_users)
-    sample.add_batches(log.raw_rows() if is_raw else item_batches(log, kind, bound, rows))
+    sample = BottomK(kind, bound, is_raw=is_raw, users=users, parts=parts)
+    sample.add_batches(batches)
     return sample
 
 
 def reads_only_queries(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
     """Whether users and queries, as the source has them, are all that is read of a log.
 
-    Each distinct query is then normalized once, in this process.
+    Each distinct query is then normalized once, where it is encoded.
     """
-    return log.engine.inside and kind.is_query and log.is_as_read and bound.keep == RANDOM
+    return kind.is_query and log.is_as_read and bound.keep == RANDOM
 
 
-def item_batches(
-    log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None
-) -> Iterator[pa.RecordBatch]:
-    """Read rows of user and item as one text; and of time, if the rule that keeps items looks at it."""
+def item_rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None) -> ir.Table:
+    """Return rows of user and item as one text; and of time, if the rule that keeps items looks at it."""
     found = kind.occurrences(log) if rows is None else rows
     is_timed = "time" in found.columns
     if bound.keep in ("first", EVENTS) and not is_timed:
@@ -188,12 +204,7 @@ def item_batches(
             "keeping each user's first items needs a 'time' column, and the log has none",
             "name it with --columns time=..., or use --keep random",
         )
-    more = ("time",) if is_timed and bound.keep != RANDOM else ()
-    found = kind.item_rows(found, *more)
-    # An engine elsewhere sends each row once, unless repeats of rows without a time are what is counted.
-    if not log.engine.inside and (more or bound.keep == RANDOM):
-        found = found.distinct()
-    return log.engine.batches(found)
+    return kind.item_rows(found, *(("time",) if is_timed and bound.keep != RANDOM else ()))
 
 
 def refuse_too_many(log: SearchLog, listed: PublicItems | None = None) -> None:
@@ -217,10 +228,32 @@ def refuse_too_many_items(different: int) -> None:
         )
 
 
-def _encode_rows(
-    batches: Iterator[pa.RecordBatch], users: TextCodes, items: TextCodes
-) -> tuple[Pairs, Offsets | None]:
-    """Encode rows as they arrive, users and items in a thread each; return pairs, and times if there are any."""
+@dataclass(frozen=True)
+class Encoded:
+    """Rows in codes, which count up in the order in which texts arrived."""
+
+    pairs: Pairs
+    times: Offsets | None
+    """When the user had the item, if the rule that keeps items needs it; in a log without times, the row's number."""
+    users: Hashes
+    """By code, the keyed hash of the user."""
+    items: TextCodes
+
+
+def _rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, *, is_raw: bool) -> ir.Table:
+    return log.raw_table if is_raw else item_rows(log, kind, bound, rows)
+
+
+def _batches(
+    log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None, *, is_raw: bool
+) -> Iterator[pa.RecordBatch]:
+    return log.raw_rows() if is_raw else log.engine.batches(item_rows(log, kind, bound, rows))
+
+
+def _encode_rows(batches: Iterator[pa.RecordBatch], bound: Bound, *, is_raw: bool) -> Encoded:
+    """Encode rows as they arrive, users and items in a thread each."""
+    users = TextCodes(bound.user_salt)
+    items = QueryCodes(bound.item_salt) if is_raw else TextCodes(bound.item_salt)
     parts: list[Pairs] = []
     times: list[Offsets] = []
     waiting: deque[Future[None]] = deque()
@@ -240,7 +273,33 @@ def _encode_rows(
                 waiting.popleft().result()
         while waiting:
             waiting.popleft().result()
-    return _joined(parts), _joined(times) if times else None
+    pairs = _joined(parts)
+    if bound.keep == RANDOM:
+        return Encoded(pairs, None, users.hashes, items)
+    return Encoded(pairs, _joined(times) if times else np.arange(len(pairs)), users.hashes, items)
+
+
+def _bound_histories(
+    encoded: Encoded, kind: ItemKind, bound: Bound, listed: PublicItems | None = None
+) -> Histories:
+    """Keep of each user's distinct items as many as the bound allows."""
+    listed_codes = None if listed is None else TextCodes.add(encoded.items, kind.join_columns(listed.rows))
+    vocabulary, order = Vocabulary.of(encoded.items), np.argsort(encoded.users, kind="stable")
+    refuse_too_many_items(len(vocabulary))
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    _renumber_all(encoded.pairs, places, vocabulary.places)
+    if encoded.times is None:
+        pairs, ranks = _distinct_pairs(encoded.pairs), None
+    else:
+        pairs, ranks = _ranked_pairs(encoded.pairs, encoded.times, bound)
+    owners, starts, found = _group_by_user(pairs)
+    del pairs
+    kept = _keep(starts, found, ranks, bound.most, encoded.users[order[owners]], vocabulary.hashes)
+    flags = None
+    if listed is not None and listed_codes is not None:
+        flags = _flags(vocabulary.places[listed_codes], len(vocabulary), listed)
+    return Histories(*kept, kind, vocabulary, len(vocabulary), flags, (starts, found))
 
 
 def _as_numbers(times: pa.Array) -> Offsets:
@@ -259,8 +318,12 @@ def _joined(parts: list[Offsets]) -> Offsets:
     return whole
 
 
+def _renumber_all(pairs: Pairs, users: Codes, items: Codes) -> None:
+    """Replace the codes in pairs by others, which stand where the codes say."""
+    side_by_side(_renumber, [(pairs, users, items, *share) for share in shares(len(pairs))])
+
+
 def _renumber(pairs: Pairs, users: Codes, items: Codes, begin: int, end: int) -> None:
-    """Replace the codes in some pairs by places in vocabularies."""
     for at in range(begin, end, _SLICE):
         codes = pairs[at : min(at + _SLICE, end)].view(np.int32).reshape(-1, 2)
         codes[:, _USER] = users[codes[:, _USER]]
@@ -277,7 +340,7 @@ def _user_codes(pairs: Pairs) -> Codes:
     return codes
 
 
-def _distinct_pairs(pairs: Pairs) -> tuple[Pairs, None]:
+def _distinct_pairs(pairs: Pairs) -> Pairs:
     """Sort pairs where they are, and leave each one once; pairs without an item are left out.
 
     [C1] of docs/proofs/steered.md: an item of a user counts once.
@@ -294,28 +357,30 @@ def _distinct_pairs(pairs: Pairs) -> tuple[Pairs, None]:
         part = part[is_new & (_item_codes(part) != NONE)]
         pairs[size : size + len(part)] = part
         size += len(part)
-    return pairs[:size], None
+    return pairs[:size]
 
 
-def _ranked_pairs(pairs: Pairs, times: Offsets | None, bound: Bound) -> tuple[Pairs, Offsets]:
-    """Sort pairs and leave each one once, with its rank among the user's items by the rule of the bound.
-
-    A row of a user, an item and a time is one event however often the log has it. In a log without times, every row is
-    an event. `first` ranks items by their first event, `frequent` by their number of events. `EVENTS` keeps every event
-    as an item of its own.
-    """
-    if times is None:
-        times = np.arange(len(pairs))
+def _distinct_events(pairs: Pairs, times: Offsets) -> tuple[Pairs, Offsets]:
+    """Sort pairs by time, and leave each pair of one time once."""
     order = np.lexsort((times, pairs))
     pairs, times = pairs[order], times[order]
-    is_pair = np.diff(pairs, prepend=np.int64(-1)) != 0
-    is_event = is_pair | (np.diff(times, prepend=np.int64(0)) != 0)
+    is_event = (np.diff(pairs, prepend=np.int64(-1)) != 0) | (np.diff(times, prepend=np.int64(0)) != 0)
+    return pairs[is_event], times[is_event]
+
+
+def _ranked_pairs(pairs: Pairs, times: Offsets, bound: Bound) -> tuple[Pairs, Offsets]:
+    """Sort pairs and leave each one once, with its rank among the user's items by the rule of the bound.
+
+    A row of a user, an item and a time is one event however often the log has it. `first` ranks items by their first
+    event, `frequent` by their number of events. `EVENTS` keeps every event as an item of its own.
+    """
+    pairs, times = _distinct_events(pairs, times)
     if bound.keep == EVENTS:
-        return pairs[is_event], times[is_event]
-    first = np.flatnonzero(is_pair)
+        return pairs, times
+    first = np.flatnonzero(np.diff(pairs, prepend=np.int64(-1)))
     if bound.keep == "first":
         return pairs[first], times[first]
-    return pairs[first], -np.add.reduceat(is_event, first, dtype=np.int64) if first.size else first
+    return pairs[first], -np.diff(first, append=len(pairs))
 
 
 def _group_by_user(pairs: Pairs) -> tuple[Codes, Offsets, Codes]:
@@ -379,3 +444,105 @@ def _flags(codes: npt.NDArray[np.integer], different: int, listed: PublicItems) 
     if int(flags.sum()) != listed.items:
         raise TypeError("every item of a public list has a code of its own")
     return flags
+
+
+# -- inside the tasks of Spark -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WorkerCounts:
+    """Users per item, which tasks count and Spark adds up, each time that they are asked for."""
+
+    engine: Engine
+    rows: ir.Table
+    kind: ItemKind
+    bound: Bound
+    is_raw: bool
+
+    def users_per_item(self, at_least: int = 1) -> pa.Table:
+        """Return the items that at least so many users keep, with that number as `count`, ordered by keyed hash."""
+        columns = list(self.kind.columns)
+        types = ", ".join([*(f"{column} string" for column in columns), "count bigint"])
+        task = functools.partial(_count_task, kind=self.kind, bound=self.bound, is_raw=self.is_raw)
+        counted = cast("Spark", self.engine).map_batches(self.rows, task, types, by="user")
+        # Each user is in one task, so that no user is counted twice for an item.
+        total = counted.group_by(columns).aggregate(count=counted["count"].sum())
+        found = self.engine.arrow(total.filter(total["count"] >= max(at_least, 1)))
+        codes = TextCodes(self.bound.item_salt)
+        return found.take(pa.array(codes.sort_by_hash(codes.add(self.kind.join_columns(found)))))
+
+
+def _encode_on_workers(engine: Engine, rows: ir.Table, bound: Bound, *, is_raw: bool) -> Encoded:
+    """Encode rows in tasks, and bring their codes together; each distinct text comes once from each task."""
+    spark = cast("Spark", engine)
+    task = functools.partial(_encode_task, bound=bound, is_raw=is_raw)
+    kept = spark.keep(spark.map_batches(rows, task, "part binary", by="user"))
+    items = TextCodes(bound.item_salt)
+    users: list[Hashes] = []
+    pairs: list[Pairs] = []
+    times: list[Offsets] = []
+    codes: list[Codes] = []
+    try:
+        for batch in spark.batches(kept):
+            for value in batch.column(0):
+                # From workers that this process sent the function to.
+                part: _Part = pickle.loads(value.as_buffer())  # noqa: S301
+                if part.users is not None:
+                    users.append(part.users)
+                    codes = []
+                if part.items is not None:
+                    codes.append(items.add(part.items))
+                if part.pairs is not None:
+                    end = sum(map(len, users))
+                    people = np.arange(end - len(users[-1]), end, dtype=np.int32)
+                    _renumber_all(part.pairs, people, np.concatenate(codes))
+                    pairs.append(part.pairs)
+                if part.times is not None:
+                    times.append(part.times)
+    finally:
+        spark.drop(kept)
+    owners = np.concatenate([*users, np.empty(0, np.uint64)])
+    whole = _joined(times) if times else None
+    return Encoded(_joined(pairs), whole, owners, items)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of what a task encoded: first its users, then the texts of its items, and then pairs, with times if any."""
+
+    users: Hashes | None = None
+    items: pa.Array | None = None
+    pairs: Pairs | None = None
+    times: Offsets | None = None
+
+
+def _count_task(
+    batches: Iterator[pa.RecordBatch], *, kind: ItemKind, bound: Bound, is_raw: bool
+) -> Iterator[pa.RecordBatch]:
+    """On a worker: count the users of this task."""
+    # As many tasks run side by side as there are cores, so that each has one part.
+    counted = count_batches(batches, kind, bound, is_raw=is_raw, parts=1)
+    yield from counted.users_per_item().to_batches(_COUNTED_ROWS)
+
+
+def _encode_task(
+    batches: Iterator[pa.RecordBatch], *, bound: Bound, is_raw: bool
+) -> Iterator[pa.RecordBatch]:
+    """On a worker: encode the rows of this task, and drop their repeats."""
+    for part in _parts(_encode_rows(batches, bound, is_raw=is_raw)):
+        yield pa.record_batch([pa.array([pickle.dumps(part)], pa.binary())], names=["part"])
+
+
+def _parts(encoded: Encoded) -> Iterator[_Part]:
+    yield _Part(users=encoded.users)
+    vocabulary, pairs, times = Vocabulary.of(encoded.items), encoded.pairs, encoded.times
+    _renumber_all(pairs, np.arange(len(encoded.users), dtype=np.int32), vocabulary.places)
+    for at in range(0, len(vocabulary), _SENT_TEXTS):
+        yield _Part(items=vocabulary.take(np.arange(at, min(at + _SENT_TEXTS, len(vocabulary)))))
+    if times is None:
+        pairs = _distinct_pairs(pairs)
+    else:
+        pairs, times = _distinct_events(pairs, times)
+    for at in range(0, len(pairs), _SENT_PAIRS):
+        here = slice(at, at + _SENT_PAIRS)
+        yield _Part(pairs=pairs[here], times=None if times is None else times[here])

@@ -267,9 +267,9 @@ def _sampled(log: SearchLog, pairs: ir.Table, popularity: ir.Table, known: int) 
     people = people.limit(_SAMPLED_USERS).select("user")
     theirs = pairs.semi_join(people, "user")
     text = ibis.literal(f"{known} ") + theirs["user"] + ibis.literal("\x1f") + theirs["query"]
-    theirs = theirs.mutate(order_key=engine.fast_hash(text))
-    order = ["order_key", "query"]
-    drawn = engine.keep(engine.smallest_per_user(theirs, order, ["query"], known, _SAMPLED_USERS))
+    window = ibis.window(group_by="user", order_by=[engine.fast_hash(text), theirs["query"]])
+    ranked = theirs.mutate(place=ibis.row_number().over(window))
+    drawn = engine.keep(ranked.filter(ranked["place"] < known).select("user", "query"))
     rare = drawn.join(popularity, "query")
     sizes = engine.keep(rare.group_by("user").aggregate(drawn=rare.count(), rarest=rare["users"].min()))
     sampled = int(_row(log, sizes.aggregate(n=sizes.count()))["n"])

@@ -83,7 +83,7 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
     staged = _together([note for note in notes if note.staged is not None], source, into)
     staged = with_encoding_hints(staged, options)
     require_rows(staged, options.max_rejected, source)
-    rows = engine.passed_on(table, _rows_alone, _TYPES)
+    rows = engine.map_batches(table, _rows_alone, _TYPES)
     return rows.select(*(name for name in COLUMNS if name in staged.names)), staged
 
 

@@ -160,7 +160,7 @@ class SearchLog:
             return dict(self._scans.fingerprint or {})
         first, *others = [self.source[column].cast("string").fill_null("") for column in columns]
         other = functools.reduce(lambda one, more: one + ibis.literal("\x1f") + more, others)
-        part = (self.engine.keyed_hash("", [first, other]) % 2**31).cast("int64")
+        part = (self.engine.keyed_hash("", first, other) % 2**31).cast("int64")
         mixed = self.source.select(part=part)
         total = mixed.aggregate(rows=mixed.count(), sum=mixed["part"].sum())
         found = self.engine.arrow(total).to_pylist()[0]
@@ -182,7 +182,12 @@ class SearchLog:
         files = raw_rows.opened(self.staged, _RAW) if self.is_as_read and self.staged is not None else None
         if files is not None:
             return raw_rows.batches(files)
-        return self.engine.batches(self.source.select("user", query=self.source["query"].fill_null("")))
+        return self.engine.batches(self.raw_table)
+
+    @property
+    def raw_table(self) -> ir.Table:
+        """User and query of every row as it was read, a query that is null as an empty one."""
+        return self.source.select("user", query=self.source["query"].fill_null(""))
 
     @property
     def queries(self) -> ir.Table:

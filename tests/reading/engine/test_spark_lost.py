@@ -209,13 +209,19 @@ def test_another_python_on_the_workers_is_said_to_be_so() -> None:
     assert "PYSPARK_PYTHON" in told.value.hint and "apples" not in str(told.value)
 
 
+def test_workers_without_queryveil_are_said_to_be_so() -> None:
+    with pytest.raises(qv.UsageError) as told, Spark(None).errors():
+        raise PythonException("apples\nModuleNotFoundError: No module named 'queryveil'")
+    assert "PYSPARK_PYTHON" in told.value.hint and "apples" not in str(told.value)
+
+
 def test_other_failures_of_spark_are_about_the_files() -> None:
     with pytest.raises(qv.InputError, match="could not read or process the log"), Spark(None).errors():
         raise PySparkException("not a Parquet file: apples")
 
 
 @pytest.mark.parametrize(
-    "method", ["read_parquet", "exact_texts", "keep", "drop", "arrow", "table", "register"]
+    "method", ["read_parquet", "exact_texts", "keep", "drop", "arrow", "table", "register", "map_batches"]
 )
 def test_every_call_of_spark_is_guarded(method: str) -> None:
     class Gone:

@@ -105,7 +105,8 @@ class ItemSelection(Generic[H]):
         Returns:
             Whether these are all rows that the selection reads. If not, none were read.
         """
-        if not histories.reads_only_queries(log, self.kind, self.bound):
+        # Workers of an engine elsewhere count when counts are asked for, and not before.
+        if not log.engine.inside or not histories.reads_only_queries(log, self.kind, self.bound):
             return False
         found = self.collect(log, run)
         run.scan_cache = ScanCache(

@@ -1,7 +1,7 @@
 """Where expressions run: DuckDB inside the process by default, or Spark.
 
 One Ibis expression serves both engines. The few things that engines name or do differently are methods of
-`Engine`: a keyed hash, whether a text is ASCII, and the m smallest items of each user.
+`Engine`: a keyed hash, and whether a text is ASCII.
 """
 
 from __future__ import annotations

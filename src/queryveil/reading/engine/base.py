@@ -27,7 +27,6 @@ class Engine:
     """An Ibis engine, with portable definitions. Subclasses replace them with faster ones."""
 
     name: str
-    fast_hash_name: str | None = None
     inside = False
     """Whether it runs inside this process, so that all rows may come here without a detour."""
 
@@ -109,37 +108,17 @@ class Engine:
         return ~text.re_search(r"\S")
 
     def sha256(self, text: ir.StringValue) -> ir.StringValue:
-        """Hexadecimal SHA-256: the portable order key is a prefix of it."""
+        """Return the SHA-256 in hexadecimal digits."""
         return text.hashbytes("sha256").cast("string")
 
     def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         """The engine's own 64-bit hash."""
         return text.hash()
 
-    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
-        """The engine's own fast hash of a key and texts."""
-        text = ibis.literal(key)
-        for one in texts:
-            text = text + ibis.literal("\x1f") + one
-        return self.fast_hash(text)
-
-    def smallest_items_per_user(
-        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
-    ) -> ir.Table:
-        """Of each user's distinct items the first `most` by `order_key`, a function of user and item; then item.
-
-        Rows whose first item column is empty are none.
-        """
-        distinct = rows.mutate(order_key=order_key).filter(rows[item[0]] != "").distinct()
-        return self.smallest_per_user(distinct, ["order_key", *item], item, most, users)
-
-    def smallest_per_user(
-        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
-    ) -> ir.Table:
-        """Of each user's rows the first `most` by the columns `order`, which must order them totally."""
-        window = ibis.window(group_by="user", order_by=[table[column] for column in order])
-        ranked = table.mutate(place=ibis.row_number().over(window))
-        return ranked.filter(ranked.place < most).select("user", *keep)
+    def keyed_hash(self, key: str, first: ir.StringValue, second: ir.StringValue) -> ir.Value:
+        """Return the engine's own fast hash of a key and two texts."""
+        apart = ibis.literal("\x1f")
+        return self.fast_hash(ibis.literal(key) + apart + first + apart + second)
 
 
 def temporary_name() -> str:

@@ -31,12 +31,6 @@ _MOST_MEMORY = 10**15
 _NO_MEMORY = ("out of memory", "bad_alloc", "failed to allocate", "could not allocate", "cannot allocate")
 """What DuckDB says where the machine itself refuses memory, in errors of several kinds."""
 
-_REPEATS = 3
-"""How many rows per item DuckDB looks at before it makes a user's rows distinct."""
-
-_MOST_IN_AGGREGATE = 1_000_000
-"""DuckDB's min(x, n) takes no larger n."""
-
 _BATCH_ROWS = 250_000
 
 _NO_FOREIGN_CODE: dict[str, Any] = {
@@ -48,9 +42,6 @@ _NO_FOREIGN_CODE: dict[str, Any] = {
     "custom_extension_repository": "/nowhere",
 }
 """What runs is what was installed with DuckDB itself, whatever a file says."""
-
-_BYTES_PER_KEPT_ITEM = 120
-"""What one item in a per-user aggregate state costs at most in practice; decides when to sort instead."""
 
 
 @ibis.udf.scalar.builtin(name="strlen", signature=(("string",), "int64"))
@@ -69,14 +60,6 @@ def _duckdb_hash(text): ...  # type: ignore[no-untyped-def]
 def _duckdb_hash2(key, first, second): ...  # type: ignore[no-untyped-def]
 
 
-@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 4, "uint64"))
-def _duckdb_hash3(key, first, second, third): ...  # type: ignore[no-untyped-def]
-
-
-@ibis.udf.scalar.builtin(name="hash", signature=(("string",) * 5, "uint64"))
-def _duckdb_hash4(key, first, second, third, fourth): ...  # type: ignore[no-untyped-def]
-
-
 @ibis.udf.scalar.builtin(name="hash", signature=(("uint64",), "uint64"))
 def _duckdb_rehash(number): ...  # type: ignore[no-untyped-def]
 
@@ -89,7 +72,6 @@ class DuckDB(Engine):
     """
 
     name = "duckdb"
-    fast_hash_name = "hash"
     inside = True
 
     def __init__(self, con: Any, memory: str = DUCKDB_MEMORY) -> None:
@@ -193,72 +175,9 @@ class DuckDB(Engine):
     def fast_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         return _duckdb_hash(text)
 
-    def keyed_hash(self, key: str, texts: Sequence[ir.StringValue]) -> ir.Value:
-        # DuckDB hashes several values together without gluing them first, but only combines them by exclusive or:
-        # without hashing the result again, items would keep much of one order for all users.
-        hashes = {2: _duckdb_hash2, 3: _duckdb_hash3, 4: _duckdb_hash4}
-        return _duckdb_rehash(hashes[len(texts)](key, *texts))
-
-    def _fits(self, users: int, kept: int) -> bool:
-        """Aggregates hold every kept row in memory and cannot spill; sorting windows can, and know no limit."""
-        return kept < _MOST_IN_AGGREGATE and users * kept * _BYTES_PER_KEPT_ITEM <= _bytes(self.memory) // 2
-
-    def smallest_per_user(
-        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
-    ) -> ir.Table:
-        if not self._fits(users, most):
-            return super().smallest_per_user(table, order, keep, most, users)
-        columns = list(dict.fromkeys([*order, *keep]))
-        lists = (
-            f'SELECT "user", min({_packed(columns)}, {int(most)}) AS kept'  # noqa: S608
-            f' FROM ({self.con.compile(table)}) GROUP BY "user"'
-        )
-        return self._unpacked(lists, keep, table)
-
-    def smallest_items_per_user(
-        self, rows: ir.Table, item: Sequence[str], order_key: ir.Value, most: int, users: int
-    ) -> ir.Table:
-        # Making rows distinct first is most of the cost. Instead take more than `most` of the smallest rows with
-        # their repeats, drop repeats (they are adjacent), and do it the long way for the few users whose repeats
-        # fill the list.
-        wide = _REPEATS * most + 1
-        if not self._fits(users, wide):
-            return super().smallest_items_per_user(rows, item, order_key, most, users)
-        keyed = rows.mutate(order_key=order_key)
-        columns = ["order_key", *item]
-        sql = (
-            f'SELECT "user", len(kept) = {wide} AND len(first) < {int(most)} AS "unsure", first[1:{int(most)}] AS kept'  # noqa: S608
-            f' FROM (SELECT "user", kept, list_filter(kept, lambda x, i: i = 1 OR x <> kept[i - 1]) AS first'
-            # Filtered here and not before: DuckDB would work out the text twice, to filter and to keep.
-            f' FROM (SELECT "user", min({_packed(columns)}, {wide}) FILTER (WHERE "{item[0]}" <> \'\') AS kept'
-            f' FROM ({self.con.compile(keyed)}) GROUP BY "user"))'
-        )
-        name = temporary_name()
-        with self.errors():
-            self._execute(f'CREATE TABLE "{name}" AS {sql}')
-            unsure = self._execute(f'SELECT count(*) FROM "{name}" WHERE "unsure"').fetchone()[0]  # noqa: S608
-        sure = self._unpacked(f'SELECT * FROM "{name}" WHERE NOT "unsure"', item, keyed)  # noqa: S608
-        if not unsure:
-            return sure
-        people = self.con.sql(
-            f'SELECT "user" FROM "{name}" WHERE "unsure"',  # noqa: S608
-            schema=ibis.schema({"user": "string"}),
-        )
-        theirs = keyed.filter(keyed[item[0]] != "").semi_join(people, "user").distinct()
-        return sure.union(self.smallest_per_user(theirs, columns, item, most, unsure))
-
-    def _unpacked(self, lists: str, keep: Sequence[str], table: ir.Table) -> ir.Table:
-        columns = ", ".join(f'kept."{column}"' for column in keep)
-        schema = {column: table.schema()[column] for column in ("user", *keep)}
-        return self.con.sql(
-            f'SELECT "user", {columns} FROM (SELECT "user", unnest(kept) AS kept FROM ({lists}))',  # noqa: S608
-            schema=ibis.schema(schema),
-        )
-
-
-def _packed(columns: Sequence[str]) -> str:
-    """Columns as one value that DuckDB compares from left to right."""
-    return "struct_pack(" + ", ".join(f'"{column}" := "{column}"' for column in columns) + ")"
+    def keyed_hash(self, key: str, first: ir.StringValue, second: ir.StringValue) -> ir.Value:
+        # DuckDB combines the hashes of several values by exclusive or alone, so that the result is hashed again.
+        return _duckdb_rehash(_duckdb_hash2(key, first, second))
 
 
 def start(

@@ -43,7 +43,7 @@ def _xxhash64(text): ...  # type: ignore[no-untyped-def]
 
 _CANCEL_SECONDS = 5.0
 _TOO_LITTLE_MEMORY = ("OutOfMemoryError", "Java heap space")
-_OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
+_OTHER_PYTHON, _NO_PACKAGE = "PYTHON_VERSION_MISMATCH", "ModuleNotFoundError"
 _GONE = (
     *("ExecutorLostFailure", "Python worker exited unexpectedly", "SparkContext was shut down"),
     *("stopped SparkContext", "All masters are unresponsive", "Master removed our application"),
@@ -67,7 +67,6 @@ def _guarded(method: Method) -> Method:
 
 class Spark(Engine):
     name = "spark"
-    fast_hash_name = "xxhash64"
     group_reference = "${}"
 
     def __init__(self, con: Any) -> None:
@@ -151,7 +150,7 @@ class Spark(Engine):
                 )
 
         # What a cluster has counted may not fit here: the parts come one after the other.
-        with self.errors(), _queryveil_in_workers():
+        with self.errors():
             frame = self.con._session.sql(self.con.compile(table)).mapInArrow(packed, "batch binary")
             for row in frame.toLocalIterator(prefetchPartitions=True):
                 yield from pa.ipc.open_stream(bytes(row["batch"]))
@@ -159,25 +158,30 @@ class Spark(Engine):
     @_guarded
     def mapped(self, table: ir.Table, function: Callable[..., Any], types: str) -> ir.Table:
         """What workers make of the batches of a table, kept there: none of it comes here."""
-        with _queryveil_in_workers():
-            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(function, types)
-            return self._cache(frame)
+        return self._cache(self.con._session.sql(self.con.compile(table)).mapInArrow(function, types))
 
     @_guarded
     def spread_out(self, shares: Sequence[bytes], function: Callable[..., Any], types: str) -> ir.Table:
         """What workers make of shares of work, a task each, kept there."""
         frame = self.con._session.createDataFrame([(bytearray(one),) for one in shares], "share binary")
-        with _queryveil_in_workers():
-            return self._cache(frame.repartition(len(shares)).mapInArrow(function, types))
+        return self._cache(frame.repartition(len(shares)).mapInArrow(function, types))
 
-    def passed_on(self, table: ir.Table, function: Callable[..., Any], types: str) -> ir.Table:
-        """The rows that a function of the workers lets through, each time that they are made."""
-        name = temporary_name()
-        with self.errors(), _queryveil_in_workers():
-            frame = self.con._session.sql(self.con.compile(table)).mapInArrow(function, types)
-            frame.createOrReplaceTempView(name)
-        found: ir.Table = self.con.table(name)
-        return found
+    @_guarded
+    def map_batches(
+        self, table: ir.Table, function: Callable[..., Any], types: str, by: str | None = None
+    ) -> ir.Table:
+        """Return what a function of the workers makes of batches, each time that the rows are read.
+
+        With `by`, one task has all rows that are equal in this column.
+        """
+        frame = self.con._session.sql(self.con.compile(table))
+        if by is not None:
+            frame = frame.repartition(self._partitions(), by)
+        return self.table(frame.mapInArrow(function, types))
+
+    def _partitions(self) -> int:
+        """Return how many parts a shuffle makes, also where little is in them: Spark itself would join small ones."""
+        return int(self.con._session.conf.get("spark.sql.shuffle.partitions"))
 
     def map_users(
         self, table: ir.Table, order: Sequence[str], columns: Sequence[str], function: UserMap[T]
@@ -192,10 +196,9 @@ class Spark(Engine):
 
         with self.errors():
             frame = session.sql(self.con.compile(table))
-            # So many parts also where little is in them: Spark would put these together, and use one core.
-            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-            users = frame.repartition(parts, "user").sortWithinPartitions("user", *order).select(*columns)
-        with self.errors(), _queryveil_in_workers():
+            by_user = frame.repartition(self._partitions(), "user")
+            users = by_user.sortWithinPartitions("user", *order).select(*columns)
+        with self.errors():
             # Kept by the executors and cut off from where it came from: nothing is drawn a second time.
             kept = users.mapInArrow(packed, "value binary").localCheckpoint()
         with self.errors():
@@ -209,19 +212,6 @@ class Spark(Engine):
         name = temporary_name()
         frame.createOrReplaceTempView(name)
         return self.con.table(name)
-
-    @_guarded
-    def smallest_per_user(
-        self, table: ir.Table, order: Sequence[str], keep: Sequence[str], most: int, users: int
-    ) -> ir.Table:
-        # In words that Spark knows: each task then keeps no more than `most` rows of a user before any row travels.
-        # So a user with very many items is divided among tasks by the items, and never meets in one of them whole.
-        from pyspark.sql import Window, functions
-
-        order_by = [functions.col(column).asc_nulls_last() for column in order]
-        place = functions.row_number().over(Window.partitionBy("user").orderBy(*order_by))
-        ranked = self.con._session.sql(self.con.compile(table)).withColumn("place", place)
-        return self.table(ranked.filter(functions.col("place") <= most).select("user", *keep))
 
     @_guarded
     def register(self, table: pa.Table) -> ir.Table:
@@ -292,6 +282,11 @@ def _told(error: Exception, *, stopped: bool) -> QueryveilError:
             "Spark's workers have another version of Python than this one",
             "install this version there, and name it with PYSPARK_PYTHON",
         )
+    if _NO_PACKAGE in words:
+        return UsageError(
+            "a package is missing in the Python of Spark's workers",
+            "install queryveil[language] there, of this version, and name that Python with PYSPARK_PYTHON",
+        )
     failed = isinstance(error, (PySparkException, Py4JJavaError))
     if stopped or not failed or not words or any(sign in words for sign in _GONE):
         return CannotBeMet(
@@ -302,22 +297,6 @@ def _told(error: Exception, *, stopped: bool) -> QueryveilError:
         f"Spark could not read or process the log ({type(error).__name__})",
         "check that the files are complete; QUERYVEIL_DEBUG=1 shows Spark's own words",
     )
-
-
-@contextlib.contextmanager
-def _queryveil_in_workers() -> Iterator[None]:
-    """Say what to do where Spark's workers have another Python than this one, without this package."""
-    from pyspark.errors import PythonException
-
-    try:
-        yield
-    except PythonException as error:
-        if "ModuleNotFoundError" not in str(error):
-            raise
-        raise UsageError(
-            "a package is missing in the Python of Spark's workers",
-            "install queryveil[language] there, of this version, and name that Python with PYSPARK_PYTHON",
-        ) from None
 
 
 def start(url: str) -> Spark:
@@ -338,6 +317,7 @@ def start(url: str) -> Spark:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.log.level": "OFF",
     }
     if master.startswith("local"):

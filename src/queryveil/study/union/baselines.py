@@ -150,7 +150,7 @@ def left(whole: Histories, alive: Flags) -> Histories:
     """The histories without items that are not alive any more."""
     starts, items = whole.starts.copy(), whole.items.copy()
     kept = shipped.pruned(starts, items, alive)
-    return Histories(starts, items[:kept], whole.kind, whole.log, whole.vocabulary, whole.different)
+    return Histories(starts, items[:kept], whole.kind, whole.vocabulary, whole.different)
 
 
 def mad(original: Numbered, epsilon: float, delta: float, most: int, run: int) -> Chosen:

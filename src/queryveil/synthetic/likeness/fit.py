@@ -114,7 +114,7 @@ def _fits(size: dict[str, Any]) -> dict[str, Any]:
 def _some_users(log: SearchLog, share: float) -> SearchLog:
     """The rows of about a share of the users, chosen by a hash of their ids."""
     user = log.table["user"].cast("string")
-    place = log.engine.keyed_hash("likeness", [user, ibis.literal("")]) % 1_000_000
+    place = log.engine.keyed_hash("likeness", user, ibis.literal("")) % 1_000_000
     return replace(log, normal=log.table.filter(place.abs() < round(share * 1_000_000)))
 
 

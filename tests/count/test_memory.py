@@ -1,0 +1,51 @@
+"""Peak memory of a publication: it follows the items that users keep, and not the rows that they have."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PUBLISH = """
+import json, resource, sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import queryveil as qv
+from queryveil.files import memory
+
+memory.modest()  # as the command line does
+folder, peaks = Path(sys.argv[1]), []
+method = {
+    "zealous": qv.Zealous(epsilon=2, delta=1e-3, max_items=5, guarantee="probabilistic"),
+    "steered": qv.Steered(epsilon=1, delta=1e-7),
+}[sys.argv[2]]
+rng = np.random.default_rng(1)
+for rows in (200_000, 400_000, 1_600_000):
+    file = folder / f"{rows}.parquet"
+    with pq.ParquetWriter(file, pa.schema([("user", pa.string()), ("query", pa.string())])) as into:
+        for _ in range(0, rows, 100_000):
+            users, queries = rng.integers(0, 2_000, 100_000), rng.integers(0, 1 << 60, 100_000)
+            texts = [pa.array(one).cast(pa.string()) for one in (users, queries)]
+            into.write_table(pa.table(texts, names=["user", "query"]))
+    qv.publish(file, method, items="queries", out=folder / f"out-{rows}", allow_empty=True, i_understand=True)
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(json.dumps(peaks))
+"""
+_FLAT, _GROWING = 60, 120
+"""MB for 1,200,000 more rows of 2,000 users, all with different queries: kept, they take about 200."""
+
+
+@pytest.mark.parametrize("method", ["zealous", "steered"])
+def test_memory_of_a_bottom_k_sample_does_not_grow_with_rows(method: str, tmp_path: Path) -> None:
+    """`zealous` samples while rows are read. `steered` needs whole histories, and shows that growth is seen."""
+    command = [sys.executable, "-c", PUBLISH, str(tmp_path), method]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    _, before, after = json.loads(done.stdout)
+    assert after - before < _FLAT if method == "zealous" else after - before > _GROWING
