@@ -72,6 +72,16 @@ def test_numbers_that_are_repeated_without_end_are_refused(tmp_path: Path) -> No
         tables.read(file)
 
 
+def test_different_texts_that_nearly_vanish_in_the_file_are_refused(tmp_path: Path) -> None:
+    """No row is long, so only the size of the file shows that 144 MB are too much."""
+    file = tmp_path / "x.parquet"
+    table = pa.table({"query": [f"{number}{'x' * 16_000}" for number in range(9_000)]})
+    pq.write_table(table, file, compression="zstd", use_dictionary=False, write_statistics=False)
+    assert file.stat().st_size < 100_000
+    with pytest.raises(tables.TooMuch):
+        tables.read(file)
+
+
 MANY = 10_000_000
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-_MUCH_TEXT = 2**30
-_MOST_PER_ROW = 16 * 1024
-"""Beyond so much text, this is the most that a row may have on average. Logs have the same limit."""
+_MUCH_TEXT = 2**27
+_MAX_TEXT_PER_BYTE = 500
+"""Above this number of bytes of text, the most that a byte of the file can stand for; in releases, it stands for 20."""
 _MANY_VALUES = 2**23
 _MAX_VALUES_PER_BYTE = 125
 """Above this number of values, the most that a byte of the file can stand for."""
@@ -40,10 +40,10 @@ def read(file: Path) -> tuple[pa.Table, Mapping[bytes, bytes]]:
     require_bounded(
         max(metadata.num_rows * metadata.num_columns, sum(one.num_values for one in chunks)), file
     )
-    _limit(sum(one.total_byte_size for one in groups), metadata.num_rows)
+    _require_bounded_text(sum(one.total_byte_size for one in groups), file)
     with pq.ParquetFile(file, read_dictionary=texts) as content:
         found = content.read()
-        _limit(sum(map(_size, _encoded(found))), found.num_rows)
+        _require_bounded_text(sum(map(_size, _encoded(found))), file)
         table = found.cast(schema).combine_chunks()
         table.validate(full=True)
         return table, dict(metadata.metadata or {})
@@ -55,8 +55,8 @@ def require_bounded(values: int, file: Path) -> None:
         raise TooMuch
 
 
-def _limit(size: int, rows: int) -> None:
-    if size > _MUCH_TEXT and size > _MOST_PER_ROW * rows:
+def _require_bounded_text(size: int, file: Path) -> None:
+    if size > _MUCH_TEXT and size > _MAX_TEXT_PER_BYTE * file.stat().st_size:
         raise TooMuch
 
 
