@@ -13,7 +13,7 @@ import sys
 
 from queryveil.errors import CannotBeMet
 
-_LEAST = 1_200_000_000
+_LEAST = 1_600_000_000
 _LEAST_PER_CORE = 100_000_000
 """Engine and libraries start threads, one per core or so, and each reserves room for itself."""
 _LEAST_FILES = 32

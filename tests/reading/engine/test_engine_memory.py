@@ -100,6 +100,7 @@ def limited(gigabytes: float, *words: str, cwd: Path) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         check=False,
+        timeout=600,
     )
 
 
@@ -125,7 +126,8 @@ def test_a_low_limit_is_refused_before_libraries_end_the_process(
 def test_under_the_least_limit_all_is_well_or_memory_is_named(log: Path, release: Path) -> None:
     from queryveil.files import memory
 
-    for words in (["inspect", "log.parquet"], ["release", "verify", "release"]):
+    publish = "publish zealous log.parquet --epsilon 4 --delta 1e-6 --max-items 1 --allow-empty --out least"
+    for words in (["inspect", "log.parquet"], ["release", "verify", "release"], publish.split()):
         done = limited(memory.least() / 1e9, *words, cwd=log.parent)
         assert done.returncode == 0 or (done.returncode == 5 and "memory" in done.stderr), done.stderr
 
