@@ -11,6 +11,7 @@ import functools
 import inspect
 import numbers
 import os
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -23,15 +24,6 @@ from queryveil.errors import UsageError
 _NUMBERS: dict[Any, type] = {float: numbers.Real, int: numbers.Integral}
 _UNIONS = (typing.Union, types.UnionType)
 _CONTAINERS = (list, tuple, set, frozenset)
-
-
-class _PublicTypes(dict[str, Any]):
-    """Names in annotations that modules import for type checkers alone; they are public."""
-
-    def __missing__(self, name: str) -> Any:
-        if name not in queryveil.__all__:
-            raise KeyError(name)
-        return getattr(queryveil, name)
 
 
 def check_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +55,13 @@ def check_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    return inspect.signature(function), typing.get_type_hints(function, localns=_PublicTypes())
+    return inspect.signature(function), typing.get_type_hints(function, localns=_public_types(function))
+
+
+def _public_types(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the public names in the annotations of a function: modules may import them for type checkers alone."""
+    names = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
+    return {name: getattr(queryveil, name) for name in names.intersection(queryveil.__all__)}
 
 
 def _bound(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
