@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.privacy.noise import Noise
 from tests import sizes
 from tests.conftest import at
+from tests.seeded import SeededBits
 
 # Noise so small that it is 0 but with probability far below 1e-6: counts can be compared exactly.
 EXACT: dict[str, Any] = {"epsilon": 1000.0, "delta": 1e-12}
@@ -53,9 +55,12 @@ def counts(table: pa.Table) -> dict[Any, int]:
     )
 
 
-def publish(log: pa.Table | Path, engine: Any = "duckdb", **parameters: Any) -> qv.Release:
+def publish(
+    log: pa.Table | Path, engine: Any = "duckdb", noise: Noise | None = None, **parameters: Any
+) -> qv.Release:
     given = EXACT | {"max_queries": 1} | parameters
-    return qv.publish(qv.read(log, engine=engine), qv.ClickGraph(**given), allow_empty=True)
+    seeded = {} if noise is None else {"noise": noise, "i_understand": True}
+    return qv.publish(qv.read(log, engine=engine), qv.ClickGraph(**given), allow_empty=True, **seeded)
 
 
 # -- bounding ------------------------------------------------------------------------------------------------
@@ -89,9 +94,13 @@ def test_several_click_rows_of_one_query_are_one_event_and_repeats_count() -> No
 
 def test_of_queries_at_one_time_a_hash_keeps_one_and_a_line_twice_counts_once() -> None:
     table = crowd(100, (0, "b", None), (0, "a", None), (0, "a", None))
-    found = counts(publish(table).tables["queries"])
+    backwards = table.take(pa.array(range(table.num_rows))[::-1])
+    found, again, by_another_key = (
+        counts(publish(rows, noise=Noise(SeededBits(seed))).tables["queries"])
+        for rows, seed in ((table, 1), (backwards, 1), (table, 2))
+    )
     assert set(found) == {"a", "b"} and sum(found.values()) == 100
-    assert found == counts(publish(table.take(pa.array(range(table.num_rows))[::-1])).tables["queries"])
+    assert found == again and found != by_another_key
 
 
 def test_empty_queries_are_no_queries() -> None:
@@ -203,14 +212,18 @@ def test_spark_gives_the_same_counts(generated: Path, spark: Any, count_by: str)
         "epsilon_reformulations": 1000.0,
         "delta_reformulations": 1e-12,
     }
-    here, there = publish(generated, **parameters), publish(generated, spark, **parameters)
+    here, there = (
+        publish(generated, engine, noise=Noise(SeededBits(1)), **parameters) for engine in ("duckdb", spark)
+    )
     for name, table in here.tables.items():
         assert table.num_rows > 0 and table.equals(there.tables[name]), name
 
 
 def test_public_lists_on_spark(generated: Path, spark: Any) -> None:
     parameters: dict[str, Any] = {"epsilon_clicks": 1000.0, "results": str(generated.parent / "results.tsv")}
-    here, there = publish(generated, **parameters), publish(generated, spark, **parameters)
+    here, there = (
+        publish(generated, engine, noise=Noise(SeededBits(1)), **parameters) for engine in ("duckdb", spark)
+    )
     assert here.tables["clicks"].num_rows > 0 and here.tables["clicks"].equals(there.tables["clicks"])
 
 

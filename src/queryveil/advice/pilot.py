@@ -86,7 +86,7 @@ class Pilot:
 
     def first_events(self, most: int) -> pa.Table:
         """Queries with their occurrences among each user's first so many, scaled up."""
-        bound = Bound(most=most, keep=EVENTS)
+        bound = Bound(most=most, keep=EVENTS, salt=self.noise.key())
         kept = histories.collect_user_counts(self.log, item_kinds.kind("queries"), bound)
         return self._scaled(kept.users_per_item())
 

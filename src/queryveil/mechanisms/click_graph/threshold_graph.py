@@ -549,7 +549,9 @@ class ThresholdGraph:
         return ItemSelection(
             name=name,
             kind=kind,
-            bound=Bound(most=draw.most or 0, keep="first" if self.method.counts_users else EVENTS),
+            bound=Bound(
+                most=draw.most or 0, keep="first" if self.method.counts_users else EVENTS, salt=run.salt
+            ),
             selector=CountThreshold(draw, listed)
             if draw.rows == LOG
             else PublicPairs(draw, self.edges[name].lists, published["query"]),
