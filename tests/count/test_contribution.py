@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import queryveil as qv
 from queryveil.count import public_lists
 from queryveil.count.contribution import EVENTS, KEEP, Bound
-from queryveil.count.histories import collect_histories, collect_user_counts
+from queryveil.count.histories import collect_histories, collect_user_counts, count_users
 from tests import sizes
 from tests.conftest import at
 
@@ -103,6 +103,15 @@ def test_a_smaller_bound_keeps_some_of_what_a_larger_one_keeps(rows: Rows, keep:
     found = [kept(log, Bound(most=most, keep=keep, salt=b"s")) for most in range(1, 8)]
     for few, more in itertools.pairwise(found):
         assert all(one <= other for one, other in zip(few, more, strict=True))
+
+
+@settings(max_examples=25, deadline=None)
+@given(ROWS, st.integers(1, 3))
+def test_users_of_all_items_are_counted_without_a_bound(rows: Rows, least: int) -> None:
+    users = Counter(query for _, query in {(user, query) for user, query, _ in rows})
+    found = count_users(log_of(rows), qv.KINDS["queries"], least)
+    counts = {row["query"]: row["count"] for row in found.to_pylist()}
+    assert counts == {query: count for query, count in users.items() if count >= least}
 
 
 def test_another_salt_keeps_others() -> None:

@@ -8,17 +8,15 @@ That is all that the privacy proofs need, for every key.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from queryveil.errors import UsageError, instead
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 RANDOM = "random"
 KEEP = (RANDOM, "first", "frequent")
 EVENTS = "events"
 """Not for users to choose: the first events of each user count, by time, and an item counts once for each."""
+ALL = 1 << 31
+"""Every item of a user counts: none has so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +40,3 @@ class Bound:
     def item_salt(self) -> bytes:
         """The salt of the hashes of items."""
         return self.salt + bytes([1])
-
-
-def counts(kept: ir.Table, item: tuple[str, ...], at_least: int = 1) -> ir.Table:
-    """How many users have each item, for distinct rows of user and item, and items that enough users have."""
-    histogram = kept.group_by(list(item)).aggregate(count=kept.count())
-    return histogram.filter(histogram["count"] >= at_least)

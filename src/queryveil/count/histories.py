@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from queryveil.compiled import shares, side_by_side
 from queryveil.count import kernels
-from queryveil.count.contribution import EVENTS, RANDOM, Bound
+from queryveil.count.contribution import ALL, EVENTS, RANDOM, Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.count.text_codes import MAX_TEXTS, NONE, QueryCodes, TextCodes, Vocabulary
@@ -165,6 +165,16 @@ def collect_user_counts(
     return count_batches(batches, kind, bound, is_raw=is_raw, users=(log.staged and log.staged.users) or 0)
 
 
+def count_users(
+    log: SearchLog, kind: ItemKind, at_least: int = 1, rows: ir.Table | None = None, *, salt: bytes = b""
+) -> pa.Table:
+    """Return the items that at least so many users have, with that number as `count`; no bound leaves any out.
+
+    `rows` are those of `collect_histories`.
+    """
+    return collect_user_counts(log, kind, Bound(most=ALL, salt=salt), rows).users_per_item(at_least)
+
+
 def count_batches(
     batches: Iterator[pa.RecordBatch],
     kind: ItemKind,
@@ -178,7 +188,7 @@ def count_batches(
 
     `users` is their number, if it is known. A bottom-k sample divides them into `parts`, one for each core by default.
     """
-    if bound.keep != RANDOM:
+    if bound.keep != RANDOM or bound.most >= ALL:
         return _bound_histories(_encode_rows(batches, bound, is_raw=is_raw), kind, bound)
     from queryveil.count.bottom_k import BottomK
 
@@ -197,7 +207,8 @@ def reads_only_queries(log: SearchLog, kind: ItemKind, bound: Bound) -> bool:
 
 def item_rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | None) -> ir.Table:
     """Return rows of user and item as one text; and of time, if the rule that keeps items looks at it."""
-    found = kind.occurrences(log) if rows is None else rows
+    found = kind.rows(log) if rows is None else rows
+    found = found.filter(found[kind.columns[0]] != "")
     is_timed = "time" in found.columns
     if bound.keep in ("first", EVENTS) and not is_timed:
         raise InputError(

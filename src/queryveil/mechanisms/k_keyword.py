@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import contribution, item_kinds
+from queryveil.count import histories, item_kinds
 from queryveil.mechanisms.base import (
     Plan,
     Run,
@@ -130,11 +130,10 @@ class KKeyword(Crowds):
 
         engine = log.engine
         with run.stage("count") as say:
-            words = engine.keep(
-                item_kinds.kind("keywords").occurrences(log).select("user", "keyword").distinct()
-            )
-            whole = engine.arrow(contribution.counts(words, ("keyword",), at_least=self.k))
-            say(f"{item_kinds.kind('keywords').counted(whole.num_rows)} of at least {self.k:,} users")
+            kind = item_kinds.kind("keywords")
+            words = engine.keep(kind.occurrences(log).select("user", "keyword").distinct())
+            whole = histories.count_users(log, kind, self.k, words, salt=run.salt)
+            say(f"{kind.counted(whole.num_rows)} of at least {self.k:,} users")
         with run.stage("protect") as say:
             rare = words.anti_join(engine.register(whole.select(["keyword"])), "keyword")
             folded = Folding(engine, self.k)
@@ -176,7 +175,8 @@ class Folding:
             if kept is not None:
                 self.engine.drop(kept)
             kept = left = now
-            found = self.engine.arrow(contribution.counts(kept, ("prefix",), at_least=self.k))
+            users = kept.group_by("prefix").aggregate(count=kept.count())
+            found = self.engine.arrow(users.filter(users["count"] >= self.k))
             yield found
             if found.num_rows:
                 left = kept.anti_join(self.engine.register(found.select(["prefix"])), "prefix")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.count import contribution
+from queryveil.count import histories, item_kinds
 from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
     SESSIONS_APART,
@@ -25,8 +25,6 @@ from queryveil.privacy.declarations import OCCURRENCES, SESSION, PublishedTable,
 from queryveil.privacy.statements import NOT_EXCLUDED, YES, assessment, say
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from queryveil.reading.log import SearchLog
 
 _CAVEATS = (
@@ -123,20 +121,18 @@ class KQuery(Crowds):
     def check(self, log: SearchLog) -> None:
         need_users(log, self.k)
         sessions.check(log)
+        if log.engine.inside:
+            histories.refuse_too_many(log)
 
     def protect(self, log: SearchLog, run: Run) -> dict[str, pa.Table]:
         with run.stage("count") as say:
-            shared = log.engine.keep(self._shared(log))
-            counted = log.engine.arrow(shared.order_by([shared["count"].desc(), shared["query"]]))
+            kind = item_kinds.kind("queries")
+            shared = histories.count_users(log, kind, self.k, salt=run.salt)
+            counted = shared.sort_by([("count", "descending"), ("query", "ascending")])
             run.private["queries-true-counts"] = counted.rename_columns(["query", "users"])
             say(f"{counted.num_rows:,} queries of at least {self.k:,} users")
         with run.stage("protect") as say:
-            kept = sessions.events(log).semi_join(shared, "query")
+            kept = sessions.events(log).semi_join(log.engine.register(shared.select(["query"])), "query")
             table = sessions.shuffled(log, kept, "query", run.noise)
             say(f"{table.num_rows:,} query events left, random numbers in place of users")
             return {"log": table}
-
-    def _shared(self, log: SearchLog) -> ir.Table:
-        """The queries of at least k users, with their number."""
-        posed = log.queries.select("user", "query").distinct()
-        return contribution.counts(posed, ("query",), at_least=self.k)

@@ -308,7 +308,7 @@ class AdHoc(Mechanism):
             case "shorten-sessions":
                 return steps.shorten_sessions(rows, self.max_session or 0)
             case "drop-infrequent":
-                return steps.drop_infrequent(rows, self.min_users or 0)
+                return steps.drop_infrequent(log, rows, self.min_users or 0)
             case "scrub":
                 regions = self.regions or identifiers.REGIONS
                 rows, run.private["identifiers"] = steps.scrub_queries(log.engine, rows, regions)

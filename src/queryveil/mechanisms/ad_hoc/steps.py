@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from queryveil.count import contribution
+from queryveil.count import histories, item_kinds
 from queryveil.errors import CannotBeMet
 from queryveil.language.identifiers import KINDS, find_identifiers, may_have_identifier, scrub
 from queryveil.language.taxonomy import Taxonomy
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from queryveil.reading.engine import Engine
+    from queryveil.reading.log import SearchLog
 
 PSEUDONYM_DIGITS = 16
 TOPIC_DEPTH = 5
@@ -53,10 +54,10 @@ def shorten_sessions(rows: ir.Table, most: int) -> ir.Table:
     return rows.mutate(session=rows["session"] + ibis.literal(_SEPARATOR) + piece)
 
 
-def drop_infrequent(rows: ir.Table, least: int) -> ir.Table:
+def drop_infrequent(log: SearchLog, rows: ir.Table, least: int) -> ir.Table:
     """Leave out queries that fewer than so many users posed."""
-    posed = rows.select("user", "query").distinct()
-    return rows.semi_join(contribution.counts(posed, ("query",), at_least=least), "query")
+    shared = histories.count_users(log, item_kinds.kind("queries"), least, rows)
+    return rows.semi_join(log.engine.register(shared.select(["query"])), "query")
 
 
 def scrub_queries(engine: Engine, rows: ir.Table, regions: Sequence[str]) -> tuple[ir.Table, pa.Table]:

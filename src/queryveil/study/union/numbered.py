@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
-from queryveil.count.contribution import EVENTS, Bound
+from queryveil.count.contribution import ALL, EVENTS, Bound
 from queryveil.count.histories import Histories
 from queryveil.measure.measure import Original, Released
 from queryveil.privacy.declarations import OCCURRENCES
@@ -21,9 +21,6 @@ from queryveil.study.union import loops
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-_ALL = 10**9
-"""No user has more items."""
 
 
 @dataclass(eq=False)
@@ -115,7 +112,7 @@ def shortened(found: Histories, most: int, seed: int) -> Histories:
 
 
 def _histories(log: SearchLog, kind: str) -> Histories:
-    return histories.collect_histories(log, item_kinds.kind(kind), Bound(most=_ALL))
+    return histories.collect_histories(log, item_kinds.kind(kind), Bound(most=ALL))
 
 
 def _by_number(found: Histories, counts: pa.Table) -> Whole:
