@@ -36,8 +36,8 @@ from tests import mutations
 from tests.command import command
 from tests.fuzz import many
 from tests.fuzz import targets as fuzz_targets
+from tests.reading.formats import test_parquet_damage as parquet_pages
 from tests.reading.formats import test_parquet_limits as parquet_files
-from tests.reading.formats import test_parquet_pages as parquet_pages
 from tests.verification import test_changed_releases as changed_releases
 
 

@@ -365,8 +365,6 @@ FOREIGN = {
     ("study/own.py", "problem_mark"),
 }
 """Attributes that objects of other libraries may lack. No value of queryveil has optional attributes."""
-READERS = {("reading/formats/__init__.py", "binary"), ("reading/formats/__init__.py", "takes")}
-"""Optional attributes of readers. This list may only shrink."""
 
 
 def optional_attributes(tree: ast.AST) -> set[str]:
@@ -411,7 +409,7 @@ def test_no_value_has_hidden_state() -> None:
     """Only the two functions that `__post_init__` calls may set attributes of frozen values."""
     trees = {file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text("utf-8")) for file in FILES}
     found = {(name, one) for name, tree in trees.items() for one in optional_attributes(tree)}
-    assert found <= FOREIGN | READERS, "make it an attribute of the protocol, with a default"
+    assert found <= FOREIGN, "make it an attribute of the protocol, with a default"
     assert [name for name, tree in trees.items() if hidden_writes(tree)] == [
         "mechanisms/shared_parameters.py",
         "parameters.py",

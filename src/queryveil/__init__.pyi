@@ -111,6 +111,7 @@ from queryveil.reading.convert import Converted as Converted
 from queryveil.reading.convert import conversion_target as conversion_target
 from queryveil.reading.convert import convert as convert
 from queryveil.reading.engine import connect as connect
+from queryveil.reading.formats import FORMATS as FORMATS
 from queryveil.reading.log import SearchLog as SearchLog
 from queryveil.reading.log import read as read
 from queryveil.reading.model import ReadOptions as ReadOptions

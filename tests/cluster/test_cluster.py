@@ -20,7 +20,8 @@ import queryveil as qv
 from queryveil.files import workspace
 from queryveil.reading import by_workers
 from queryveil.reading.engine import cluster as clusters
-from queryveil.reading.formats import ReadOptions, opened
+from queryveil.reading.log_files import open_log
+from queryveil.reading.model import ReadOptions
 from queryveil.reading.pinning import pin
 from tests.cluster import jobs
 from tests.cluster.conftest import Ask, Cluster
@@ -138,8 +139,8 @@ def test_a_worker_that_fails_later_loses_no_row_in_silence(tmp_path: Path) -> No
     """Rows may be made again after a worker died; what goes wrong then must end the work."""
     file = tmp_path / "log.tsv"
     file.write_text("user\tquery\nu\tcats\n")
-    source, reader = opened(file, ReadOptions(), tmp_path)
-    share = by_workers._Share(source, ReadOptions(), reader.name)
+    source, format = open_log(file, ReadOptions(), tmp_path)
+    share = by_workers._Share(source, ReadOptions(), format.name)
     batch = pa.record_batch([pa.array([pickle.dumps(share)], pa.binary())], names=["share"])
     rows = by_workers._rows_alone(by_workers._read_share(iter([batch])))
     assert sum(one.num_rows for one in rows) == 1

@@ -1,13 +1,15 @@
 """One added user changes no row of another user, in any format, even if this user shares every id that the format has.
 
 Each case has the rows of several users, rows that name no user, and rows of one more user with the others' sessions,
-clients, query ids, addresses, and queries, placed in four ways. A format without a case fails.
+clients, query ids, addresses, and queries, placed in four ways. A format may have
+a sample in `tests/data/samples`, which makes a case too. A format without both fails.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import json
 import re
 import sqlite3
@@ -25,7 +27,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
-from queryveil.reading.formats import READERS
+from queryveil.reading.formats import FORMATS
 from tests.frozen.make_readers import workbook
 
 ADDED = "added"
@@ -335,6 +337,31 @@ CASES: dict[str, Callable[[], Case]] = {
     "yandex": yandex,
 }
 
+SAMPLES = {file.stem: file for file in (Path(__file__).parents[1] / "data" / "samples").iterdir()}
+USER = re.compile(r"\buser-\d+\b")
+
+
+def sampled(format: str) -> Case:
+    """Return the records of the format's sample, and the same records of one more user.
+
+    Lines above the first line with a user are the header.
+    """
+    lines = SAMPLES[format].read_text(encoding="utf-8").splitlines()
+    top = next(number for number, line in enumerate(lines) if USER.search(line))
+    others = lines[top:]
+
+    def write(path: Path, records: Sequence[str]) -> None:
+        write_lines(path, [*lines[:top], *records])
+
+    added = [USER.sub(ADDED, line) for line in others if USER.search(line)]
+    return Case(others, added, write, SAMPLES[format].name)
+
+
+ALL_CASES: dict[str, tuple[str, Callable[[], Case]]] = {
+    **{name: (name, case) for name, case in CASES.items()},
+    **{f"{name} sample": (name, functools.partial(sampled, name)) for name in SAMPLES},
+}
+
 Answer = tuple[list[Row], Counter[tuple[str, str | None]]]
 Attribute = Callable[[list[Row]], list[Row]]
 
@@ -469,20 +496,22 @@ def changed_arrangements(format: str, case: Case, folder: Path, attribute: Attri
     return [number for number, one in enumerate(answers) if one != alone]
 
 
-@pytest.mark.parametrize("format", READERS)
-def test_an_added_user_who_shares_every_id_changes_no_row_of_others(format: str, tmp_path: Path) -> None:
-    case = CASES[format]()
+@pytest.mark.parametrize("name", ALL_CASES)
+def test_an_added_user_who_shares_every_id_changes_no_row_of_others(name: str, tmp_path: Path) -> None:
+    format, make = ALL_CASES[name]
+    case = make()
     rows, _ = answer(format, case, case.others, tmp_path / "log", as_read)
     assert len({row[0] for row in rows}) >= OTHERS
     assert changed_arrangements(format, case, tmp_path) == []
 
 
-@pytest.mark.parametrize("format", READERS)
-def test_attribution_by_query_is_found(format: str, tmp_path: Path) -> None:
-    assert changed_arrangements(format, CASES[format](), tmp_path, attributed_by_query) == [0, 1, 2, 3]
+@pytest.mark.parametrize("name", ALL_CASES)
+def test_attribution_by_query_is_found(name: str, tmp_path: Path) -> None:
+    format, make = ALL_CASES[name]
+    assert changed_arrangements(format, make(), tmp_path, attributed_by_query) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("format", READERS)
+@pytest.mark.parametrize("format", CASES)
 def test_attribution_by_a_shared_id_is_found(format: str, tmp_path: Path) -> None:
     case = CASES[format]()
     broken = replace(case, write=lambda path, records: case.write(path, TWINS[format].attributed(records)))
@@ -490,4 +519,5 @@ def test_attribution_by_a_shared_id_is_found(format: str, tmp_path: Path) -> Non
 
 
 def test_every_format_has_a_case() -> None:
-    assert CASES.keys() == TWINS.keys() == READERS.keys()
+    assert CASES.keys() == TWINS.keys()
+    assert CASES.keys() | SAMPLES.keys() == FORMATS.keys()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import queryveil as qv
-from queryveil.reading.formats import READERS
+from queryveil.reading.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,10 +56,12 @@ def test_every_method_has_a_ratio() -> None:
 @pytest.mark.usefixtures("_benchmarks")
 def test_every_format_has_a_ratio_to_a_reader_that_does_the_same_job(tmp_path: Path) -> None:
     reading = importlib.import_module("reading")
+    samples = {file.name for file in reading.SAMPLES.iterdir()}
     files = reading.sources(tmp_path, reading.generated(tmp_path, 300, 1))
-    assert set(files) == set(READERS)
+    assert set(files) == set(FORMATS)
     for name, (file, reader, options) in files.items():
         others = {who: run() for who, run in reading.beside(name, file, reader).items()}
         same_job = {rows for who, rows in others.items() if who not in reading.LESS}
         staged = reading.read_by_us(file, name, options)
-        assert same_job and max(same_job) > 0 and staged > 0, name
+        assert staged > 0, name
+        assert (same_job and max(same_job) > 0) or file.name in samples, name

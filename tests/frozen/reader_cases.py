@@ -96,7 +96,7 @@ def answer(case: Mapping[str, Any], folder: Path) -> Answer:
             "rows": rows if len(rows) <= MOST_ROWS else _digest(rows),
             "rejected": _rejected(staged.rejected_file, folder),
             "reasons": dict(sorted(staged.reasons.items())),
-            "skipped": dict(sorted(staged.passed_over.items())),
+            "skipped": dict(sorted(staged.skipped.items())),
             "searches": staged.searches,
             "orphan_clicks": staged.orphan_clicks,
         }

@@ -29,7 +29,8 @@ import queryveil as qv
 from queryveil.count import public_items, public_lists
 from queryveil.language.taxonomy.model import Taxonomy
 from queryveil.measure.document_frequencies import DocumentFrequencies
-from queryveil.reading.formats import ReadOptions, stage
+from queryveil.reading.log_files import stage
+from queryveil.reading.model import ReadOptions
 from queryveil.study.own import read_study
 from tests.command import command
 from tests.reading.formats import test_hostile as hostile
@@ -164,7 +165,7 @@ def text_log(format: str) -> Target:
         # Compressed or encoded otherwise, by what the first bytes say, it has other lines.
         lines = hostile.lines_in(first + data)
         filled = hostile.lines_in((first + data).rstrip())  # blank lines at the end may be counted, or not
-        accounted = staged.rows + staged.rejected + sum(staged.passed_over.values())
+        accounted = staged.rows + staged.rejected + sum(staged.skipped.values())
         if format in hostile.DELIMITED and not filled <= accounted <= lines:
             raise AssertionError(f"{lines} lines, {accounted} accounted for")
         return "read"

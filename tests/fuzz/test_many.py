@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from queryveil.reading import staging
-from queryveil.reading.formats import ReadOptions
+from queryveil.reading.model import ReadOptions
 from tests.fuzz import many
 from tests.fuzz import targets as fuzz
 from tests.fuzz.engine import one_engine

@@ -142,7 +142,7 @@ def test_what_is_no_table_is_refused() -> None:
         qv.read(7)
     with pytest.raises(qv.UsageError, match="'format' has no meaning for a table"):
         qv.read(pa.table({"user": ["ann"], "query": ["tea"]}), format="csv")
-    with pytest.raises(qv.UsageError, match="a delimiter has no meaning in a table"):
+    with pytest.raises(qv.UsageError, match=r"delimiter'?.* has no meaning"):
         qv.read(pd.DataFrame({"user": ["ann"], "query": ["tea"]}), delimiter=";")
     with pytest.raises(qv.InputError, match=r"is list<.*>, which cannot be a user"):
         qv.read(pa.table({"user": [["ann"]], "query": ["tea"]}))
@@ -203,7 +203,7 @@ def test_nothing_is_lost_and_all_agree(rows: list[tuple[str | None, str | None, 
 @pytest.mark.parametrize("columns", [None, {"user": "user", "query": "rare orchid"}])
 def test_a_row_that_was_taken_for_names_is_not_shown(columns: dict[str, str] | None) -> None:
     first = {"ann": ["bob"], "2006-03-01 10:00:00": ["2006-03-01"], "rare orchids": ["tea"]}
-    with pytest.raises(qv.InputError, match="they may be somebody's row") as caught:
+    with pytest.raises(qv.InputError, match="not shown") as caught:
         qv.read(pd.DataFrame(first), columns=columns)
     assert not [name for name in first if name in str(caught.value)]
     with pytest.raises(qv.InputError, match=r"it has 'Kunde', 'search\.text'"):

@@ -17,7 +17,7 @@ from queryveil.display.cards import Card, CardTable, counted, percent
 from queryveil.errors import UsageError, in_python
 from queryveil.language import spotting
 from queryveil.reading.log import SearchLog, as_log
-from queryveil.reading.model import CLICK_WITHOUT_USER
+from queryveil.reading.validation import CLICK_WITHOUT_USER
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -60,7 +60,7 @@ class Inspection:
     lists of names and words do not know: then only mail addresses and numbers are looked for.
     """
     format: str | None
-    passed_over: dict[str, int]
+    skipped: dict[str, int]
     """What the source holds besides searches and clicks, by what it is."""
     columns: dict[str, str]
     """Which column of the source was read as what."""
@@ -90,7 +90,7 @@ class Inspection:
             "uniqueness_intervals": {known: list(ends) for known, ends in self.intervals.items()},
             "exposure": self.exposure,
             "format": self.format,
-            "passed_over": self.passed_over,
+            "skipped": self.skipped,
             "columns": self.columns,
             "ignored_columns": list(self.ignored),
             "notes": list(self.notes),
@@ -178,7 +178,7 @@ def _inspected(log: SearchLog) -> Inspection:
         intervals=intervals,
         exposure=_exposure(log) if spotting.installed() else None,
         format=staged.format if staged else None,
-        passed_over=dict(staged.passed_over) if staged else {},
+        skipped=dict(staged.skipped) if staged else {},
         columns=dict(staged.mapping) if staged else {},
         ignored=staged.ignored if staged else (),
         notes=log.notes,

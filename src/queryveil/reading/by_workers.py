@@ -21,9 +21,9 @@ from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.files import workspace
 from queryveil.reading.encoding_hints import with_encoding_hints
 from queryveil.reading.engine import Spark
-from queryveil.reading.formats import READERS, ReadOptions, Staged, opened, require_rows
-from queryveil.reading.formats.parquet import read_schema
-from queryveil.reading.model import COLUMNS, Rejection, Source
+from queryveil.reading.formats import FORMATS
+from queryveil.reading.log_files import open_log, require_rows, stage_source
+from queryveil.reading.model import COLUMNS, ReadOptions, Rejection, Source, Staged
 from queryveil.reading.pinning import Pin, pin
 from queryveil.reading.staging import EXAMPLES, REJECTED, TYPES
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _TYPES = "user string, time timestamp_ntz, query string, url string, rank int, session string, note binary"
 _SCHEMA = pa.schema([*((name, TYPES[name]) for name in COLUMNS), ("note", pa.binary())])
-_ALONE = frozenset({"aol", "tsv", "csv", "jsonl", "parquet", "access-log"})
-"""Formats in which every file can be read without the others."""
 _BATCH_ROWS = 20_000
 
 
@@ -57,19 +55,17 @@ class _Note:
 
 def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.Table, Staged]:
     """The rows of files as a table of the workers, with our columns and types; and what was counted."""
-    source, reader = opened(log, options, into)
+    source, format = open_log(log, options, into)
     if any(workspace.is_inside(one.path) for one in source.files):
         raise UsageError("workers of a cluster cannot read standard input", "write it to shared storage")
     pins = {one.path: one for one in source.pins}
-    # Of JSON a column that was asked for must be filled somewhere: not in each file.
-    alone = reader.name in _ALONE and not (reader.name == "jsonl" and options.columns)
-    # Where files differ, one worker reads all of them, and refuses what the reader refuses.
-    groups = [(file,) for file in source.files] if alone and _alike(source, reader.name) else [source.files]
+    # Otherwise one worker reads all files, and refuses files that differ.
+    groups = [(file,) for file in source.files] if format.can_split(source, options) else [source.files]
     shares = [
         _Share(
             replace(source, files=tuple(files), pins=tuple(pins[file.path] for file in files)),
             options,
-            reader.name,
+            format.name,
         )
         for files in groups
     ]
@@ -85,16 +81,6 @@ def read(log: Any, options: ReadOptions, engine: Spark, into: Path) -> tuple[ir.
     require_rows(staged, options.max_rejected, source)
     rows = engine.map_batches(table, _rows_alone, _TYPES)
     return rows.select(*(name for name in COLUMNS if name in staged.names)), staged
-
-
-def _alike(source: Source, format: str) -> bool:
-    """Whether all files begin alike, so that each can be read without the others."""
-    if format in ("aol", "tsv", "csv"):
-        return len({file.first_line for file in source.files}) == 1
-    if format == "parquet":
-        first, *others = (read_schema(file) for file in source.files)
-        return all(one.equals(first) for one in others)
-    return True
 
 
 def _noted(value: Any) -> _Note:
@@ -127,7 +113,7 @@ def _together(notes: Sequence[_Note], source: Source, into: Path) -> Staged:
         reasons=dict(reasons.most_common()),
         examples=tuple(Rejection(where, line, why) for where, line, _, why in rejected[:EXAMPLES]),
         rejected_file=file,
-        passed_over=dict(sum((Counter(one.passed_over) for one in parts), Counter[str]())),
+        skipped=dict(sum((Counter(one.skipped) for one in parts), Counter[str]())),
         pins=source.pins,
         users=None,
     )
@@ -161,7 +147,7 @@ def _rows_alone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _rows_and_note(share: _Share, folder: Path) -> Iterator[pa.RecordBatch]:
     _require_same(share.source.pins)
-    staged = READERS[share.format].stage(share.source, share.options, folder, None)
+    staged = stage_source(share.source, FORMATS[share.format], share.options, folder)
     _require_same(share.source.pins)
     for file in staged.files:
         read = pq.ParquetFile(file)

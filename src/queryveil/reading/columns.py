@@ -36,7 +36,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Names under which a column is found by itself, in order of preference, in any case; `-` and blanks are `_`."""
 
-WAY_OUT = (
+COLUMNS_HINT = (
     "name the columns, as in --columns user=A,time=B,query=C; these are names in the header, or numbers from 1 in a "
     "file without one"
 )
@@ -125,11 +125,11 @@ def look_like_names(names: Sequence[str]) -> bool:
     return numbered or all(name.replace("-", "_").replace(".", "_").isidentifier() for name in names)
 
 
-def require_once(name: str, names: Sequence[str], where: str, way_out: str) -> None:
+def require_once(name: str, names: Sequence[str], where: str, hint: str) -> None:
     """Refuse a name that other columns share but for its case: nobody could tell which is meant."""
     same = name.strip().casefold()
     if sum(other.strip().casefold() == same for other in names) > 1:
-        raise InputError(f"{where} has more than one column {same!r}, ignoring upper and lower case", way_out)
+        raise InputError(f"{where} has more than one column {same!r}, ignoring upper and lower case", hint)
 
 
 def listed(names: Sequence[str], most: int = 30) -> str:

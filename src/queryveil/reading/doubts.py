@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from queryveil.reading.columns import ALIASES
 from queryveil.reading.engine import Engine
-from queryveil.reading.formats import FIXED_COLUMNS, has_option
+from queryveil.reading.formats import FORMATS
 from queryveil.reading.segments import WITHOUT_BLANKS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from queryveil.reading.model import Staged
+    from queryveil.reading.model import Format, Staged
 
 _ENOUGH: Final = 20
 """Rows from which on a share says something."""
@@ -32,8 +32,6 @@ _FIRST_YEAR: Final = 1990
 _DAY: Final = 24 * 60 * 60
 _OFFSET: Final = 15 * 60
 """Seconds that offsets of time zones are multiples of."""
-_USERS_WITH_BLANKS: Final = {"access-log"}
-"""Formats whose users are an address and the name of a browser."""
 
 
 def find_doubts(
@@ -99,7 +97,8 @@ def _users(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterat
         return
     if users > rows / 2:
         yield f"there are {users:,} users in {rows:,} rows: if that is wrong, another column holds the user{how}"
-    of_known_shape = staged is not None and staged.format in _USERS_WITH_BLANKS
+    format = _format(staged)
+    of_known_shape = format is not None and format.users_have_blanks
     if (found["blanks"] or 0) > _MANY * users and not of_known_shape and not telling:
         yield (
             f"more than half of the users are several words: if these are queries, another column holds the user{how}"
@@ -111,17 +110,22 @@ def _users(found: Mapping[str, Any], rows: int, staged: Staged | None) -> Iterat
         )
 
 
+def _format(staged: Staged | None) -> Format | None:
+    """Return the format of the log; None for a table in memory."""
+    return None if staged is None else FORMATS.get(staged.format)
+
+
 def _how_to_choose(column: str, staged: Staged | None) -> str:
     """Return the option that chooses a column in this format; nothing if the format has no such option."""
-    if staged is None or staged.format not in FIXED_COLUMNS:
+    format = _format(staged)
+    if format is None or not format.columns:
         return f" (--columns {column}=...)"
-    return " (--user-field ...)" if has_option(staged.format, f"{column}_field") else ""
+    return " (--user-field ...)" if f"{column}_field" in format.options else ""
 
 
 def _how_to_leave_out(staged: Staged | None) -> str:
-    return (
-        " (--where, --null)" if staged is not None and has_option(staged.format, "where") else " of the log"
-    )
+    format = _format(staged)
+    return " (--where, --null)" if format is not None and "where" in format.options else " of the log"
 
 
 def _merged_days(
@@ -145,7 +149,8 @@ def _merged_days(
     merged = found["rows"] - _count(engine, one_each)
     if merged:
         choices = ""
-        if staged is None or staged.format not in FIXED_COLUMNS:
+        format = _format(staged)
+        if format is None or not format.columns:
             choices = (
                 ". If a column has the time of day, name it (--columns time=...); to count every row, read the log "
                 "without times (--columns time=)"

@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from queryveil.reading.formats import FORMATS
 from queryveil.reading.lines import NOT_UTF8
 from queryveil.reading.model import Head, ReadOptions, Staged
 
@@ -123,8 +124,6 @@ def _is_common(letter: str, encoding: str) -> bool:
 _SAMPLED_LINES = 200
 _ESCAPED = re.compile(rb"\\x([0-9a-fA-F]{2})")
 _BEYOND_ASCII = r"[^\x00-\x7f]"
-_WITH_ADDRESSES = frozenset({"access-log", "solr"})
-"""Formats in which a named encoding applies only to queries that are not UTF-8."""
 
 
 def with_encoding_hints(staged: Staged, options: ReadOptions) -> Staged:
@@ -148,7 +147,7 @@ def with_encoding_hints(staged: Staged, options: ReadOptions) -> Staged:
     return replace(
         staged,
         notes=(*staged.notes, note),
-        ways_out={NOT_UTF8: how, **staged.ways_out} if fitting else staged.ways_out,
+        hints={NOT_UTF8: how, **staged.hints} if fitting else staged.hints,
     )
 
 
@@ -188,7 +187,7 @@ def _rejected_lines(staged: Staged) -> Iterator[bytes]:
 
 def _accepted_beyond_ascii(staged: Staged) -> int:
     """Count accepted rows whose query has characters beyond ASCII, of logs that were read from text."""
-    if staged.direct or staged.format in _WITH_ADDRESSES:
+    if staged.direct or FORMATS[staged.format].has_encoded_queries:
         return 0
     found = 0
     for file in staged.files:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from queryveil.errors import InputError
 
@@ -112,6 +114,46 @@ def _mark_undecodable(error: UnicodeError) -> tuple[str | bytes, int]:
     if isinstance(error, UnicodeEncodeError):
         return b"\xff" * (error.end - error.start), error.end
     raise error
+
+
+def mostly_utf8(start: bytes) -> bool:
+    """Return whether most lines with bytes beyond ASCII are UTF-8, so that a single row does not decide."""
+    # The end may be inside a character.
+    lines = [line for line in start[: start.rfind(b"\n") + 1].split(b"\n") if not line.isascii()]
+    return 2 * sum(map(_is_utf8, lines)) >= len(lines)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_URL_DECODE = "url_decode_in_log_encoding"
+
+
+def create_url_decode(connection: Any, encoding: str | None) -> None:
+    """Let SQL decode bytes such as %E9 that are not UTF-8, if the user named an encoding that extends ASCII."""
+    if encoding in {None, UTF_8} or not extends_ascii(encoding):
+        return
+
+    def decode(raw: str | None) -> str | None:
+        try:
+            return None if raw is None else unquote_to_bytes(raw).decode(encoding)
+        except UnicodeDecodeError:
+            return None
+
+    connection.create_function(_URL_DECODE, decode, ["VARCHAR"], "VARCHAR", null_handling="special")
+
+
+def url_decode_sql(raw: str, encoding: str | None) -> str:
+    """Return SQL for the text of a percent-encoded value; null if it cannot be decoded."""
+    as_utf8 = f"try(url_decode({raw}))"
+    if encoding in {None, UTF_8} or not extends_ascii(encoding):
+        return as_utf8
+    return f"coalesce({as_utf8}, {_URL_DECODE}({raw}))"
 
 
 _MARK = "queryveil-mark"

@@ -15,23 +15,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.reading.engine import Engine
-from queryveil.reading.formats import require_rows
-from queryveil.reading.formats.parquet import MOST_RANK
+from queryveil.reading.log_files import require_rows
 from queryveil.reading.model import LONGEST_TEXT, SPELLED_NULL, Head, ReadOptions, Source, SourceFile, Staged
-from queryveil.reading.staging import KEPT_ASIDE, REJECTED
+from queryveil.reading.staging import MAX_REJECTED_TEXTS, REJECTED
 from queryveil.reading.tables import LABEL
 from queryveil.reading.times import FIRST_YEAR, LAST_YEAR
-from queryveil.reading.validation import KEPT_OF_LONG_TEXT, TEXT_TOO_LONG
+from queryveil.reading.typed_tables import MOST_RANK
+from queryveil.reading.validation import BAD_RANK, BAD_TIME, KEPT_OF_LONG_TEXT, NO_USER, TEXT_TOO_LONG
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-ODD_RANK = "odd_rank"
-"""A column that says whether a rank is none; the rank itself is null there."""
+BAD_RANK_COLUMN = "odd_rank"
+"""A flag for invalid ranks, which are null."""
 
 
-def stays(source: ir.Table, names: Mapping[str, str]) -> bool:
-    """Whether the types alone say how the columns are read; otherwise rows are copied, and read as text is."""
+def has_known_types(source: ir.Table, names: Mapping[str, str]) -> bool:
+    """Return whether the types decide how columns are read; otherwise rows are copied, and read like text."""
     kinds = {name: source[column].type() for name, column in names.items() if column in source.columns}
     if "time" in kinds and not (kinds["time"].is_timestamp() or kinds["time"].is_date()):
         return False
@@ -42,12 +42,12 @@ def stays(source: ir.Table, names: Mapping[str, str]) -> bool:
 
 
 def safe_rank(rank: ir.IntegerValue) -> tuple[ir.Value, ir.BooleanValue]:
-    """A rank, null where it is none that can be; and whether that is so."""
+    """Return the rank, null if it is not a possible one; and a flag for that."""
     odd = (rank.notnull() & ~rank.between(0, MOST_RANK)).fill_null(False)
     return ibis.ifelse(odd, ibis.null("int32"), rank.cast("int32")), odd
 
 
-def judged(
+def validate_table(
     table: ir.Table,
     engine: Engine,
     names: Mapping[str, str],
@@ -55,13 +55,13 @@ def judged(
     options: ReadOptions,
     into: Path,
 ) -> tuple[ir.Table, Staged]:
-    """The good rows of a table with our columns, still lazy; and what was counted of all, in one go."""
+    """Return the valid rows of a table with the standard columns, still lazy, and the counts of all rows."""
     reason = _reason(table, engine)
     marked = table.mutate(reason=reason)
     per_reason = marked.group_by("reason").aggregate(n=marked.count())
     counts = {row["reason"]: int(row["n"]) for row in engine.arrow(per_reason).to_pylist()}
     rows = counts.pop(None, 0)
-    kept_aside = _keep_aside(marked, engine, into) if counts else None
+    rejected_file = _write_rejected(marked, engine, into) if counts else None
     staged = Staged(
         files=(),
         names={name: name for name in names},
@@ -71,7 +71,7 @@ def judged(
         rejected=sum(counts.values()),
         reasons=dict(sorted(counts.items(), key=lambda one: -one[1])),
         examples=(),
-        rejected_file=kept_aside,
+        rejected_file=rejected_file,
         format=LABEL,
         mapping=dict(names),
         ignored=tuple(ignored),
@@ -81,29 +81,29 @@ def judged(
     if rows or counts:
         require_rows(staged, options.max_rejected, source)
     good = marked.filter(marked["reason"].isnull()) if counts else table
-    return good.drop(*(one for one in ("reason", ODD_RANK) if one in good.columns)), staged
+    return good.drop(*(one for one in ("reason", BAD_RANK_COLUMN) if one in good.columns)), staged
 
 
 def _reason(table: ir.Table, engine: Engine) -> ir.StringValue:
-    """Why a row is kept aside; null if it is good."""
+    """Return why a row is rejected; null for a valid row."""
     user = table["user"]
     nobody = user.isnull() | engine.is_blank(user)
     for word in SPELLED_NULL:
         nobody |= user == word
     texts = [table[name] for name in ("user", "query", "url", "session") if name in table.columns]
     long = ibis.or_(*((one.length() > LONGEST_TEXT).fill_null(False) for one in texts))
-    cases: list[tuple[Any, str]] = [(long, TEXT_TOO_LONG), (nobody, "no user")]
+    cases: list[tuple[Any, str]] = [(long, TEXT_TOO_LONG), (nobody, NO_USER)]
     if "time" in table.columns:
         possible = table["time"].year().between(FIRST_YEAR, LAST_YEAR).fill_null(False)
-        cases.append((~possible, "bad time"))
-    if ODD_RANK in table.columns:
-        cases.append((table[ODD_RANK], "bad rank"))
+        cases.append((~possible, BAD_TIME))
+    if BAD_RANK_COLUMN in table.columns:
+        cases.append((table[BAD_RANK_COLUMN], BAD_RANK))
     return ibis.cases(*cases, else_=ibis.null("string"))
 
 
-def _keep_aside(marked: ir.Table, engine: Engine, into: Path) -> Path:
-    """The rejected rows with their reasons, in a file for the curator."""
-    bad = marked.filter(marked["reason"].notnull()).limit(KEPT_ASIDE)
+def _write_rejected(marked: ir.Table, engine: Engine, into: Path) -> Path:
+    """Write the rejected rows with their reasons to a file for the curator."""
+    bad = marked.filter(marked["reason"].notnull()).limit(MAX_REJECTED_TEXTS)
     texts = {
         name: bad[name].substr(0, KEPT_OF_LONG_TEXT)
         for name in ("user", "query", "url", "session")
@@ -129,5 +129,5 @@ def _keep_aside(marked: ir.Table, engine: Engine, into: Path) -> Path:
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    shown = {name: value for name, value in row.items() if name not in ("reason", ODD_RANK)}
+    shown = {name: value for name, value in row.items() if name not in ("reason", BAD_RANK_COLUMN)}
     return json.dumps(shown, default=str, ensure_ascii=False)

@@ -28,18 +28,13 @@ from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
 from queryveil.reading.doubts import find_doubts
 from queryveil.reading.engine import Engine
-from queryveil.reading.formats import (
-    Progress,
-    ReadOptions,
-    Staged,
-    opened,
-    require_unchanged,
-    stage,
-)
-from queryveil.reading.formats.parquet import columns_of
-from queryveil.reading.lazy_tables import judged, stays
+from queryveil.reading.lazy_tables import has_known_types, validate_table
+from queryveil.reading.log_files import open_log, stage
+from queryveil.reading.model import OpenedTable, Progress, ReadOptions, Staged
+from queryveil.reading.pinning import require_unchanged
 from queryveil.reading.standard import standard
-from queryveil.reading.tables import check_options, is_rows, stage_opened, stage_table
+from queryveil.reading.tables import check_options, is_rows, stage_given_table, stage_opened_table
+from queryveil.reading.typed_tables import columns_of
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -333,18 +328,18 @@ def _by_workers(
     log: Any, options: ReadOptions, engine: engines.Spark, workspace: Path
 ) -> tuple[ir.Table, Staged]:
     """Files that the workers of a cluster read: Parquet as it lies there, if its types say how; else by our readers."""
-    source, reader = opened(log, options, workspace)
+    source, format = open_log(log, options, workspace)
     files = [one.path for one in source.files]
-    if reader.name == "parquet":
+    if format.name == "parquet":
         whole = engine.read_parquet(files)
         names = columns_of([str(name) for name in whole.columns], options, repr(source.files[0].label))
-        if stays(whole, names):
+        if has_known_types(whole, names):
             ignored = [name for name in whole.columns if name not in names.values()]
-            rows = standard(whole, names, engine, judging=True)
-            table, staged = judged(rows, engine, names, ignored, options, workspace)
-            return table, replace(staged, format=reader.name, pins=source.pins)
+            rows = standard(whole, names, engine, validates=True)
+            table, staged = validate_table(rows, engine, names, ignored, options, workspace)
+            return table, replace(staged, format=format.name, pins=source.pins)
     table, staged = by_workers.read(log, options, engine, workspace)
-    return standard(table, staged.names, engine), replace(staged, format=reader.name)
+    return standard(table, staged.names, engine), replace(staged, format=format.name)
 
 
 def _in_files(
@@ -365,7 +360,7 @@ def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress 
     """Files, and tables of this process, as Parquet; None for what is neither."""
     if _is_files(log):
         return stage(log, options, workspace, progress)
-    return stage_table(log, options, workspace)
+    return stage_given_table(log, options, workspace)
 
 
 def _is_spark_table(given: Any) -> bool:
@@ -387,15 +382,14 @@ def _lazy(given: Any, options: ReadOptions, workspace: Path) -> tuple[ir.Table, 
     check_options(options)
     source, runs_on = _spark_table(given)
     names = columns_of([str(name) for name in source.columns], options, "the table")
-    if not stays(source, names):
-        copied = stage_opened(
-            (source.schema(), lambda columns: runs_on.batches(source.select(*columns))), options, workspace
-        )
+    if not has_known_types(source, names):
+        opened = OpenedTable(source.schema(), lambda columns: runs_on.batches(source.select(*columns)))
+        copied = stage_opened_table(opened, options, workspace)
         rows = runs_on.read_parquet(copied.files, list(copied.names.values()))
         return standard(rows, copied.names, runs_on), copied, runs_on
     ignored = [name for name in source.columns if name not in names.values()]
-    table, staged = judged(
-        standard(source, names, runs_on, judging=True), runs_on, names, ignored, options, workspace
+    table, staged = validate_table(
+        standard(source, names, runs_on, validates=True), runs_on, names, ignored, options, workspace
     )
     return table, staged, runs_on
 

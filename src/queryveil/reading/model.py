@@ -1,14 +1,16 @@
-"""What a reader is given and what it hands back."""
+"""The records of reading: options, files, formats, and what staging found."""
 
 from __future__ import annotations
 
 import functools
 import numbers
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, Protocol
+from typing import Any
+
+import pyarrow as pa
 
 from queryveil.errors import UsageError, instead
 from queryveil.parameters import READING, param, validate
@@ -24,14 +26,15 @@ SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
 NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 """What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""
 
-CLICK_WITHOUT_USER = "click without user"
-"""Why a click is rejected that names neither a user nor a client."""
+SEARCH, CLICK, ORPHAN_CLICK = "search", "click", "orphan click"
+"""Roles of rows in formats that separate clicks from searches; an orphan click is one whose search is missing."""
 
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
 _KINDS = {"format": str, "time_format": str, "delimiter": str, "header": bool, "max_rejected": numbers.Real}
 """Types of options that are not declared with `param`."""
+_FIRST_LINES = 100
 _PATTERN = re.compile(r"\A([^:]+):/(.+)/\Z")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
 
@@ -68,8 +71,8 @@ class Condition:
 class ReadOptions:
     """How a log is to be read; what is left out is decided from the first lines, once for all files.
 
-    Options that are declared with `param` become options of the command line. Those that only some formats have are
-    named by these formats (`takes`), and refused in others.
+    Options that are declared with `param` become options of the command line. Those in `FORMAT_OPTIONS` are refused in
+    formats that do not declare them.
     """
 
     format: str | None = None
@@ -159,6 +162,13 @@ class ReadOptions:
             )
 
 
+FORMAT_OPTIONS = (
+    *("delimiter", "patterns", "null", "where", "table"),
+    *("click_actions", "query_parameter", "query_path", "user_field"),
+)
+"""Options that only formats take that declare them (`Format.options`)."""
+
+
 def _check_pattern(pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
@@ -185,7 +195,7 @@ def _check_columns(columns: Mapping[str, str | int]) -> None:
 
 @dataclass(frozen=True)
 class Rejection:
-    """Where a row was kept aside and why; never what it said."""
+    """Where a row was rejected and why; never its contents."""
 
     file: str
     line: int
@@ -215,16 +225,16 @@ class Staged:
     format: str
     dateless: bool = False
     """Some times have no date, which is noted; their date means nothing."""
-    ways_out: Mapping[str, str] = field(default_factory=dict)
-    """Reason -> what to do about it, where the reader knows more than the reason says."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """Reject reason -> the next step, where this log or its format tells more than the reason does."""
     pins: tuple[Pin, ...] = ()
     """The source's files as they were, where `files` are the source itself and will be read again."""
     searches: int | None = None
     """Searches that the source itself tells from clicks; None where a row may be both, and events are counted."""
     orphan_clicks: int | None = None
     """Clicks whose search is not in the source, where it tells them apart."""
-    passed_over: Mapping[str, int] = field(default_factory=dict)
-    """What was read and is neither a search nor a click, by what it is: impressions, pages, lines of a wrapping."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Number of lines or documents that are neither searches nor clicks, by what they are."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Standard column -> what the source calls it (a name, a number, or some words), where that is one thing."""
     ignored: tuple[str, ...] = ()
@@ -237,6 +247,12 @@ class Staged:
     """How messages call `files`, where they are the source itself."""
     filled: frozenset[str] = frozenset()
     """Standard columns that have a value in some accepted row, for rows that were extracted from text."""
+
+
+def most_are(found: Iterable[bool]) -> bool:
+    """Return whether more than half of these are true."""
+    flags = list(found)
+    return 2 * sum(flags) > len(flags)
 
 
 @dataclass(frozen=True)
@@ -268,6 +284,11 @@ class Head:
         A line with a NUL byte is a bad row, which decides nothing.
         """
         return [text for text in self._texts() if "\0" not in text]
+
+    @property
+    def first_lines(self) -> list[str]:
+        """The lines from which a format is recognized."""
+        return self.lines[:_FIRST_LINES]
 
     @functools.cached_property
     def binary(self) -> bool:
@@ -318,18 +339,111 @@ class Source:
         return sum(one.size for one in self.files)
 
 
-class Reader(Protocol):
-    """One source format; registered by one line in `reading/formats/__init__.py`."""
+def _is_never(*_: Any) -> bool:
+    return False
 
-    name: ClassVar[str]
-    help: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
-    # A reader that has options of its own names them in `takes`, a tuple of fields of ReadOptions.
 
-    def matches(self, head: Head) -> bool:
-        """Whether this file looks like mine; readers are asked in the order of the registry."""
-        ...
+def _do_nothing(_: Any) -> None:
+    pass
 
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        """Turn the source into Parquet files under `into`, every row either accepted or rejected."""
-        ...
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """How the lines or documents of one log become validated rows."""
+
+    columns: Sequence[str]
+    """The standard columns of the rows."""
+    sql: str | Callable[[Any], str]
+    """SQL over the table `chunk` that returns validated rows, or a function of the cursor that returns it.
+
+    `chunk` has the columns of `lines.SCHEMA`, and what `transform` adds. `validation.validate_sql` makes the SQL. A row
+    with a text in the column `skipped` is neither accepted nor rejected, and is counted under this text.
+    """
+    documents: bool = False
+    """Files are split into JSON documents, and not into lines."""
+    header: str | None = None
+    """The header line, which a file may start with."""
+    encoding: str | None = None
+    """The encoding of files that are not in UTF-8, if their first lines tell it."""
+    prepare: Callable[[Any], None] = _do_nothing
+    """Prepares the connection before any row is read."""
+    transform: Callable[[pa.Table], pa.Table] = lambda chunk: chunk
+    """Returns the chunk with what SQL cannot compute. Called in one thread, in the order of the chunks."""
+    combine: Sequence[str] = ()
+    """SQL for rows that need other rows of their record.
+
+    The rows of all chunks wait in the table `parsed`, in the order of the log. The last statement returns the rows.
+    """
+    separates_clicks: bool = False
+    """Whether rows have a column `role`."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> the source's name for it."""
+    ignored: Sequence[str] = ()
+    """Columns of the source that are not read."""
+    times: Sequence[str] = ()
+    """Values of the time column in the first lines, from which a format is suggested if times cannot be read."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """Reject reason -> the next step, where this log tells more than its format."""
+    notes: Sequence[str] = ()
+    dateless: bool = False
+    """Some times have no date, and get one that means nothing."""
+    check: Callable[[Staged], None] = _do_nothing
+    """Refuses a log for what was found in it."""
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """A table of a file, with types of its own."""
+
+    schema: Any
+    """Names and types of the columns; types may be wrong, if those of the batches are right."""
+    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    """Returns the rows of these columns."""
+    rows_above: int = 0
+    """Rows of the file above the first row of the table, which count in row numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A source format. Each module of `reading/formats` declares one as `FORMAT`; `staging` runs all of them.
+
+    Text has `extract`. A table with types of its own has `open_table`, which Parquet does not need.
+    """
+
+    name: str
+    """The name of the module, with dashes."""
+    help: str
+    suffixes: tuple[str, ...] = ()
+    recognize: Callable[[Head], bool]
+    """Whether a file with this beginning is in this format."""
+    precedence: int = 0
+    """Formats with lower numbers are recognized first. Those that fit many files have the highest."""
+    recognize_options: Callable[[Head, ReadOptions, str], bool] = _is_never
+    """Whether the options decide for this format, given the beginning and the label of a file."""
+    options: tuple[str, ...] = ()
+    """Fields of `ReadOptions` that this format takes, of those in `FORMAT_OPTIONS`."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Standard column -> where it is. A format that declares this refuses `--columns`."""
+    columns_hint: str = "leave out --columns"
+    """The next step for a user who named columns."""
+    extract: Callable[[Source, ReadOptions], Extraction] | None = None
+    open_table: Callable[[Path, ReadOptions], OpenedTable] | None = None
+    errors: Callable[[], tuple[type[Exception], ...]] = tuple
+    """Exceptions of the library that opens tables; their texts are not repeated."""
+    file_kind: str = ""
+    """What a damaged file is said not to be."""
+    can_split: Callable[[Source, ReadOptions], bool] = _is_never
+    """Whether each file of a log can be read without the others."""
+    has_encoded_queries: bool = False
+    """Queries are percent-encoded, so that a named encoding applies only to those that are not UTF-8."""
+    users_have_blanks: bool = False
+    """Users are texts of several words, such as an address and a browser."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """Reject reason -> the next step."""
+    notes: tuple[str, ...] = ()
+    """What readers of figures must know: a sentence each."""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether files are tables with types, and not text."""
+        return self.extract is None

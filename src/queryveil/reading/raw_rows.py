@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.files import memory
-from queryveil.reading.formats.parquet import damaged
 from queryveil.reading.model import Staged
 from queryveil.reading.text_hashes import parts_of, summed
+from queryveil.reading.typed_tables import damaged
 
 _BATCH_ROWS = 1 << 17
 _BUFFER = 1 << 20

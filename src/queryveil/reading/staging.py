@@ -1,13 +1,17 @@
-"""From parsed rows to Parquet: accepted rows in one file, rejected ones with their reason in another."""
+"""The staging engine: lines or documents of any format become validated rows in Parquet.
+
+Accepted rows are in one file, and rejected rows with their reasons in another.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,9 +24,14 @@ import pyarrow.parquet as pq
 
 from queryveil.errors import CannotBeMet, InputError, OutputError
 from queryveil.files import forks, memory
+from queryveil.reading.json_documents import read_documents
 from queryveil.reading.lines import read_lines
 from queryveil.reading.model import (
     COLUMNS,
+    ORPHAN_CLICK,
+    SEARCH,
+    Extraction,
+    Format,
     Progress,
     ReadOptions,
     Rejection,
@@ -35,11 +44,10 @@ MEMORY_LIMIT = "2GB"
 CHUNK_ROWS = 300_000
 CHUNK_BYTES = 32 * 1024 * 1024
 EXAMPLES = 20
-KEPT_ASIDE = 1_000_000
-"""Rejected rows that are kept with their text; beyond them only files, lines and reasons are."""
-LEFT_OUT = "rows left out by --where"
+MAX_REJECTED_TEXTS = 1_000_000
+"""Rejected rows that are written with their texts; beyond them, only files, lines, and reasons are."""
 THREADS = 2
-"""Threads that judge chunks, each on its own cursor."""
+"""Threads that validate chunks, each on its own cursor."""
 
 TYPES = {
     "user": pa.string(),
@@ -58,77 +66,95 @@ REJECTED = pa.schema(
         ("text", pa.string()),
     ]
 )
-Judge = Callable[[Any, pa.Table], pa.Table]
-"""Returns the judged rows of a chunk (see `judge_sql`), given a cursor of its own."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """How the lines of one log become judged rows."""
-
-    columns: Sequence[str]
-    """The standard columns of the rows."""
-    sql: str | Callable[[Any], str]
-    """SQL over the table `chunk` that returns judged rows, or a function of the cursor that returns it."""
-    header: str | None = None
-    """The header line, which a file may start with."""
-    check: Callable[[Any], None] = lambda _: None
-    """Called with the connection before any row is read."""
-    add_columns: Callable[[pa.Table], pa.Table] = lambda chunk: chunk
-    """Adds what SQL cannot compute to a chunk."""
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    """Standard column -> the source's name for it."""
-    ignored: Sequence[str] = ()
-    """Columns of the source that are not read."""
-    times: Sequence[str] = ()
-    """Values of the time column in the first lines, from which a format is suggested if times cannot be read."""
-
-    def judge(self, cursor: Any, chunk: pa.Table) -> pa.Table:
-        cursor.register("chunk", self.add_columns(chunk))
-        judged = cursor.execute(self.sql if isinstance(self.sql, str) else self.sql(cursor)).to_arrow_table()
-        cursor.unregister("chunk")
-        return judged
-
-
-def stage_lines(
+def stage_text(
     source: Source,
+    format: Format,
     extraction: Extraction,
     options: ReadOptions,
     into: Path,
     progress: Progress | None,
-    format: str,
 ) -> Staged:
-    """Extract and judge the rows of all lines, and write them to Parquet."""
-    with connect(into, options) as connection, Stager(into, extraction.columns, source) as stager:
-        extraction.check(connection)
-        lines = read_lines(source, extraction.header, progress)
-        for judged in judge_chunks(connection, extraction.judge, chunks(lines)):
-            stager.add(judged)
-        staged = stager.finish(format)
+    """Extract and validate the rows of all lines or documents, and write them to Parquet."""
+    if extraction.encoding is not None:
+        files = tuple(replace(file, encoding=extraction.encoding) for file in source.files)
+        source = replace(source, files=files)
+    with (
+        connect(into, options) as connection,
+        StagedWriter(into, extraction.columns, source, format) as writer,
+    ):
+        extraction.prepare(connection)
+        batches = (
+            read_documents(source, progress)
+            if extraction.documents
+            else read_lines(source, extraction.header, progress)
+        )
+        tables = map(extraction.transform, chunks(batches))
+        add = functools.partial(_hold, connection) if extraction.combine else writer.write_rows
+        for validated in validate_chunks(connection, extraction.sql, tables):
+            writer.add(validated, add)
+        for rows in _combine(connection, extraction.combine):
+            writer.add(rows)
+        staged = writer.finish()
     suggested = suggest_time_formats(extraction.times) if "bad time" in staged.reasons else ""
-    return replace(
+    known_times = {"bad time": f"say how times are written: {suggested}"} if suggested else {}
+    staged = replace(
         staged,
-        mapping=extraction.mapping,
+        mapping={**format.columns, **extraction.mapping},
         ignored=tuple(extraction.ignored),
-        ways_out={"bad time": f"say how times are written: {suggested}"} if suggested else {},
+        hints={**format.hints, **known_times, **extraction.hints},
+        notes=(*format.notes, *extraction.notes),
+        dateless=extraction.dateless,
+        searches=writer.roles[SEARCH] if extraction.separates_clicks else None,
+        orphan_clicks=writer.roles[ORPHAN_CLICK] if extraction.separates_clicks else None,
     )
+    extraction.check(staged)
+    return staged
 
 
-def judge_chunks(connection: Any, judge: Judge, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Judge chunks in several threads, and yield the results in the order of the chunks."""
+def validate_chunks(
+    connection: Any, sql: str | Callable[[Any], str], tables: Iterator[pa.Table]
+) -> Iterator[pa.Table]:
+    """Validate chunks in several threads, and yield the rows in the order of the chunks."""
 
-    def judge_one(table: pa.Table) -> pa.Table:
+    def validate_one(table: pa.Table) -> pa.Table:
         with connection.cursor() as cursor:
-            return judge(cursor, table)
+            cursor.register("chunk", table)
+            rows = cursor.execute(sql if isinstance(sql, str) else sql(cursor)).to_arrow_table()
+            cursor.unregister("chunk")
+            return rows
 
     with ThreadPoolExecutor(THREADS) as pool:
         waiting: deque[Future[pa.Table]] = deque()
         for table in tables:
-            waiting.append(pool.submit(judge_one, table))
+            waiting.append(pool.submit(validate_one, table))
             if len(waiting) > THREADS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _hold(connection: Any, rows: pa.Table) -> None:
+    """Add rows to the table `parsed`, in their order."""
+    connection.register("rows", rows)
+    connection.execute("CREATE TABLE IF NOT EXISTS parsed AS SELECT * FROM rows LIMIT 0")
+    connection.execute("INSERT INTO parsed SELECT * FROM rows")
+    connection.unregister("rows")
+
+
+def _combine(connection: Any, statements: Sequence[str]) -> Iterator[pa.Table]:
+    """Run the statements over the table `parsed`, and yield the rows that the last one returns."""
+    (tables,) = connection.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'parsed'"
+    ).fetchone()
+    if not tables:
+        return
+    *first, last = statements
+    for statement in first:
+        connection.execute(statement)
+    for batch in connection.execute(last).to_arrow_reader(CHUNK_ROWS):
+        yield pa.Table.from_batches([batch])
 
 
 @contextmanager
@@ -200,20 +226,21 @@ def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return table if len(batches) == 1 else table.combine_chunks()
 
 
-class Stager:
-    """Collects judged rows (`judge_sql`) into the files and counts of a `Staged`."""
+class StagedWriter:
+    """Writes validated rows (`validate_sql`) to the files of a staged log, and counts them."""
 
-    def __init__(self, into: Path, columns: Sequence[str], source: Source) -> None:
+    def __init__(self, into: Path, columns: Sequence[str], source: Source, format: Format) -> None:
         self.rows = self.empty_queries = 0
         self.reasons: Counter[str] = Counter()
         self.skipped: Counter[str] = Counter()
+        self.roles: Counter[str] = Counter()
         self.filled: set[str] = set()
         """Columns in which some accepted row has a value."""
-        self._kept = 0
+        self._texts = 0
         self._examples: list[Rejection] = []
         self._labels = pa.array([file.label for file in source.files], pa.string())
         self._schema = pa.schema([(name, TYPES[name]) for name in COLUMNS if name in columns])
-        self._into = into
+        self._into, self._source, self._format = into, source, format
         self.rows_file = into / "rows.parquet"
         self._rejected_file = into / "rejected.parquet"
         self._rows_writer: Any = None
@@ -227,33 +254,38 @@ class Stager:
             if writer is not None:
                 writer.close()
 
-    def add(self, judged: pa.Table) -> None:
-        """Write accepted and rejected rows, and count rows that are `skipped`: no searches, clicks, or rejections."""
-        if "skipped" in judged.column_names:
-            skipped = judged.column("skipped")
+    def add(self, rows: pa.Table, accept: Callable[[pa.Table], None] | None = None) -> None:
+        """Count skipped rows, reject those with a reason, and pass the others to `accept`; None writes them."""
+        if "skipped" in rows.column_names:
+            skipped = rows.column("skipped")
             self.skipped.update(skipped.drop_null().to_pylist())
-            judged = judged.filter(pc.is_null(skipped))
-        reasons = judged.column("reason")
-        accepted = judged
+            rows = rows.filter(pc.is_null(skipped)).drop_columns(["skipped"])
+        reasons = rows.column("reason")
         if reasons.null_count < len(reasons):
-            self.reject(judged.filter(pc.is_valid(reasons)))
-            accepted = judged.filter(pc.is_null(reasons))
+            self.reject(rows.filter(pc.is_valid(reasons)))
+            rows = rows.filter(pc.is_null(reasons))
+        (accept or self.write_rows)(rows)
+
+    def write_rows(self, accepted: pa.Table) -> None:
+        """Write accepted rows."""
         self.rows += accepted.num_rows
         self.empty_queries += pc.sum(accepted.column("empty")).as_py() or 0
+        if "role" in accepted.column_names:
+            self.roles.update(accepted.column("role").to_pylist())
         table = accepted.select(self._schema.names).cast(self._schema)
         self.filled |= {name for name in table.column_names if table.column(name).null_count < len(table)}
         self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
         self._write(self._rows_writer, table)
 
     def reject(self, rejected: pa.Table) -> None:
-        """Keep rows aside, with the file by its label."""
+        """Write rejected rows, with the labels of their files."""
         files = pc.take(self._labels, rejected.column("file"))
         others = (rejected.column(name).cast(REJECTED.field(name).type) for name in REJECTED.names[1:])
         table = pa.table([files, *others], schema=REJECTED)
         for value in table.group_by("reason").aggregate([("lines", "sum")]).to_pylist():
             self.reasons[value["reason"]] += value["lines_sum"]
-        room = max(0, KEPT_ASIDE - self._kept)
-        self._kept += table.num_rows
+        room = max(0, MAX_REJECTED_TEXTS - self._texts)
+        self._texts += table.num_rows
         if table.num_rows > room:
             table = pa.concat_tables([table.slice(0, room), _in_runs(table.slice(room))])
         for row in (
@@ -263,21 +295,21 @@ class Stager:
         self._rejected_writer = self._rejected_writer or self._open(self._rejected_file, REJECTED)
         self._write(self._rejected_writer, table)
 
-    def finish(self, format: str) -> Staged:
-        """Close the files; the staged log is the accepted rows."""
+    def finish(self) -> Staged:
+        """Close the files, and return the accepted rows in the standard types."""
         self._rows_writer = self._rows_writer or self._open(self.rows_file, self._schema)
         names = {name: name for name in self._schema.names}
-        return self._staged((self.rows_file,), names, format, direct=False)
+        return self._staged((self.rows_file,), names, direct=False)
 
-    def finish_direct(self, format: str, source: Source, names: Mapping[str, str]) -> Staged:
-        """The staged log is the source itself; only rejected rows were written."""
-        return self._staged(tuple(file.path for file in source.files), names, format, direct=True)
+    def finish_in_place(self, names: Mapping[str, str]) -> Staged:
+        """Return the source itself, if no row of it was rejected."""
+        return self._staged(tuple(file.path for file in self._source.files), names, direct=True)
 
-    def finish_copy(self, format: str, names: Mapping[str, str]) -> Staged:
-        """The staged log is a copy of the good rows, made by the caller with values as they were."""
-        return self._staged((self.rows_file,), {name: name for name in names}, format, direct=True)
+    def finish_copy(self, names: Mapping[str, str]) -> Staged:
+        """Return the accepted rows that the caller wrote to `rows_file`, with values and types of the source."""
+        return self._staged((self.rows_file,), {name: name for name in names}, direct=True)
 
-    def _staged(self, files: tuple[Path, ...], names: Mapping[str, str], format: str, direct: bool) -> Staged:
+    def _staged(self, files: tuple[Path, ...], names: Mapping[str, str], direct: bool) -> Staged:
         self.__exit__()
         return Staged(
             files=files,
@@ -289,8 +321,8 @@ class Stager:
             reasons=dict(self.reasons.most_common()),
             examples=tuple(self._examples),
             rejected_file=self._rejected_file if self._rejected_writer is not None else None,
-            format=format,
-            passed_over=dict(self.skipped.most_common()),
+            format=self._format.name,
+            skipped=dict(self.skipped.most_common()),
             filled=frozenset(self.filled),
         )
 
@@ -310,7 +342,7 @@ class Stager:
 
 
 def _in_runs(rejected: pa.Table) -> pa.Table:
-    """Rejected rows without their texts: lines that follow each other and have one reason are one row."""
+    """Return rejected rows without texts; consecutive lines with one reason are one row."""
     columns = {name: rejected.column(name).combine_chunks() for name in ("file", "line", "lines", "reason")}
     ends = pc.add(columns["line"], columns["lines"])
 
@@ -329,7 +361,7 @@ def _in_runs(rejected: pa.Table) -> pa.Table:
 
 
 def not_writable(into: Path, error: OSError) -> OutputError:
-    """What to say if the working folder takes no more."""
+    """Return the error for a working folder that cannot be written."""
     # Arrow's own text of an error goes on for several phrases.
     reason = os.strerror(error.errno) if error.errno else "no space or no permission"
     return OutputError(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import ibis
 
 from queryveil.reading.engine import Engine
-from queryveil.reading.formats import NO_VALUE
-from queryveil.reading.lazy_tables import ODD_RANK, safe_rank
+from queryveil.reading.lazy_tables import BAD_RANK_COLUMN, safe_rank
+from queryveil.reading.model import NO_VALUE
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -19,12 +19,15 @@ _TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32",
 
 
 def standard(
-    source: ir.Table, names: Mapping[str, str], engine: Engine, *, judging: bool = False
+    source: ir.Table, names: Mapping[str, str], engine: Engine, *, validates: bool = False
 ) -> ir.Table:
-    """Our columns with our types, compared byte by byte; for `judging`, with a column about ranks that are none."""
+    """Return the standard columns in their types, with texts compared byte by byte.
+
+    `validates` adds a flag for invalid ranks.
+    """
     chosen = {name: source[column] for name, column in names.items()}
-    if judging and "rank" in chosen:
-        chosen["rank"], chosen[ODD_RANK] = safe_rank(chosen["rank"])
+    if validates and "rank" in chosen:
+        chosen["rank"], chosen[BAD_RANK_COLUMN] = safe_rank(chosen["rank"])
     for name, kind in _TYPES.items():
         if name in chosen and str(chosen[name].type()).lstrip("!") != kind:
             chosen[name] = chosen[name].cast(kind)

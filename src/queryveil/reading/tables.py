@@ -1,7 +1,7 @@
-"""Tables that a program hands over: data frames, Arrow, relations, lists of dicts.
+"""Tables in memory: data frames, Arrow, relations, and lists of dicts.
 
-They are copied to a file in the private temporary folder, and judged there by the rules of files: the same names of
-columns, the same reasons for which a row is kept aside.
+They are copied to a file in the private temporary folder, and staged like any file: the same names of columns, the same
+validation, the same reject reasons.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import pyarrow.parquet as pq
 from queryveil.errors import InputError, QueryveilError, UsageError
 from queryveil.reading import engine as engines
 from queryveil.reading.columns import choose_columns, listed
-from queryveil.reading.formats import READERS, require_meaning, require_rows
-from queryveil.reading.formats.columnar import Opened
-from queryveil.reading.formats.parquet import columns_of, require_kind, require_one_each
-from queryveil.reading.model import COLUMNS, Head, ReadOptions, Source, SourceFile, Staged
+from queryveil.reading.formats import FORMATS
+from queryveil.reading.log_files import require_options, require_rows, stage_source
+from queryveil.reading.model import COLUMNS, Head, OpenedTable, ReadOptions, Source, SourceFile, Staged
 from queryveil.reading.sources import as_source_file, read_head
 from queryveil.reading.staging import not_writable
+from queryveil.reading.typed_tables import columns_of, require_kind, require_one_each
 
 LABEL = "table"
-"""How messages and rejected rows call what was handed over."""
+"""The label of a table in messages and rejected rows."""
 _BATCH_ROWS = 1 << 17
 _CONNECTED = ("ibis", "_duckdb")
 """The packages whose tables are read through a connection."""
@@ -47,41 +47,41 @@ def is_rows(given: Any) -> bool:
     return isinstance(given, Sequence) and bool(given) and all(isinstance(one, Mapping) for one in given)
 
 
-def stage_table(given: Any, options: ReadOptions, into: Path) -> Staged | None:
-    """A table as Parquet files under `into`, every row accepted or rejected; None if this is no table known here."""
+def stage_given_table(given: Any, options: ReadOptions, into: Path) -> Staged | None:
+    """Stage a table as Parquet under `into`; return None for a value that is not a known kind of table."""
     if is_rows(given):
-        return _sound(*_stage_rows(given, options, into), options)
+        return _require_valid(*_stage_rows(given, options, into), options)
     with _STREAM if _home(given) in _CONNECTED else nullcontext():
-        opened = _opened(given)
+        opened = _open(given)
         if opened is None:
             return None
-        return _sound(*_stage_columns(opened, options, into), options)
+        return _require_valid(*_stage_columns(opened, options, into), options)
 
 
-def stage_opened(opened: Opened, options: ReadOptions, into: Path) -> Staged:
-    """The same for names of columns, and what gives batches of some of them."""
-    return _sound(*_stage_columns(opened, options, into), options)
+def stage_opened_table(opened: OpenedTable, options: ReadOptions, into: Path) -> Staged:
+    """Stage a table that is opened already."""
+    return _require_valid(*_stage_columns(opened, options, into), options)
 
 
-def _sound(staged: Staged, source: Source, options: ReadOptions) -> Staged:
+def _require_valid(staged: Staged, source: Source, options: ReadOptions) -> Staged:
     if staged.rows + staged.rejected:  # a program's table may be empty, which in a file is a mistake
         require_rows(staged, options.max_rejected, source)
     return replace(staged, format=LABEL)
 
 
-def check_options(options: ReadOptions, reader: str = "parquet") -> None:
-    """Refuse what has a meaning in files only."""
+def check_options(options: ReadOptions, format: str = "parquet") -> None:
+    """Refuse options that only files take."""
     for name in ("format", "header"):
         if getattr(options, name) is not None:
             raise UsageError(f"parameter '{name}' has no meaning for a table", "leave it out")
-    require_meaning(options, READERS[reader], "a table")
+    require_options(options, FORMATS[format], "a table")
 
 
 # -- tables with columns -----------------------------------------------------------------------------------------
 
 
-def _opened(given: Any) -> Opened | None:
-    """The schema, and what gives batches of some columns."""
+def _open(given: Any) -> OpenedTable | None:
+    """Return the table behind a value; None if its kind is unknown."""
     home = _home(given)
     known = {"ibis": _of_ibis, "_duckdb": _of_relation, "pandas": _of_pandas}
     if home in known and hasattr(given, "columns"):
@@ -92,13 +92,13 @@ def _opened(given: Any) -> Opened | None:
         given = pa.Table.from_batches([given])
     if isinstance(given, pa.Table):
         table = given
-        return table.schema, lambda columns: iter(table.select(columns).to_batches())
+        return OpenedTable(table.schema, lambda columns: iter(table.select(columns).to_batches()))
     if hasattr(given, "scanner") and hasattr(given, "schema"):  # an Arrow dataset, without importing them all
-        return given.schema, lambda columns: iter(given.scanner(columns=columns).to_batches())
+        return OpenedTable(given.schema, lambda columns: iter(given.scanner(columns=columns).to_batches()))
     if hasattr(given, "__arrow_c_stream__"):
-        with _quoting_nothing():
+        with _hide_errors():
             stream = pa.RecordBatchReader.from_stream(given)
-        return stream.schema, lambda columns: (batch.select(columns) for batch in stream)
+        return OpenedTable(stream.schema, lambda columns: (batch.select(columns) for batch in stream))
     return None
 
 
@@ -107,28 +107,34 @@ def _home(given: Any) -> str:
     return type(given).__module__.partition(".")[0]
 
 
-def _of_ibis(table: Any) -> Opened:
+def _of_ibis(table: Any) -> OpenedTable:
     # A memtable has no connection yet. Ibis's default one would be shared with other threads.
     backend = table.get_backend() if table._find_backends()[0] else engines.connect().con
     if backend.name == "duckdb":
         backend._run_pre_execute_hooks(table)
         return _of_relation(backend.con.sql(backend.compile(table)))
-    return table.schema(), _complete(
-        lambda: backend.to_pyarrow(table.count()).as_py(),
-        lambda columns: backend.to_pyarrow_batches(table.select(*columns)),
+    return OpenedTable(
+        table.schema(),
+        _require_complete(
+            lambda: backend.to_pyarrow(table.count()).as_py(),
+            lambda columns: backend.to_pyarrow_batches(table.select(*columns)),
+        ),
     )
 
 
-def _of_relation(relation: Any) -> Opened:
-    with _quoting_nothing():
+def _of_relation(relation: Any) -> OpenedTable:
+    with _hide_errors():
         schema = relation.limit(0).to_arrow_table().schema
-    return schema, _complete(
-        lambda: relation.count("*").fetchone()[0],
-        lambda columns: (batch.select(columns) for batch in relation.to_arrow_reader(_BATCH_ROWS)),
+    return OpenedTable(
+        schema,
+        _require_complete(
+            lambda: relation.count("*").fetchone()[0],
+            lambda columns: (batch.select(columns) for batch in relation.to_arrow_reader(_BATCH_ROWS)),
+        ),
     )
 
 
-def _complete(
+def _require_complete(
     count: Callable[[], int], stream: Callable[[list[str]], Iterator[pa.RecordBatch]]
 ) -> Callable[[list[str]], Iterator[pa.RecordBatch]]:
     """Return the batches of a stream, which must hold as many rows as were counted before."""
@@ -147,7 +153,7 @@ def _complete(
     return batches
 
 
-def _of_pandas(frame: Any) -> Opened:
+def _of_pandas(frame: Any) -> OpenedTable:
     names = [str(name) for name in frame.columns]
     # Types are known after conversion only, which is of the columns that are read.
     schema = pa.schema([(name, pa.null()) for name in names])
@@ -156,7 +162,7 @@ def _of_pandas(frame: Any) -> Opened:
         arrays = [_of_series(frame.iloc[:, names.index(name)]) for name in columns]
         yield from pa.table(arrays, names=columns).to_batches()
 
-    return schema, batches
+    return OpenedTable(schema, batches)
 
 
 def _of_series(series: Any) -> Any:
@@ -186,9 +192,9 @@ def _depends_on_others(type_: Any) -> bool:
     return any(is_kind(type_) for is_kind in kinds)
 
 
-def _stage_columns(opened: Opened, options: ReadOptions, into: Path) -> tuple[Staged, Source]:
+def _stage_columns(opened: OpenedTable, options: ReadOptions, into: Path) -> tuple[Staged, Source]:
     check_options(options)
-    schema, batches = opened
+    schema, batches = opened.schema, opened.batches
     names = columns_of(list(schema.names), options, "the table")
     require_one_each(names, list(schema.names), LABEL)
     wanted = list(dict.fromkeys(names.values()))
@@ -196,14 +202,14 @@ def _stage_columns(opened: Opened, options: ReadOptions, into: Path) -> tuple[St
     file = into / "given.parquet"
     source = Source((SourceFile(file, LABEL, None, ""),), Head(file, b"", None, whole=True), ())
     _write(file, names, schema, batches(wanted))
-    staged = READERS["parquet"].stage(source, replace(options, columns=_only(names)), into, None)
+    staged = stage_source(source, FORMATS["parquet"], replace(options, columns=_only(names)), into)
     return replace(staged, ignored=ignored), source
 
 
 def _write(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[pa.RecordBatch]) -> None:
     writer: Any = None
     try:
-        with _quoting_nothing():
+        with _hide_errors():
             for batch in batches:
                 if writer is None:
                     writer = pq.ParquetWriter(file, _writable(batch.schema, names))
@@ -220,7 +226,7 @@ def _write(file: Path, names: Mapping[str, str], schema: Any, batches: Iterator[
 
 
 def _writable(schema: Any, names: Mapping[str, str]) -> Any:
-    """The types as Parquet has them; a column in which nothing stands is one of texts."""
+    """Return the schema in types that Parquet has; a column of nulls becomes text."""
     fields = []
     for name, type_ in zip(schema.names, schema.types, strict=True):
         plain = pa.string() if pa.types.is_null(type_) or pa.types.is_string_view(type_) else type_
@@ -231,8 +237,8 @@ def _writable(schema: Any, names: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _quoting_nothing() -> Iterator[None]:
-    """Turn errors of whoever makes the rows into ours: theirs may quote a row."""
+def _hide_errors() -> Iterator[None]:
+    """Replace errors of the library that makes the rows: their texts may quote a row."""
     try:
         yield
     except (QueryveilError, MemoryError, OSError):
@@ -249,7 +255,7 @@ def _quoting_nothing() -> Iterator[None]:
 def _stage_rows(
     given: Sequence[Mapping[Any, Any]], options: ReadOptions, into: Path
 ) -> tuple[Staged, Source]:
-    """As JSON lines, where each row is judged by itself whatever the types of its values."""
+    """Stage rows as JSON lines, where each row is validated by itself, whatever the types of its values."""
     check_options(options, "jsonl")
     known = list(dict.fromkeys(str(key) for row in given for key in row))
     names: Mapping[str, str | int] = choose_columns(options.columns, known)
@@ -267,13 +273,13 @@ def _stage_rows(
         raise not_writable(into, error) from None
     head = read_head(file)
     source = Source((as_source_file(head, LABEL),), head, ())
-    staged = READERS["jsonl"].stage(source, replace(options, columns=_only(names)), into, None)
+    staged = stage_source(source, FORMATS["jsonl"], replace(options, columns=_only(names)), into)
     ignored = tuple(key for key in known if key not in names.values())
     return replace(staged, mapping={name: str(at) for name, at in names.items()}, ignored=ignored), source
 
 
 def _only(names: Mapping[str, str | int]) -> dict[str, str | int]:
-    """These columns and no other, whatever names the source has."""
+    """Return options for these columns and no others, whatever names the source has."""
     return {name: "" for name in COLUMNS if name not in ("user", "query")} | dict(names)
 
 
@@ -283,14 +289,14 @@ def _as_json(row: Mapping[Any, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        return None  # how data frames say that there is nothing
+        return None  # how data frames write a missing value
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     return value
 
 
 def _other(value: Any) -> Any:
-    """Types that JSON lacks: times as ISO, numbers of NumPy as numbers; all else is of a wrong type in its row."""
+    """Return a value that JSON has: times as ISO, numbers of NumPy as numbers; others get a wrong type in their row."""
     if isinstance(value, (dt.datetime, dt.date)):
         return str(value) if value == value else None  # noqa: PLR0124 (no time of pandas is unlike itself)
     if hasattr(value, "item"):

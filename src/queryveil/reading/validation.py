@@ -9,6 +9,17 @@ from queryveil.reading.times import impossible_sql, literal, time_sql
 
 TEXT_TOO_LONG = "text too long"
 BLANK_LINE = "blank line"
+NO_USER = "no user"
+BAD_TIME = "bad time"
+BAD_RANK = "bad rank"
+CLICK_WITHOUT_USER = "click without user"
+"""A click that names neither a user nor a client."""
+NOT_JSON = "not JSON"
+NO_FIELD = "no such field"
+WRONG_TYPE = "wrong type"
+WRONG_FIELDS = "wrong number of fields"
+FILTERED_OUT = "rows left out by --where"
+"""What rows are counted as for which a condition of the user does not hold."""
 KEPT_OF_LONG_TEXT = 1000
 """Characters that are kept of a rejected row whose text is too long."""
 
@@ -49,7 +60,33 @@ def _value_sql(text: str, nulls: Sequence[str] = ()) -> str:
     return f"CASE WHEN NOT {_among_sql(text, (*NO_VALUE, *nulls))} THEN {text} END"
 
 
-def judge_sql(
+def reject_reason_sql(
+    *,
+    user: str,
+    time: str | None,
+    bad_rank: str | None,
+    texts: Sequence[str] = (),
+    nulls: Sequence[str] = (),
+) -> str:
+    """Return SQL for the reason why a row is rejected; null for a valid row.
+
+    Args:
+        user: SQL for the text of the user.
+        time: SQL for a timestamp or date; None if the log has no times.
+        bad_rank: SQL that is true for a rank that is not one; None if the log has no ranks.
+        texts: SQL for texts whose length is limited.
+        nulls: Words that the user declared to mean no value.
+    """
+    checks = [f"WHEN {' OR '.join(map(too_long_sql, texts))} THEN '{TEXT_TOO_LONG}'"] if texts else []
+    checks.append(f"WHEN {no_user_sql(user, nulls)} THEN '{NO_USER}'")
+    if time is not None:
+        checks.append(f"WHEN {impossible_sql(time)} THEN '{BAD_TIME}'")
+    if bad_rank is not None:
+        checks.append(f"WHEN {bad_rank} THEN '{BAD_RANK}'")
+    return f"CASE {' '.join(checks)} END"
+
+
+def validate_sql(
     relation: str,
     values: Mapping[str, str],
     *,
@@ -59,33 +96,32 @@ def judge_sql(
     also: Sequence[str] = (),
     nulls: Sequence[str] = (),
 ) -> str:
-    """Return SQL that types the rows of a relation and gives each bad row the reason why it is rejected.
+    """Return SQL that types the rows of a relation and gives each invalid row its reject reason.
 
     Args:
         relation: A table or subquery with the columns file, line, lines, and problem.
         values: SQL for the text of each standard column.
         time_format: The strptime format of times, if not one of the usual ones.
         typed_time: Whether the time is a timestamp already.
-        text: SQL for the text that is kept of a bad row.
+        text: SQL for the text that is kept of a rejected row.
         also: Columns of the relation to pass through.
         nulls: Words that the user declared to mean no value.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in values.items())
-    texts = [f"raw_{name}" for name in values if name != "time" or not typed_time]
-    long = " OR ".join(map(too_long_sql, texts))
     typed = ["*"]
-    checks = [
-        f"WHEN {long} THEN '{TEXT_TOO_LONG}'",
-        f"WHEN {no_user_sql('raw_user', nulls)} THEN 'no user'",
-    ]
     if "time" in values:
         typed.append(f"{'raw_time' if typed_time else time_sql('raw_time', time_format)} AS typed_time")
-        checks.append(f"WHEN {impossible_sql('typed_time')} THEN 'bad time'")
     if "rank" in values:
         whole = f"regexp_full_match(raw_rank, '{_RANK}')"
         typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
-        missing = _among_sql("trim(raw_rank)", (*NO_VALUE, *nulls))
-        checks.append(f"WHEN typed_rank IS NULL AND NOT {missing} THEN 'bad rank'")
+    no_rank = _among_sql("trim(raw_rank)", (*NO_VALUE, *nulls))
+    reason = reject_reason_sql(
+        texts=[f"raw_{name}" for name in values if name != "time" or not typed_time],
+        user="raw_user",
+        time="typed_time" if "time" in values else None,
+        bad_rank=f"typed_rank IS NULL AND NOT {no_rank}" if "rank" in values else None,
+        nulls=nulls,
+    )
     query, empty = "coalesce(raw_query, '')", blank_sql("raw_query")
     if nulls:
         nothing = _among_sql("raw_query", nulls)
@@ -105,6 +141,6 @@ def judge_sql(
         f"CASE WHEN reason = '{TEXT_TOO_LONG}' THEN left({text}, {KEPT_OF_LONG_TEXT}) "
         f"WHEN reason IS NOT NULL THEN {text} END AS text, "
         f"reason IS NULL AND {empty} AS empty, {', '.join([columns, *also])} FROM "
-        f"(SELECT *, coalesce(problem, CASE {' '.join(checks)} END) AS reason FROM "
+        f"(SELECT *, coalesce(problem, {reason}) AS reason FROM "
         f"(SELECT {', '.join(typed)} FROM (SELECT *, {raws} FROM {relation})))"
     )

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from queryveil.reading.formats import ReadOptions, Staged, stage
+from queryveil.reading.log_files import stage
+from queryveil.reading.model import ReadOptions, Staged
 
 NOON = dt.datetime(2006, 3, 1, 12, 0, 0)
 

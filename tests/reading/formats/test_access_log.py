@@ -42,7 +42,7 @@ def test_every_shape_gives_the_same_searches(shape: str, tmp_path: Path) -> None
         (TEN.replace(minute=6), ""),
     ]
     assert [one[1:] for one in rejections(staged)] == [(7, "not UTF-8")]
-    assert dict(staged.passed_over) == {"other requests": 3, "requests that failed or were redirected": 1}
+    assert dict(staged.skipped) == {"other requests": 3, "requests that failed or were redirected": 1}
     users = [user for (user,) in rows_of(staged, "user")]
     if shape == "common.log":
         assert users == ["192.0.2.1", "192.0.2.1", "2001:db8::7", "198.51.100.9"]
@@ -102,7 +102,7 @@ def test_where_the_query_is_must_be_said(tmp_path: Path) -> None:
         )
     with pytest.raises(qv.InputError, match="nothing says where the query is"):
         staged_of(tmp_path, line("/search/private"), query_parameter=None, query_path="/search")
-    with pytest.raises(qv.InputError, match="has a query where it was looked for"):
+    with pytest.raises(qv.InputError, match="has a query"):
         staged_of(tmp_path, line("/s?query=private"))
 
 
@@ -125,7 +125,7 @@ def test_places_of_the_query(options: dict[str, Any], found: list[str], tmp_path
     ]
     staged = staged_of(tmp_path, *map(line, targets), **options)
     assert [query for (query,) in rows_of(staged, "query")] == found
-    assert staged.passed_over["other requests"] == len(targets) - len(found)
+    assert staged.skipped["other requests"] == len(targets) - len(found)
 
 
 def test_users_can_be_named(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ def test_columns_are_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(st.text(st.sampled_from('q=&?%20E9[]" \\x+\t/{}GET'), max_size=25), max_size=6))
-def test_every_line_is_a_row_rejected_or_passed_over(
+def test_every_line_is_a_row_rejected_or_skipped(
     texts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     lines = [line("/?q=first"), *(line(text) for text in texts), *(text + "." for text in texts)]
     staged = staged_of(tmp_path_factory.mktemp("log"), *lines, format="access-log")
-    assert staged.rows + staged.rejected + sum(staged.passed_over.values()) == len(lines)
+    assert staged.rows + staged.rejected + sum(staged.skipped.values()) == len(lines)

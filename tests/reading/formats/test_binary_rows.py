@@ -41,5 +41,5 @@ def test_a_nul_byte_in_a_first_line_is_a_bad_row(name: str, tmp_path: Path) -> N
     ids=["all bytes", "program", "utf-16", "database"],
 )
 def test_what_is_no_text_is_refused(data: bytes, name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is binary, and of no kind|is damaged, cut short or not SQLite"):
+    with pytest.raises(InputError, match=r"is binary|is damaged"):
         read(write(tmp_path / name, data), tmp_path / "into")

@@ -15,7 +15,8 @@ import pytest
 import queryveil as qv
 from queryveil.errors import InputError
 from queryveil.reading import lines
-from queryveil.reading.formats import ReadOptions, stage
+from queryveil.reading.log_files import stage
+from queryveil.reading.model import ReadOptions
 from tests.conftest import many
 from tests.reading.formats.logs import write
 

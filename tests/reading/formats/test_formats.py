@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from queryveil.reading.formats import READERS
+from queryveil.reading.formats import FORMATS
 from tests.reading.formats.logs import ROWS, as_fields, read, rows_of, write
 
 HEADER = ("user", "time", "query", "url", "rank")
@@ -115,8 +115,8 @@ def test_every_format_gives_the_same_rows(case: str, tmp_path: Path) -> None:
 
 
 def test_every_reader_is_covered_and_says_what_it_reads() -> None:
-    assert {name for _, _, name in MAKERS.values()} <= READERS.keys()
-    assert all(reader.help and reader.name == name for name, reader in READERS.items())
+    assert {name for _, _, name in MAKERS.values()} <= FORMATS.keys()
+    assert all(reader.help and reader.name == name for name, reader in FORMATS.items())
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
@@ -233,7 +233,8 @@ def test_query_text_is_kept_as_it_is(tmp_path: Path) -> None:
 
 
 def test_progress_counts_the_bytes_on_disk(tmp_path: Path) -> None:
-    from queryveil.reading.formats import ReadOptions, stage
+    from queryveil.reading.log_files import stage
+    from queryveil.reading.model import ReadOptions
 
     for log in (aol(tmp_path), parquet(tmp_path)):
         seen: list[tuple[int, int]] = []

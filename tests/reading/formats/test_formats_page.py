@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from queryveil.reading.columns import ALIASES
-from queryveil.reading.formats import READERS
+from queryveil.reading.formats import FORMATS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "formats.md").read_text()
 
@@ -26,7 +26,7 @@ def test_examples_print_what_the_page_shows(
 
 
 def test_tables_list_every_format_and_alias() -> None:
-    for name in READERS:
+    for name in FORMATS:
         assert f"| `{name}` |" in PAGE
     for column, aliases in ALIASES.items():
         assert f"| {column} | {', '.join(f'`{alias}`' for alias in aliases)} |" in PAGE

@@ -153,7 +153,7 @@ def test_every_line_is_accounted_for(
         # Refused as a whole, in one sentence: brackets that do not match, or nothing that is left.
         assert "\n" not in str(error)
         return
-    accounted = staged.rows + staged.rejected + sum(staged.passed_over.values())
+    accounted = staged.rows + staged.rejected + sum(staged.skipped.values())
     assert accounted == lines_in(content)
 
 

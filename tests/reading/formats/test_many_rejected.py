@@ -42,7 +42,7 @@ def test_runs_of_blank_lines_are_the_same_for_any_block(block: int, tmp_path: Pa
 def test_beyond_a_bound_only_places_and_reasons_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "KEPT_ASIDE", 3)
+    monkeypatch.setattr(staging, "MAX_REJECTED_TEXTS", 3)
     bad = ["one", "two", "", "", "three", "four", "five", "u\tq", "six", "\tno user", "\tno user"]
     log = write(tmp_path / "x.tsv", "user\tquery\nu\tq\n" + "\n".join(bad) + "\n")
     staged = read(log, tmp_path / "into", max_rejected=1)

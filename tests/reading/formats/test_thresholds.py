@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from queryveil.reading import lines, staging
-from queryveil.reading.formats import ReadOptions, stage
+from queryveil.reading.log_files import stage
+from queryveil.reading.model import ReadOptions
 from queryveil.reading.validation import blank_sql
 from tests.frozen.reader_cases import answer
 from tests.frozen.store import expected_answer, load_group

@@ -53,15 +53,15 @@ def test_every_shape_gives_the_same_rows(shape: str, tmp_path: Path) -> None:
     assert (staged.format, staged.rows, staged.rejected) == ("ubi", 8, 0)
     assert set(rows_of(staged)) == ROWS
     assert (staged.searches, staged.orphan_clicks, staged.empty_queries) == (4, 2, 2)
-    assert (staged.passed_over["impressions"], staged.passed_over["other events"]) == (2, 2)
-    assert staged.passed_over.get("lines of the bulk format", 0) == (12 if "bulk" in shape else 0)
+    assert (staged.skipped["impressions"], staged.skipped["other events"]) == (2, 2)
+    assert staged.skipped.get("lines of the bulk format", 0) == (12 if "bulk" in shape else 0)
 
 
 def test_inspect_counts_documents() -> None:
     found = qv.inspect(qv.read(DATA / "ubi-bulk.ndjson"))
     assert (found.queries, found.clicks, found.orphan_clicks, found.users) == (4, 4, 2, 4)
     assert found.events == 4  # three searches with words, and the click that brings its own
-    assert found.passed_over["impressions"] == 2
+    assert found.skipped["impressions"] == 2
 
 
 def test_order_is_that_of_the_file(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_bad_documents_are_kept_aside_with_their_line(tmp_path: Path) -> None:
 
 def test_actions_that_are_clicks_can_be_named(tmp_path: Path) -> None:
     staged = staged_of(tmp_path, query(), click(action_name="open"), click(), click_actions=("open",))
-    assert (staged.rows, dict(staged.passed_over)) == (2, {"other events": 1})
+    assert (staged.rows, dict(staged.skipped)) == (2, {"other events": 1})
 
 
 def test_columns_are_refused(tmp_path: Path) -> None:
@@ -287,13 +287,13 @@ BAD = st.one_of(
 
 @settings(max_examples=50, deadline=None)
 @given(documents=st.lists(st.one_of(SEARCH, CLICK, BAD), max_size=12))
-def test_every_document_is_a_row_rejected_or_passed_over(
+def test_every_document_is_a_row_rejected_or_skipped(
     documents: list[Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     # Enough good lines to tell that each line is a document.
     good = [query()] * (1 + len(documents))
     staged = staged_of(tmp_path_factory.mktemp("log"), *good, *documents, format="ubi")
-    assert staged.rows + staged.rejected + sum(staged.passed_over.values()) == len(good) + len(documents)
+    assert staged.rows + staged.rejected + sum(staged.skipped.values()) == len(good) + len(documents)
     assert staged.rows == len(rows_of(staged, "user"))
 
 

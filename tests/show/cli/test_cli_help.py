@@ -19,7 +19,6 @@ import typer
 import queryveil as qv
 from queryveil.parameters import GROUPS, OUTPUT, PROMISES, READING, parameters
 from queryveil.privacy.noise import Noise
-from queryveil.reading.formats import READERS
 from queryveil.show.cli.app import app
 from queryveil.show.cli.commands import loaded
 from queryveil.show.cli.options import FORMATS
@@ -128,7 +127,7 @@ def test_methods_are_listed_with_one_line_each(verb: str) -> None:
 
 
 def test_formats_are_those_that_can_be_read() -> None:
-    assert set(FORMATS) == set(READERS)
+    assert set(FORMATS) == set(qv.FORMATS)
 
 
 # -- two ways to say the same --------------------------------------------------------------------------------

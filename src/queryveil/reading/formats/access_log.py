@@ -1,27 +1,24 @@
 """Access logs of web servers: common, combined and JSON lines, of nginx, Apache and their kin.
 
 A request is a search if it has a query in the parameter, or at the place in the path, that the user named. All other
-requests are counted and passed over.
+requests are skipped and counted.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from queryveil.errors import InputError, UsageError
-from queryveil.reading.formats import decoding
+from queryveil.reading.encodings import create_url_decode, url_decode_sql
 from queryveil.reading.lines import BINARY, NOT_UTF8
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import Extraction, stage_lines
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged, most_are
 from queryveil.reading.times import literal
-from queryveil.reading.validation import BLANK_LINE, judge_sql
+from queryveil.reading.translation import parse_object
+from queryveil.reading.validation import BLANK_LINE, NOT_JSON, validate_sql
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _LINE = (
@@ -46,7 +43,7 @@ _KEYS = {
     "method": ("request_method", "method", "request.method", "RequestMethod"),
 }
 _USERS = ("ip-and-agent", "ip", "remote-user")
-_SAID = {
+_NOTES = {
     "ip-and-agent": "users are IP addresses with their browsers: people who share both are one, and one person may be "
     "several",
     "ip": "users are IP addresses: people who share one are one user, and one person may be several",
@@ -66,54 +63,40 @@ _USUAL_PARAMETERS = (
     "search_query",
 )
 _CLOCK = "%d/%b/%Y:%H:%M:%S %z"
-_LOOKED_AT = 100
 _OTHER, _FAILED = "other requests", "requests that failed or were redirected"
 _ESCAPED = r"\\x([0-9A-Fa-f]{2})"
 
 
-class AccessLog:
-    name: ClassVar[str] = "access-log"
-    help: ClassVar[str] = "access logs of web servers: common, combined or JSON lines"
-    suffixes: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[tuple[str, ...]] = ("query_parameter", "query_path", "user_field")
-
-    def matches(self, head: Head) -> bool:
-        lines = head.lines[:_LOOKED_AT]
-        return 2 * sum(_is_request(line) for line in lines) > len(lines)
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        label = source.files[0].label
-        if options.columns is not None:
-            raise UsageError(
-                f"{label!r} is an access log, whose columns are known",
-                "leave out --columns, and say where the query is with --query-parameter",
-            )
-        if options.query_parameter is None and "{query}" not in (options.query_path or ""):
-            raise InputError(
-                f"{label!r} is an access log, and nothing says where the query is",
-                f"name its parameter, as in --query-parameter q{_seen(source.head)}, or its place in the path, as in "
-                "--query-path '/search/{query}'; addresses of referrers are not searched",
-            )
-        lines = source.head.lines[:_LOOKED_AT]
-        as_json = 2 * sum(line.lstrip().startswith("{") for line in lines) > len(lines)
-        user = options.user_field or _USERS[0]
-        if not as_json and user not in _USERS:
-            raise UsageError(
-                f"an access log of this kind has no field {user!r}", f"say --user-field {'|'.join(_USERS)}"
-            )
-        extraction = Extraction(
-            columns=("user", "time", "query"),
-            sql=_sql(_json_sql(user) if as_json else _TEXT_SQL, user, options),
-            check=lambda connection: decoding.prepare(connection, options),
-            mapping={"user": user, "time": "time of the request", "query": _place(options)},
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    label = source.files[0].label
+    if options.query_parameter is None and "{query}" not in (options.query_path or ""):
+        raise InputError(
+            f"{label!r} is an access log, and nothing says where the query is",
+            f"name its parameter, as in --query-parameter q{_usual_parameters(source.head)}, or its place in the path, "
+            "as in --query-path '/search/{query}'; addresses of referrers are not searched",
         )
-        staged = stage_lines(source, extraction, options, into, progress, self.name)
+    is_json = most_are(line.lstrip().startswith("{") for line in source.head.first_lines)
+    user = options.user_field or _USERS[0]
+    if not is_json and user not in _USERS:
+        raise UsageError(
+            f"an access log of this kind has no field {user!r}", f"say --user-field {'|'.join(_USERS)}"
+        )
+
+    def require_requests(staged: Staged) -> None:
         if not staged.rows + staged.rejected:
             raise InputError(
-                f"no request of {label!r} has a query where it was looked for",
+                f"no request of {label!r} has a query in the named place",
                 "check --query-parameter and --query-path",
             )
-        return replace(staged, notes=(_SAID[user],) if user in _SAID else ())
+
+    return Extraction(
+        columns=("user", "time", "query"),
+        sql=_sql(_json_sql(user) if is_json else _TEXT_SQL, user, options),
+        prepare=lambda connection: create_url_decode(connection, options.encoding),
+        mapping={"user": user, "query": _place(options)},
+        notes=(_NOTES[user],) if user in _NOTES else (),
+        check=require_requests,
+    )
 
 
 def _place(options: ReadOptions) -> str:
@@ -124,15 +107,12 @@ def _place(options: ReadOptions) -> str:
 def _is_request(line: str) -> bool:
     if not line.lstrip().startswith("{"):
         return re.match(_LINE, line) is not None
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
+    found = parse_object(line)
 
     def has(name: str) -> bool:
         return any(_leads(found, key.split(".")) for key in _KEYS[name])
 
-    return isinstance(found, dict) and has("ip") and has("status") and (has("request") or has("target"))
+    return found is not None and has("ip") and has("status") and (has("request") or has("target"))
 
 
 def _leads(found: Any, steps: Sequence[str]) -> bool:
@@ -141,10 +121,10 @@ def _leads(found: Any, steps: Sequence[str]) -> bool:
     return isinstance(found, dict) and steps[0] in found and _leads(found[steps[0]], steps[1:])
 
 
-def _seen(head: Head) -> str:
+def _usual_parameters(head: Head) -> str:
     """Name the usual parameters of the first requests; other names, and referrers, are not shown."""
     names: Counter[str] = Counter()
-    for line in head.lines[:_LOOKED_AT]:
+    for line in head.first_lines:
         try:
             query = urlsplit(_target(line)).query
         except ValueError:
@@ -160,10 +140,7 @@ def _target(line: str) -> str:
         found = re.match(_LINE, line)
         request = found[_FIELDS.index("request") + 1] if found else ""
     else:
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError):
-            return ""
+        values = parse_object(line)
         request, target, arguments = (
             _first_value(values, _KEYS[key]) for key in ("request", "target", "arguments")
         )
@@ -211,7 +188,7 @@ def _json_sql(user: str) -> str:
     whole = f"{target} || coalesce('?' || {value['arguments']}, '')"
     asked = f"CASE WHEN contains({target}, '?') THEN {target} ELSE {whole} END"
     return (
-        "SELECT *, CASE WHEN j IS NULL THEN coalesce(problem, 'not JSON') END AS trouble, "  # noqa: S608 (quoted)
+        f"SELECT *, CASE WHEN j IS NULL THEN coalesce(problem, '{NOT_JSON}') END AS trouble, "  # noqa: S608 (quoted)
         f"{value['ip']} AS ip, "
         f"{value['name']} AS name, {value['time']} AS clock, {value['status']} AS status, {value['agent']} AS agent, "
         f"{method} AS method, {asked} AS target, "
@@ -226,7 +203,7 @@ def _pointer(key: str) -> str:
 
 
 def _sql(fields: str, user: str, options: ReadOptions) -> str:
-    """Return SQL that finds the query in every request, skips requests that are no searches, and judges the others."""
+    """Return SQL that finds queries, skips requests that are no searches, and validates the others."""
     patterns = []
     if options.query_parameter:
         names = "|".join(map(re.escape, options.query_parameter))
@@ -258,7 +235,7 @@ def _sql(fields: str, user: str, options: ReadOptions) -> str:
     )
     value = f"CASE WHEN problem IS NULL AND skipped IS NULL THEN CASE {value} END END"
     searches = f"(SELECT *, {value} AS value FROM {requests})"  # noqa: S608
-    return _judge_sql(searches, f"replace({raw}, '+', ' ')", user, options)
+    return _validate_sql(searches, f"replace({raw}, '+', ' ')", user, options)
 
 
 def _path_pattern(path: str) -> str:
@@ -272,11 +249,11 @@ def _path_pattern(path: str) -> str:
     return rf"^(?:https?://[^/?#]*)?{''.join(made)}/?(?:[?#]|$)"
 
 
-def _judge_sql(searches: str, raw: str, user: str, options: ReadOptions) -> str:
+def _validate_sql(searches: str, raw: str, user: str, options: ReadOptions) -> str:
     relation = (
         "(SELECT * REPLACE (CASE WHEN problem IS NULL AND skipped IS NULL AND query IS NULL THEN "  # noqa: S608
         f"'{NOT_UTF8}' WHEN problem IS NULL AND contains(query, chr(0)) THEN '{BINARY}' ELSE problem END AS problem) "
-        f"FROM (SELECT *, {decoding.decoded_sql('raw', options)} AS query FROM "
+        f"FROM (SELECT *, {url_decode_sql('raw', options.encoding)} AS query FROM "
         f"(SELECT *, {raw} AS raw FROM {searches})))"
     )
     agent = "CASE WHEN nullif(nullif(agent, ''), '-') IS NULL THEN '' ELSE ' ' || agent END"
@@ -290,4 +267,22 @@ def _judge_sql(searches: str, raw: str, user: str, options: ReadOptions) -> str:
         "time": clock if options.time_format is None else "clock",
         "query": "query",
     }
-    return judge_sql(relation, values, time_format=options.time_format, also=("skipped",))
+    return validate_sql(relation, values, time_format=options.time_format, also=("skipped",))
+
+
+FORMAT = Format(
+    name="access-log",
+    help="access logs of web servers: common, combined or JSON lines",
+    options=("query_parameter", "query_path", "user_field"),
+    recognize=lambda head: most_are(map(_is_request, head.first_lines)),
+    columns={
+        "user": _USERS[0],
+        "time": "time of the request",
+        "query": "the named parameter or place in the path",
+    },
+    columns_hint="leave out --columns, and say where the query is with --query-parameter",
+    extract=_extract,
+    can_split=lambda *_: True,
+    has_encoded_queries=True,
+    users_have_blanks=True,
+)

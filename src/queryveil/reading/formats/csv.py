@@ -5,50 +5,40 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.reading.columns import as_number, find, is_header
-from queryveil.reading.formats.delimited import Split, extract_fields, lay_out, separator
+from queryveil.reading.delimited import (
+    Split,
+    delimiter_by_options,
+    detect_delimiter,
+    extract_fields,
+    has_same_first_lines,
+    resolve_layout,
+)
 from queryveil.reading.lines import LONGEST_LINE
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import stage_lines
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source
 
 _DELIMITERS = (",", ";", "|")
 _UNBALANCED = "unbalanced quote"
 _FIELDS = pa.list_(pa.string())
 
 
-class Csv:
-    name: ClassVar[str] = "csv"
-    help: ClassVar[str] = "comma-separated text with double quotes, one row per line"
-    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    takes: ClassVar[tuple[str, ...]] = ("null", "where")
-
-    def matches(self, head: Head) -> bool:
-        line = head.first_line
-        if head.suffix in self.suffixes:
-            return True
-        return "\t" not in line and "," in line
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        delimiter = options.delimiter or _delimiter(source, options)
-        layout = lay_out(source, options, delimiter, _splitter(delimiter))
-        extraction = extract_fields(
-            layout, options, add_fields=lambda rows: _parse_quoted_lines(rows, delimiter)
-        )
-        return stage_lines(source, extraction, options, into, progress, self.name)
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    delimiter = options.delimiter or _detect_delimiter(source, options)
+    layout = resolve_layout(source, options, delimiter, _splitter(delimiter))
+    return extract_fields(layout, options, add_fields=lambda chunk: _parse_quoted_lines(chunk, delimiter))
 
 
-def _delimiter(source: Source, options: ReadOptions) -> str:
-    """The delimiter that makes a header of the first line, or cuts the first lines alike; a comma if none does."""
+def _detect_delimiter(source: Source, options: ReadOptions) -> str:
+    """Return the delimiter that makes the first line a header, or splits the first lines alike; else a comma."""
     header = source.head.first_line
     names = [str(at) for at in (options.columns or {}).values() if at and as_number(at) is None]
     if options.columns and not names:
-        return separator(source.head.lines, options, repr(source.files[0].label), "".join(_DELIMITERS)) or ","
+        label = repr(source.files[0].label)
+        return detect_delimiter(source.head.lines, options, label, "".join(_DELIMITERS)) or ","
     if names:
         # If a name is nowhere, the delimiter that finds the others gives the better message.
         return max(
@@ -67,7 +57,7 @@ def _splitter(delimiter: str) -> Split:
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let the csv module accept any line that we accept; its limit is global, so it is put back."""
+    """Let the csv module accept the longest line; its limit is global, so it is restored."""
     before = csv.field_size_limit(LONGEST_LINE + 1)
     try:
         yield
@@ -106,3 +96,21 @@ def _parse_all(lines: list[str], delimiter: str) -> list[list[str] | None]:
     if len(together) == len(lines):
         return together
     return [_parse(line, delimiter) for line in lines]
+
+
+def _is_csv(head: Head) -> bool:
+    line = head.first_line
+    return head.suffix == ".csv" or ("\t" not in line and "," in line)
+
+
+FORMAT = Format(
+    name="csv",
+    help="comma-separated text with double quotes, one row per line",
+    suffixes=(".csv",),
+    options=("delimiter", "patterns", "null", "where"),
+    recognize=_is_csv,
+    recognize_options=lambda *given: delimiter_by_options(*given) not in (None, "\t"),
+    precedence=2,
+    extract=_extract,
+    can_split=has_same_first_lines,
+)

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pyarrow as pa
 
-from queryveil.reading.formats.columnar import Opened, stage_as_parquet
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.model import Format, OpenedTable, ReadOptions
 
 
-class Feather:
-    name: ClassVar[str] = "feather"
-    help: ClassVar[str] = "Feather (Arrow) files, all with the same columns"
-    suffixes: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
-    binary: ClassVar[bool] = True
-
-    def matches(self, head: Head) -> bool:
-        return head.data.startswith(b"ARROW1")
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        return stage_as_parquet(source, options, into, progress, _open, "Feather")
-
-
-def _open(path: Path) -> Opened:
+def _open(path: Path, _: ReadOptions) -> OpenedTable:
     table = pa.ipc.open_file(pa.memory_map(str(path)))
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -35,4 +20,14 @@ def _open(path: Path) -> Opened:
             batch.validate(full=True)
             yield batch
 
-    return table.schema, batches
+    return OpenedTable(table.schema, batches)
+
+
+FORMAT = Format(
+    name="feather",
+    help="Feather (Arrow) files, all with the same columns",
+    suffixes=(".feather", ".arrow"),
+    recognize=lambda head: head.data.startswith(b"ARROW1"),
+    open_table=_open,
+    file_kind="Feather",
+)

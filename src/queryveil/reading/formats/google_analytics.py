@@ -4,75 +4,52 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from queryveil.errors import UsageError
-from queryveil.reading.formats import totals
-from queryveil.reading.json_documents import objects_in, read_documents
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.translated import Bad, Passed, Row, stage_translated, text_of
+from queryveil.reading.json_documents import objects_in
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
+from queryveil.reading.search_totals import is_totals, refuse_totals
+from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
+from queryveil.reading.validation import NO_FIELD, NOT_JSON
 
 _SEARCHES = ("view_search_results", "search")
 _VALUES = ("string_value", "int_value", "float_value", "double_value")
-_MAPPING = {
-    "user": "user_id, or else user_pseudo_id",
-    "time": "event_timestamp",
-    "query": "search_term",
-    "session": "ga_session_id",
+_TOTALS = {
+    *("event count", "total users", "total unique searches", "results page views / search", "active users"),
+    *("search exits", "event count per user", "% search exits"),
 }
-_WAY_OUT = (
+_TOTALS_HINT = (
     "export the events instead: link the property to BigQuery and save the table events_... as JSON lines, which has "
     "user_pseudo_id for each search"
 )
 _NOTE = "users are accounts where people logged in, and browsers otherwise: one person may be several"
 
 
-class GoogleAnalytics:
-    name: ClassVar[str] = "google-analytics"
-    help: ClassVar[str] = "Google Analytics 4: events of BigQuery as JSON"
-    suffixes: ClassVar[tuple[str, ...]] = ()
+def _is_google_analytics(head: Head) -> bool:
+    if is_totals(head, _TOTALS):
+        return True
+    return head.data.lstrip()[:1] in (b"{", b"[") and most_are(map(_is_event, objects_in(head)))
 
-    def matches(self, head: Head) -> bool:
-        if totals.is_totals_of_google(head):
-            return True
-        found = objects_in(head) if head.data.lstrip()[:1] in (b"{", b"[") else []
-        return bool(found) and 2 * sum(map(_is_event, found)) > len(found)
 
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        label = source.files[0].label
-        if totals.is_totals_of_google(source.head):
-            raise totals.refused(label, _WAY_OUT)
-        if options.columns is not None:
-            raise UsageError(
-                f"{label!r} is of Google Analytics, whose columns are known", "leave out --columns"
-            )
-        return stage_translated(
-            source,
-            read_documents(source, progress),
-            _search,
-            options,
-            into,
-            columns=("user", "time", "query", "session"),
-            format=self.name,
-            mapping=_MAPPING,
-            notes=(_NOTE,),
-        )
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    if is_totals(source.head, _TOTALS):
+        raise refuse_totals(source.files[0].label, _TOTALS_HINT)
+    return extract_translated(_search, ("user", "time", "query", "session"), options, documents=True)
 
 
 def _is_event(document: Mapping[str, Any]) -> bool:
     return {"event_name", "event_timestamp"} <= document.keys()
 
 
-def _search(text: str) -> list[Row] | Passed | Bad:
+def _search(text: str) -> list[Row] | Skip | Reject:
     try:
         event = json.loads(text)
     except (ValueError, RecursionError):
-        return Bad("not JSON")
+        return Reject(NOT_JSON)
     if not isinstance(event, dict) or "event_name" not in event:
-        return Bad("no such field")
+        return Reject(NO_FIELD)
     if event["event_name"] not in _SEARCHES:
-        return Passed("other events")
+        return Skip("other events")
     known = _parameters(event.get("event_params"))
     session = known.get("ga_session_id")
     user = text_of(event.get("user_id")) or text_of(event.get("user_pseudo_id"))
@@ -96,3 +73,18 @@ def _parameters(listed: Any) -> dict[str, str | None]:
             texts = (text_of(value.get(kind)) for kind in _VALUES)
             found[str(one.get("key"))] = next((text for text in texts if text is not None), None)
     return found
+
+
+FORMAT = Format(
+    name="google-analytics",
+    help="Google Analytics 4: events of BigQuery as JSON",
+    recognize=_is_google_analytics,
+    columns={
+        "user": "user_id, or else user_pseudo_id",
+        "time": "event_timestamp",
+        "query": "search_term",
+        "session": "ga_session_id",
+    },
+    extract=_extract,
+    notes=(_NOTE,),
+)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from queryveil.errors import InputError, UsageError
 from queryveil.reading.columns import ALIASES, as_number
-from queryveil.reading.formats import keys
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import LEFT_OUT, Extraction, stage_lines
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged
 from queryveil.reading.times import literal
-from queryveil.reading.validation import BLANK_LINE, judge_sql
+from queryveil.reading.translation import parse_object
+from queryveil.reading.validation import (
+    BAD_TIME,
+    BLANK_LINE,
+    FILTERED_OUT,
+    NO_FIELD,
+    NO_USER,
+    NOT_JSON,
+    WRONG_TYPE,
+    validate_sql,
+)
 
 Rows = Sequence[Mapping[str, Any]]
 
-_LOOKED_AT = 100
+_KEY = re.compile(r"[A-Za-z_][A-Za-z_-]{0,29}(\.[A-Za-z_][A-Za-z_-]{0,29}){0,3}")
+_MAX_KEYS = 12
+_DEEPEST = 3
+_MISSING = object()
 # What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
 _SUSPECT = r"(?s)[\[{].*|true|false|-?(NaN|Inf|Infinity)"
 _SUSPECT_PARTS = ("[", "true", "false", "NaN", "Inf")
@@ -29,44 +39,27 @@ _OBJECTS = (
     "(SELECT *, CASE WHEN problem IS NULL AND json_valid(text) AND regexp_matches(text, '^\\s*[{]') THEN text END AS j "
     "FROM chunk)"
 )
-NOT_JSON = "not JSON"
 
 
-class Jsonl:
-    name: ClassVar[str] = "jsonl"
-    help: ClassVar[str] = "JSON lines: one object per line, columns by key (or path.to.key)"
-    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
-    takes: ClassVar[tuple[str, ...]] = ("null", "where")
-
-    def matches(self, head: Head) -> bool:
-        # The name decides where it can: the first line is somebody's row.
-        return head.suffix in self.suffixes or _object(head.first_line.lstrip()) is not None
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        pointers = _places(options.columns or {})
-        rows = [row for row in map(_object, source.head.lines[:_LOOKED_AT]) if row is not None]
-        times = (keys.value_at(row, pointers["time"]) for row in rows if "time" in pointers)
-        extraction = Extraction(
-            columns=list(pointers),
-            sql=functools.partial(_sql_for_chunk, pointers, options),
-            mapping={name: str(at) for name, at in (options.columns or {}).items() if at},
-            times=[str(time) for time in times if time is not None],
-        )
-        staged = stage_lines(source, extraction, options, into, progress, self.name)
-        _require_filled(options, staged, repr(source.files[0].label), rows)
-        return replace(
-            staged,
-            ways_out={**staged.ways_out, **_ways_out(pointers, options, rows)},
-            notes=tuple(_unread_columns(pointers, options, rows)),
-        )
+def _is_jsonl(head: Head) -> bool:
+    # The name decides where it can: the first line is a row.
+    return head.suffix in FORMAT.suffixes or parse_object(head.first_line.lstrip()) is not None
 
 
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    pointers = _pointers(options.columns or {})
+    rows = [row for row in map(parse_object, source.head.first_lines) if row is not None]
+    label = repr(source.files[0].label)
+    times = (_value_at(row, pointers["time"]) for row in rows if "time" in pointers)
+    return Extraction(
+        columns=list(pointers),
+        sql=functools.partial(_sql_for_chunk, pointers, options),
+        mapping={name: str(at) for name, at in (options.columns or {}).items() if at},
+        times=[str(time) for time in times if time is not None],
+        hints=_hints(pointers, options, rows),
+        notes=tuple(_describe_unread_columns(pointers, options, rows)),
+        check=lambda staged: _require_filled(options, staged, label, rows),
+    )
 
 
 # Where a column is found must not depend on the rows, or one row could move a column for all others. So each
@@ -75,15 +68,15 @@ Pointers = Mapping[str, tuple[str, ...]]
 
 
 def _usual() -> Pointers:
-    """The usual keys of every column, in the usual spellings."""
+    """Return the usual keys of every column, in the usual spellings."""
     return {
         name: tuple(dict.fromkeys(_pointer([key]) for alias in aliases for key in _spellings(alias)))
         for name, aliases in ALIASES.items()
     }
 
 
-def _places(columns: Mapping[str, str | int]) -> Pointers:
-    """Where the user says, and for columns that are not named, under the usual keys that are not named either."""
+def _pointers(columns: Mapping[str, str | int]) -> Pointers:
+    """Return the pointers that the user named, and for other columns those of usual keys that the user did not name."""
     named = _named({name: at for name, at in columns.items() if at})
     # Without a header, only rows could tell which other columns there are, and no row may decide that.
     if {"user", "query"} <= named.keys():
@@ -101,7 +94,7 @@ def _spellings(alias: str) -> tuple[str, ...]:
 
 
 def _named(columns: Mapping[str, str | int]) -> Pointers:
-    """Where the user says: a path of keys, or one key that holds dots itself."""
+    """Return pointers to the keys that the user named: a path of keys, or one key that contains dots."""
     if any(as_number(at) is not None for at in columns.values()):
         raise UsageError("JSON lines have no column numbers", "give keys, as in --columns user=user_id")
     return {
@@ -111,7 +104,7 @@ def _named(columns: Mapping[str, str | int]) -> Pointers:
 
 
 def _pointer(steps: Sequence[str]) -> str:
-    """An RFC 6901 pointer, in which every key can be written."""
+    """Return an RFC 6901 pointer, in which every key can be written."""
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
@@ -158,17 +151,19 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
         one.sql(f"json_extract_string(j, {literal(_pointer(one.column.split('.')))})")
         for one in options.conditions
     )
-    # A line that is no JSON object is judged: it is not known whether a condition holds of it.
-    skipped = f", CASE WHEN j IS NOT NULL AND NOT ({holds}) THEN '{LEFT_OUT}' END AS skipped" if holds else ""
+    # It is not known whether a condition holds of a line that is no JSON object, so such a line is validated.
+    skipped = (
+        f", CASE WHEN j IS NOT NULL AND NOT ({holds}) THEN '{FILTERED_OUT}' END AS skipped" if holds else ""
+    )
     relation = (
         "(SELECT * REPLACE (CASE WHEN problem IS NOT NULL THEN problem "  # noqa: S608 (literals are quoted)
         f"WHEN text = '' THEN '{BLANK_LINE}' WHEN j IS NULL THEN '{NOT_JSON}' "
-        f"WHEN value_query IS NULL AND NOT ({asked}) THEN 'no such field' "
-        f"WHEN ({suspect}) AND ({wrong_type}) THEN 'wrong type' END AS problem) FROM "
+        f"WHEN value_query IS NULL AND NOT ({asked}) THEN '{NO_FIELD}' "
+        f"WHEN ({suspect}) AND ({wrong_type}) THEN '{WRONG_TYPE}' END AS problem) FROM "
         f"(SELECT *, {values}{skipped} FROM "
         f"(SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v FROM {_OBJECTS})))"
     )
-    return judge_sql(
+    return validate_sql(
         relation,
         {name: f"value_{name}" for name in pointers},
         time_format=options.time_format,
@@ -178,21 +173,21 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
 
 
 def _require_filled(options: ReadOptions, staged: Staged, where: str, rows: Rows) -> None:
-    """A key that was named but never seen is a typing error, not an empty column."""
+    """Refuse a key that the user named and no row has: it is a typing error, not an empty column."""
     for name, at in (options.columns or {}).items():
         if at and staged.rows and name not in staged.filled:
             raise InputError(
-                f"no row of {where} has a value at {at!r}", f"correct --columns: {keys.shown(rows)}"
+                f"no row of {where} has a value at {at!r}", f"correct --columns: {_describe_keys(rows)}"
             )
 
 
-def _unread_columns(pointers: Pointers, options: ReadOptions, rows: Rows) -> Iterator[str]:
+def _describe_unread_columns(pointers: Pointers, options: ReadOptions, rows: Rows) -> Iterator[str]:
     """Yield columns that most of the first rows have under a usual key, and that are not read."""
     for name, usual in _usual().items():
         if name in pointers or name in (options.columns or {}):
             continue
         key = next(
-            (one for one in usual if 2 * sum(keys.has_value(row, [one]) for row in rows) > len(rows)), None
+            (one for one in usual if 2 * sum(_has_value(row, [one]) for row in rows) > len(rows)), None
         )
         if key is not None:
             path = ".".join(_steps(key))
@@ -202,11 +197,11 @@ def _unread_columns(pointers: Pointers, options: ReadOptions, rows: Rows) -> Ite
             )
 
 
-def _ways_out(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
-    """For a column that none of the first rows has: what was looked for, and what there is."""
+def _hints(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, str]:
+    """Return hints for columns that none of the first rows has: the keys that were looked up, and those that exist."""
     found = {}
-    for name, reason in (("query", "no such field"), ("user", "no user"), ("time", "bad time")):
-        if name not in pointers or any(keys.has_value(row, pointers[name]) for row in rows):
+    for name, reason in (("query", NO_FIELD), ("user", NO_USER), ("time", BAD_TIME)):
+        if name not in pointers or any(_has_value(row, pointers[name]) for row in rows):
             continue
         named = (options.columns or {}).get(name)
         sought = f"no {named!r}" if named is not None else f"none of {', '.join(ALIASES[name])}"
@@ -217,6 +212,71 @@ def _ways_out(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str,
         )
         found[reason] = (
             f"say where the {name} is with --columns {name}=...{or_none}: there is {sought} in the first rows; "
-            f"{keys.shown(rows)}"
+            f"{_describe_keys(rows)}"
         )
     return found
+
+
+def _common_keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys, and paths of keys, that messages may quote: usual names, and names in most rows, two at least.
+
+    Some logs have a query or a user as a key. Such a key is not in most rows.
+    """
+    counts = Counter(path for row in rows for path in set(_paths(row)))
+    usual = {alias for aliases in ALIASES.values() for alias in aliases}
+    return [
+        path
+        for path, count in counts.items()
+        if path.lower() in usual or (_KEY.fullmatch(path) and count > 1 and 2 * count > len(rows))
+    ]
+
+
+def _describe_keys(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Describe the keys for a message, which never quotes a value."""
+    keys = sorted(_common_keys(rows))
+    if not keys:
+        return "no key of the first rows looks like the name of a column"
+    more = " and more" if len(keys) > _MAX_KEYS else ""
+    return (
+        f"the first rows have {', '.join(keys[:_MAX_KEYS])}{more} (only names that most rows share are shown)"
+    )
+
+
+def _has_value(row: Mapping[str, Any], pointers: Iterable[str]) -> bool:
+    """Return whether one of these RFC 6901 pointers leads to a value."""
+    return any(_value(row, pointer) is not _MISSING for pointer in pointers)
+
+
+def _value_at(row: Mapping[str, Any], pointers: Iterable[str]) -> Any:
+    """Return the first value to which one of these RFC 6901 pointers leads; None if there is none."""
+    values = (_value(row, pointer) for pointer in pointers)
+    return next((value for value in values if value is not _MISSING), None)
+
+
+def _value(row: Any, pointer: str) -> Any:
+    for step in _steps(pointer):
+        if not isinstance(row, Mapping) or step not in row:
+            return _MISSING
+        row = row[step]
+    return row
+
+
+def _paths(row: Mapping[str, Any], before: str = "", deep: int = 1) -> Iterator[str]:
+    for key, value in row.items():
+        if isinstance(value, Mapping) and value and deep < _DEEPEST:
+            yield from _paths(value, f"{before}{key}.", deep + 1)
+        else:
+            yield f"{before}{key}"
+
+
+FORMAT = Format(
+    name="jsonl",
+    help="JSON lines: one object per line, columns by key (or path.to.key)",
+    suffixes=(".jsonl", ".ndjson"),
+    options=("null", "where"),
+    recognize=_is_jsonl,
+    precedence=1,
+    extract=_extract,
+    # A key that the user named must have a value in some file, not in each.
+    can_split=lambda _, options: not options.columns,
+)

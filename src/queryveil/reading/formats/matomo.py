@@ -4,69 +4,53 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from queryveil.errors import UsageError
-from queryveil.reading.formats import totals
-from queryveil.reading.json_documents import objects_in, read_documents
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.translated import Bad, Passed, Row, stage_translated, text_of
+from queryveil.reading.json_documents import objects_in
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
+from queryveil.reading.search_totals import is_totals, refuse_totals
+from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
+from queryveil.reading.validation import NO_FIELD, NOT_JSON
 
-_MAPPING = {
-    "user": "userId, or else visitorId",
-    "time": "timestamp of the search",
-    "query": "siteSearchKeyword",
-    "session": "idVisit",
+_TOTALS = {
+    "nb_visits",
+    "nb_hits",
+    "nb_actions",
+    "searches",
+    "search results pages",
+    "unique searches",
+    "visits",
 }
-_WAY_OUT = (
+_TOTALS_HINT = (
     "export the visits instead: the API's method Live.getLastVisitsDetails with format=JSON, which has a visitor for "
     "each search"
 )
 _NOTE = "users are Matomo's visitors, browsers as a rule: one person may be several"
 
 
-class Matomo:
-    name: ClassVar[str] = "matomo"
-    help: ClassVar[str] = "Matomo: visits as JSON, with their site searches"
-    suffixes: ClassVar[tuple[str, ...]] = ()
+def _is_matomo(head: Head) -> bool:
+    if is_totals(head, _TOTALS):
+        return True
+    return head.data.lstrip()[:1] in (b"{", b"[") and most_are(map(_is_visit, objects_in(head)))
 
-    def matches(self, head: Head) -> bool:
-        if totals.is_totals_of_matomo(head):
-            return True
-        found = objects_in(head) if head.data.lstrip()[:1] in (b"{", b"[") else []
-        return bool(found) and 2 * sum(map(_is_visit, found)) > len(found)
 
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        label = source.files[0].label
-        if totals.is_totals_of_matomo(source.head):
-            raise totals.refused(label, _WAY_OUT)
-        if options.columns is not None:
-            raise UsageError(f"{label!r} is of Matomo, whose columns are known", "leave out --columns")
-        return stage_translated(
-            source,
-            read_documents(source, progress),
-            _searches,
-            options,
-            into,
-            columns=("user", "time", "query", "session"),
-            format=self.name,
-            mapping=_MAPPING,
-            notes=(_NOTE,),
-        )
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    if is_totals(source.head, _TOTALS):
+        raise refuse_totals(source.files[0].label, _TOTALS_HINT)
+    return extract_translated(_searches, ("user", "time", "query", "session"), options, documents=True)
 
 
 def _is_visit(document: Mapping[str, Any]) -> bool:
     return "actionDetails" in document and bool({"visitorId", "idVisit"} & document.keys())
 
 
-def _searches(text: str) -> list[Row] | Passed | Bad:
+def _searches(text: str) -> list[Row] | Skip | Reject:
     try:
         visit = json.loads(text)
     except (ValueError, RecursionError):
-        return Bad("not JSON")
+        return Reject(NOT_JSON)
     if not isinstance(visit, dict) or not isinstance(visit.get("actionDetails"), list):
-        return Bad("no such field")
+        return Reject(NO_FIELD)
     user = text_of(visit.get("userId")) or text_of(visit.get("visitorId"))
     session = text_of(visit.get("idVisit"))
     found: list[Row] = [
@@ -79,4 +63,19 @@ def _searches(text: str) -> list[Row] | Passed | Bad:
         for action in visit["actionDetails"]
         if isinstance(action, dict) and action.get("type") == "search"
     ]
-    return found or Passed("visits without a search")
+    return found or Skip("visits without a search")
+
+
+FORMAT = Format(
+    name="matomo",
+    help="Matomo: visits as JSON, with their site searches",
+    recognize=_is_matomo,
+    columns={
+        "user": "userId, or else visitorId",
+        "time": "timestamp of the search",
+        "query": "siteSearchKeyword",
+        "session": "idVisit",
+    },
+    extract=_extract,
+    notes=(_NOTE,),
+)

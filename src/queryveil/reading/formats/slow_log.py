@@ -8,69 +8,45 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError
 from queryveil.reading.json_documents import objects_in
-from queryveil.reading.lines import read_lines
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.translated import Bad, Passed, Row, stage_translated, text_of
+from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged, most_are
+from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
+from queryveil.reading.validation import NO_FIELD, NO_USER, NOT_JSON
 
 _PLAIN = re.compile(r"\[([0-9T:,.+Z -]{19,35})\]\[[A-Z ]{4,6}\]\[([\w.]*slowlog\.(?:query|fetch)\b[\w.]*)")
-_LOOKED_AT = 100
 _TEXTS = (
     *("multi_match", "query_string", "simple_query_string", "match", "match_phrase", "match_phrase_prefix"),
     *("match_bool_prefix", "combined_fields", "neural", "semantic"),
 )
-"""Clauses of the query language that hold what somebody typed, likeliest first."""
+"""Clauses of the query language that contain what a user typed, likeliest first."""
 _TYPED = ("query", "query_text")
 _DEEPEST = 40
-_FETCH = Passed("lines of the fetch phase")
-_NO_TEXT = Passed("searches without words")
+_FETCH = Skip("lines of the fetch phase")
+_NO_TEXT = Skip("searches without words")
 _NOTES = (
     "a slow log holds the searches that took longer than its threshold, once for each shard on which they did",
     "users are what the application sent as X-Opaque-Id, or the account that it used: if that is the same for "
     "everybody, this log knows no users",
 )
-_MAPPING = {
-    "user": "id (X-Opaque-Id), or else user.name",
-    "time": "timestamp",
-    "query": "words of the source",
-}
-_WAY_OUT = "let the application send an id of the user in the header X-Opaque-Id"
+_NO_SEARCH = "not a search"
+_USER_HINT = "let the application send an id of the user in the header X-Opaque-Id"
 
 
-class SlowLog:
-    name: ClassVar[str] = "slow-log"
-    help: ClassVar[str] = "search slow logs of Elasticsearch and OpenSearch, plain or JSON"
-    suffixes: ClassVar[tuple[str, ...]] = ()
+def _is_slow_log(head: Head) -> bool:
+    if head.data.lstrip()[:1] == b"{":
+        return most_are(map(_is_slow, objects_in(head)))
+    return most_are(_PLAIN.match(line) is not None for line in head.first_lines)
 
-    def matches(self, head: Head) -> bool:
-        lines = head.lines[:_LOOKED_AT]
-        if head.data.lstrip()[:1] == b"{":
-            found = objects_in(head)
-            return bool(found) and 2 * sum(_is_slow(one) for one in found) > len(found)
-        return bool(lines) and 2 * sum(_PLAIN.match(line) is not None for line in lines) > len(lines)
 
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        label = source.files[0].label
-        if options.columns is not None:
-            raise UsageError(f"{label!r} is a slow log, whose columns are known", "leave out --columns")
-        staged = stage_translated(
-            source,
-            read_lines(source, None, progress),
-            _row,
-            options,
-            into,
-            columns=("user", "time", "query"),
-            format=self.name,
-            mapping=_MAPPING,
-            notes=_NOTES,
-        )
-        if not staged.rows and staged.reasons.get("no user") == staged.rejected > 0:
-            raise InputError(f"no search of {label!r} says who made it", _WAY_OUT)
-        return staged
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    def require_users(staged: Staged) -> None:
+        if not staged.rows and staged.reasons.get(NO_USER) == staged.rejected > 0:
+            raise InputError(f"no search of {source.files[0].label!r} says who made it", _USER_HINT)
+
+    return extract_translated(_row, ("user", "time", "query"), options, check=require_users)
 
 
 def _is_slow(document: Mapping[str, Any]) -> bool:
@@ -79,32 +55,32 @@ def _is_slow(document: Mapping[str, Any]) -> bool:
 
 
 def _of(document: Mapping[str, Any], name: str) -> Any:
-    """A field under its name, or under the longer ones of newer versions."""
+    """Return a field under its name, or under its longer names in newer versions."""
     for key in (f"elasticsearch.slowlog.{name}", f"opensearch.slowlog.{name}", name):
         if key in document:
             return document[key]
     return None
 
 
-def _row(line: str) -> list[Row] | Passed | Bad:
+def _row(line: str) -> list[Row] | Skip | Reject:
     found = _json(line) if line.lstrip().startswith("{") else _plain(line)
-    if isinstance(found, Passed | Bad):
+    if isinstance(found, Skip | Reject):
         return found
     try:
         search = json.loads(found.pop("source") or "")
     except (ValueError, RecursionError):
-        return Bad("not JSON")
+        return Reject(NOT_JSON)
     words = _words(search)
     return _NO_TEXT if words is None else [found | {"query": words}]
 
 
-def _json(line: str) -> dict[str, str | None] | Passed | Bad:
+def _json(line: str) -> dict[str, str | None] | Skip | Reject:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
-        return Bad("not JSON")
+        return Reject(NOT_JSON)
     if not isinstance(document, dict) or _of(document, "source") is None:
-        return Bad("no such field")
+        return Reject(NO_FIELD)
     if "fetch" in str(document.get("log.logger") or document.get("component") or ""):
         return _FETCH
     user = text_of(_of(document, "id")) or text_of(document.get("user.name"))
@@ -112,13 +88,13 @@ def _json(line: str) -> dict[str, str | None] | Passed | Bad:
     return {"user": user, "time": _iso(time), "source": text_of(_of(document, "source"))}
 
 
-def _plain(line: str) -> dict[str, str | None] | Passed | Bad:
+def _plain(line: str) -> dict[str, str | None] | Skip | Reject:
     found = _PLAIN.match(line)
     # The search may hold any characters; the fields behind it are few, so it is cut from both ends.
     _, start, rest = line.partition("source[")
     source, end, tail = rest.rpartition("], id[")
     if found is None or not start:
-        return Bad("not a search")
+        return Reject(_NO_SEARCH)
     if ".fetch" in found[2]:
         return _FETCH
     if not end:
@@ -127,12 +103,12 @@ def _plain(line: str) -> dict[str, str | None] | Passed | Bad:
 
 
 def _iso(time: str | None) -> str | None:
-    """Times are written with a comma before the fraction."""
+    """Return a time with a point before the fraction, which is written with a comma."""
     return None if time is None else time.strip().replace(",", ".")
 
 
 def _words(search: Any, deep: int = 0) -> str | None:
-    """What somebody typed: the first text in a clause that takes one."""
+    """Return what the user typed: the first text in a clause that takes one."""
     if deep > _DEEPEST:
         return None
     if isinstance(search, list):
@@ -155,3 +131,18 @@ def _typed(clause: Any, deep: int) -> str | None:
             return str(clause[key])
     # {"match": {"title": "tea"}} or {"match": {"title": {"query": "tea"}}}
     return next((one for part in clause.values() if (one := _typed(part, deep + 1)) is not None), None)
+
+
+FORMAT = Format(
+    name="slow-log",
+    help="search slow logs of Elasticsearch and OpenSearch, plain or JSON",
+    recognize=_is_slow_log,
+    columns={
+        "user": "id (X-Opaque-Id), or else user.name",
+        "time": "timestamp",
+        "query": "words of the source",
+    },
+    extract=_extract,
+    hints={_NO_SEARCH: "check --format"},
+    notes=_NOTES,
+)

@@ -6,74 +6,54 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from queryveil.errors import InputError
-from queryveil.reading.formats.columnar import Opened, stage_as_parquet
-from queryveil.reading.formats.table_choice import chosen_table
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
+from queryveil.reading.model import Format, OpenedTable, ReadOptions
+from queryveil.reading.typed_tables import choose_table, quote_name
 
-MAGIC = b"SQLite format 3\0"
+_MAGIC = b"SQLite format 3\0"
 _BATCH = 50_000
 
 
-class Sqlite:
-    name: ClassVar[str] = "sqlite"
-    help: ClassVar[str] = "a table of an SQLite database"
-    suffixes: ClassVar[tuple[str, ...]] = ()
-    binary: ClassVar[bool] = True
-    takes: ClassVar[tuple[str, ...]] = ("table",)
-
-    def matches(self, head: Head) -> bool:
-        return head.data.startswith(MAGIC)
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        def open_file(path: Path) -> Opened:
-            return _open(path, options)
-
-        return stage_as_parquet(
-            source, options, into, progress, open_file, "SQLite", errors=(sqlite3.Error, UnicodeDecodeError)
-        )
-
-
-def _open(path: Path, options: ReadOptions) -> Opened:
+def _open(path: Path, options: ReadOptions) -> OpenedTable:
     where = repr(path.name)
     _require_settled(path)
-    with closing(_connected(path)) as con:
+    with closing(_connect(path)) as con:
         found = con.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
-        names = [_decoded(row[0]) for row in found]
+        names = [_decode(row[0]) for row in found]
         tables = {name: _columns(con, name) for name in names}
-    table = chosen_table(tables, options, where)
+    table = choose_table(tables, options, where)
     schema = pa.schema([(name, pa.string()) for name in tables[table]])
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        wanted = ", ".join(map(_quoted, columns))
+        wanted = ", ".join(map(quote_name, columns))
         types = pa.schema([(name, pa.string()) for name in columns])
-        with closing(_connected(path)) as con:
-            rows = con.execute(f"SELECT {wanted} FROM {_quoted(table)}")  # noqa: S608 (names are quoted)
+        with closing(_connect(path)) as con:
+            rows = con.execute(f"SELECT {wanted} FROM {quote_name(table)}")  # noqa: S608 (names are quoted)
             while some := rows.fetchmany(_BATCH):
                 yield pa.record_batch([_texts(one) for one in zip(*some, strict=True)], schema=types)
 
-    return schema, batches
+    return OpenedTable(schema, batches)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    made = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-    made.text_factory = bytes
-    return made
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+    connection.text_factory = bytes
+    return connection
 
 
 def _columns(con: sqlite3.Connection, table: str) -> list[str]:
-    return [_decoded(row[1]) for row in con.execute(f"PRAGMA table_info({_quoted(table)})")]
+    return [_decode(row[1]) for row in con.execute(f"PRAGMA table_info({quote_name(table)})")]
 
 
 def _require_settled(path: Path) -> None:
-    """Refuse a database of which rows are still in another file: a copy of this one alone would lack them."""
+    """Refuse a database with rows that are still in another file: a copy of this one alone would lack them."""
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
         raise InputError(
@@ -83,7 +63,7 @@ def _require_settled(path: Path) -> None:
 
 
 def _texts(values: Sequence[Any]) -> Any:
-    """The values of a column as texts: all at once if they are of one kind, else one by one."""
+    """Return the values of a column as texts: all at once if they have one type, else one by one."""
     kinds = set(map(type, values)) - {type(None)}
     try:
         if kinds == {bytes}:
@@ -97,19 +77,26 @@ def _texts(values: Sequence[Any]) -> Any:
 
 def _text(value: Any) -> str | None:
     if isinstance(value, bytes):
-        return _decoded(value)
+        return _decode(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))  # 17.0 is user 17
     return None if value is None else str(value)
 
 
-def _decoded(value: bytes) -> str:
-    """A text or a blob; hexadecimal digits where it is no UTF-8, or one row would keep all others from being read."""
+def _decode(value: bytes) -> str:
+    """Return a text or blob; as hexadecimal digits if it is not UTF-8, or one row would prevent reading all others."""
     try:
         return value.decode()
     except UnicodeDecodeError:
         return value.hex()
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+FORMAT = Format(
+    name="sqlite",
+    help="a table of an SQLite database",
+    options=("table",),
+    recognize=lambda head: head.data.startswith(_MAGIC),
+    open_table=_open,
+    errors=lambda: (sqlite3.Error,),
+    file_kind="SQLite",
+)

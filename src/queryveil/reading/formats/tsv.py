@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import ClassVar
+from queryveil.reading.delimited import (
+    delimiter_by_options,
+    extract_fields,
+    has_same_first_lines,
+    resolve_layout,
+)
+from queryveil.reading.model import Extraction, Format, ReadOptions, Source
 
-from queryveil.reading.formats.delimited import extract_fields, lay_out
-from queryveil.reading.model import Head, Progress, ReadOptions, Source, Staged
-from queryveil.reading.staging import stage_lines
+
+def _extract(source: Source, options: ReadOptions) -> Extraction:
+    delimiter = options.delimiter or "\t"
+    layout = resolve_layout(source, options, delimiter, lambda line: line.split(delimiter))
+    return extract_fields(layout, options)
 
 
-class Tsv:
-    name: ClassVar[str] = "tsv"
-    help: ClassVar[str] = "tab-separated text, one row per line, no quoting"
-    suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tab")
-    takes: ClassVar[tuple[str, ...]] = ("null", "where")
-
-    def matches(self, head: Head) -> bool:
-        return "\t" in head.first_line
-
-    def stage(self, source: Source, options: ReadOptions, into: Path, progress: Progress | None) -> Staged:
-        delimiter = options.delimiter or "\t"
-        layout = lay_out(source, options, delimiter, lambda line: line.split(delimiter))
-        return stage_lines(source, extract_fields(layout, options), options, into, progress, self.name)
+FORMAT = Format(
+    name="tsv",
+    help="tab-separated text, one row per line, no quoting",
+    suffixes=(".tsv", ".tab"),
+    options=("delimiter", "patterns", "null", "where"),
+    recognize=lambda head: "\t" in head.first_line,
+    recognize_options=lambda *given: delimiter_by_options(*given) == "\t",
+    precedence=3,
+    extract=_extract,
+    can_split=has_same_first_lines,
+)

@@ -53,7 +53,7 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
         console.labelled("", f"{count:,} rejected: {reason}")
     for one in found.examples[:5]:
         console.labelled("", f"  {one['file']} line {one['line']}: {one['reason']}")
-    for what, count in found.passed_over.items():
+    for what, count in found.skipped.items():
         console.labelled("", f"{what} passed over: {count:,}")
     for note in found.notes:
         console.labelled("note", note)

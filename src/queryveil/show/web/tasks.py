@@ -52,7 +52,7 @@ def read(asked: dict[str, Any], told: Telling, folder: Path) -> dict[str, Any]:
             for one in (staged.examples if staged else ())
         ],
         "notes": list(log.notes),
-        "passed_over": dict(staged.passed_over) if staged else {},
+        "skipped": dict(staged.skipped) if staged else {},
         "samples": [{name: _short(row.get(name)) for name in log.columns} for row in rows],
     }
 

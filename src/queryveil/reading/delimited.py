@@ -1,6 +1,6 @@
-"""Lines of fields between delimiters: what TSV, CSV and AOL have in common.
+"""Lines of fields between delimiters: what TSV, CSV, AOL, and Sogou have in common.
 
-Delimiter, header and columns are pinned before the first row is read; then each line is parsed by itself.
+Delimiter, header, and columns are fixed before the first row is read. Then each line is parsed by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from queryveil.errors import InputError, UsageError
 from queryveil.reading.columns import (
-    WAY_OUT,
+    COLUMNS_HINT,
     as_number,
     choose_columns,
     find,
@@ -28,18 +28,18 @@ from queryveil.reading.columns import (
     usual,
 )
 from queryveil.reading.encoding_hints import hint_for_head
-from queryveil.reading.model import Condition, ReadOptions, Source
-from queryveil.reading.staging import LEFT_OUT, Extraction
+from queryveil.reading.model import Condition, Extraction, Head, ReadOptions, Source
 from queryveil.reading.times import literal
-from queryveil.reading.validation import BLANK_LINE, judge_sql
+from queryveil.reading.validation import BLANK_LINE, FILTERED_OUT, WRONG_FIELDS, validate_sql
 
 Split = Callable[[str], list[str]]
 
 # What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
 _TYPED = {"\t": "\\t"}
-_LOOKED_AT = 100
+_FIRST_LINES = 100
 _NEARLY_ALL = 0.9
+NO_MATCH = "no match"
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,29}")
 
 
@@ -93,7 +93,7 @@ class Layout:
     def problem_sql(self) -> str:
         """SQL for what is wrong with the fields `f` of a line, null if nothing is."""
         unlike = "".join(
-            f" WHEN NOT regexp_matches(f[{self.columns[name]}], {literal(pattern)}) THEN 'no match'"
+            f" WHEN NOT regexp_matches(f[{self.columns[name]}], {literal(pattern)}) THEN '{NO_MATCH}'"
             for name, pattern in self.patterns.items()
         )
         wrong = f"len(f) < {max(self.columns.values())}"
@@ -102,13 +102,11 @@ class Layout:
         elif self.width is not None:
             # A delimiter inside a field shifts the rest; a delimiter too many at the end does no harm.
             wrong += f" OR len(f) > {self.width} AND array_to_string(f[{self.width + 1}:], '') <> ''"
-        return (
-            f"CASE WHEN text = '' THEN '{BLANK_LINE}' WHEN {wrong} THEN 'wrong number of fields'{unlike} END"
-        )
+        return f"CASE WHEN text = '' THEN '{BLANK_LINE}' WHEN {wrong} THEN '{WRONG_FIELDS}'{unlike} END"
 
 
-def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) -> Layout:
-    """Pin header and columns from the options and the first lines."""
+def resolve_layout(source: Source, options: ReadOptions, delimiter: str, split: Split) -> Layout:
+    """Return the header and the columns, from the options and the first lines."""
     first = source.head.first_line
     fields = split(first)
     where = f"{source.files[0].label!r}"
@@ -118,8 +116,8 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
             "columns are given by name, but the file is said to have no header",
             "give numbers from 1, as in --columns user=1,query=2",
         )
-    # Numbers mean that there is no header: were it decided by the first line, which is then somebody's row,
-    # that row could change how all others are read.
+    # Numbers mean that there is no header. If the first line decided, which is then a user's row, it could change how
+    # all others are read.
     numbered = any(as_number(at) is not None for at in (options.columns or {}).values())
     guessed = bool(names) or (not numbered and is_header(fields))
     has_header = options.header if options.header is not None else guessed
@@ -135,14 +133,14 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
             elsewhere = f"name it, as in --columns {unnamed[0]}=NAME"
         raise InputError(
             f"no column of {where} has a usual name for the {' and the '.join(unnamed)}{seen(fields)}",
-            elsewhere or WAY_OUT,
+            elsewhere or COLUMNS_HINT,
         )
     for standard, name in chosen.items():
         if header and standard not in (options.columns or {}):
             require_once(str(name), header, where, "give the columns as numbers from 1, and say --header")
     columns = _numbers(chosen, header, source, delimiter, split)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
-    lines = map(split, source.head.lines[has_header:_LOOKED_AT])
+    lines = map(split, source.head.lines[has_header:_FIRST_LINES])
     times = [one[columns["time"] - 1] for one in lines if "time" in columns and len(one) >= columns["time"]]
     asked = {f"{one.column}": one.column for one in options.conditions}
     fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split, "--where")
@@ -151,7 +149,7 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions, times=times)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]
     _require_same_header(source, first, named, split)
-    # A line that was only said to be a header may be somebody's row, and is not shown.
+    # A line that only the user calls a header may be a row, and is not shown.
     known = fields if names or is_header(fields) else ()
     return Layout(
         delimiter,
@@ -165,17 +163,19 @@ def lay_out(source: Source, options: ReadOptions, delimiter: str, split: Split) 
     )
 
 
-def separator(lines: Sequence[str], options: ReadOptions, where: str, among: str = "\t;|,") -> str | None:
-    """What separates the columns of a file without a header: what cuts nearly all of its first lines alike.
+def detect_delimiter(
+    lines: Sequence[str], options: ReadOptions, where: str, among: str = "\t;|,"
+) -> str | None:
+    """Return the delimiter that gives nearly all of the first lines the same number of columns; None if none does.
 
-    None if nothing does. Tabs are hardly ever typed, so they win; between others it is not certain, and asked.
+    For files without a header. Tabs are rare in queries, so they win. Raises InputError if several others fit.
     """
     needed = max(int(as_number(at) or 1) for at in (options.columns or {"": 2}).values())
     fitting = []
     for one in among:
-        counts = Counter(_width(line, one) for line in lines[:_LOOKED_AT])
+        counts = Counter(_width(line, one) for line in lines[:_FIRST_LINES])
         (width, often), *_ = counts.most_common(1) or [(0, 0)]
-        if width >= max(needed, 2) and often >= _NEARLY_ALL * min(len(lines), _LOOKED_AT):
+        if width >= max(needed, 2) and often >= _NEARLY_ALL * min(len(lines), _FIRST_LINES):
             fitting.append(one)
     if len(fitting) > 1 and "\t" not in fitting:
         names = " or ".join(_DELIMITERS[one] for one in fitting)
@@ -196,7 +196,7 @@ def _width(line: str, delimiter: str) -> int:
 
 
 def _require_patterns(connection: Any, layout: Layout) -> None:
-    """Refuse an expression that the engine does not know, before any row is read."""
+    """Refuse a pattern that the engine does not support, before any row is read."""
     for pattern in layout.patterns.values():
         try:
             connection.execute("SELECT regexp_matches('', " + literal(pattern) + ")").fetchall()
@@ -214,7 +214,7 @@ def _numbers(
     split: Split,
     flag: str = "--columns",
 ) -> dict[str, int]:
-    """Field numbers for what was named by `flag`; `fields` are those of the header, which may be a row by mistake."""
+    """Return field numbers for the columns named with `flag`; `fields` of the header may be a row by mistake."""
     if not columns:
         return {}
     where = repr(source.files[0].label)
@@ -248,17 +248,17 @@ def _among(fields: Sequence[str]) -> str:
 
 
 def _cut_elsewhere(source: Source, delimiter: str, *, to_name: bool = False) -> str:
-    """A way out where lines have one field: the character that seems to separate them, if there is one."""
-    lines = source.head.lines[:_LOOKED_AT]
+    """Return a hint for lines of one field: the character that seems to separate columns, if there is one."""
+    lines = source.head.first_lines
     others = [one for one in _DELIMITERS if one != delimiter]
     likely = max(others, key=lambda one: sum(one in line for line in lines))
     if not lines or 2 * sum(likely in line for line in lines) <= len(lines):
         return ""
-    way_out = (
+    hint = (
         f"{_DELIMITERS[likely]} seem to separate the columns: try --delimiter '{_TYPED.get(likely, likely)}'"
     )
     named = not to_name or is_header([one.strip(' "') for one in lines[0].split(likely)])
-    return way_out if named else f"{way_out}, and {WAY_OUT}"
+    return hint if named else f"{hint}, and {COLUMNS_HINT}"
 
 
 def _require_same_header(source: Source, header: str, named: Sequence[str], split: Split) -> None:
@@ -290,10 +290,10 @@ def extract_fields(
     fields = f"string_split(text, {literal(layout.delimiter)})"
     if add_fields is not None:
         fields = f"coalesce(fields, {fields})"
-    # It is not known whether a condition holds of a line that has no columns, so such a line is judged.
+    # It is not known whether a condition holds of a line that has no columns, so such a line is validated.
     holds = " AND ".join(one.sql(f"f[{number}]") for number, one in layout.conditions)
     skipped = (
-        f"CASE WHEN problem IS NULL AND NOT ({holds}) THEN '{LEFT_OUT}' END AS skipped, " if holds else ""
+        f"CASE WHEN problem IS NULL AND NOT ({holds}) THEN '{FILTERED_OUT}' END AS skipped, " if holds else ""
     )
     relation = (
         f"(SELECT {skipped}* FROM (SELECT * REPLACE (coalesce(problem, {layout.problem_sql()}) AS problem) "  # noqa: S608 (literals are quoted)
@@ -301,7 +301,7 @@ def extract_fields(
     )
     return Extraction(
         columns=list(layout.columns),
-        sql=judge_sql(
+        sql=validate_sql(
             relation,
             {name: layout.value_sql(name) for name in layout.columns} | dict(values or {}),
             time_format=options.time_format,
@@ -309,9 +309,33 @@ def extract_fields(
             also=("skipped",) if holds else (),
         ),
         header=layout.header,
-        check=lambda connection: _require_patterns(connection, layout),
-        add_columns=add_fields or (lambda chunk: chunk),
+        prepare=lambda connection: _require_patterns(connection, layout),
+        transform=add_fields or (lambda chunk: chunk),
         mapping=layout.mapping(),
         ignored=layout.ignored(),
         times=layout.times,
+        hints={NO_MATCH: "check the pattern in --columns"},
     )
+
+
+def delimiter_by_options(head: Head, options: ReadOptions, label: str) -> str | None:
+    """Return the delimiter if options decide that text is delimited; None if they do not.
+
+    They do if they name the delimiter, or all columns by number: then there is no header, so no single line decides.
+    """
+    if options.delimiter is not None:
+        return options.delimiter
+    if has_numbers_only(options):
+        return detect_delimiter(head.lines, options, repr(label)) or "\t"
+    return None
+
+
+def has_numbers_only(options: ReadOptions) -> bool:
+    """Return whether columns are given by number, in a file without a header."""
+    columns = (options.columns or {}).values()
+    return bool(columns) and not options.header and all(as_number(at) is not None for at in columns)
+
+
+def has_same_first_lines(source: Source, _: ReadOptions) -> bool:
+    """Return whether all files have the same header, or begin alike, so that each can be read without the others."""
+    return len({file.first_line for file in source.files}) == 1
