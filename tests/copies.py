@@ -42,13 +42,13 @@ def account(epsilon: float, delta: float, most: int, rounds: int, **given: Any) 
         Share(of="queries", weight=0.8, rounds=rounds, times=most),
         Share(of="counts", weight=0.2, norm=2),
     )
-    return gaussian_account.opened(epsilon, delta, shares, **({"replace": False} | given))
+    return gaussian_account.open_account(epsilon, delta, shares, **({"replace": False} | given))
 
 
 def alone(epsilon: float, delta: float, most: int, rounds: int = 8, p_share: float = 0.5) -> Setting:
     """Selection that nothing else shares mu^2 with."""
     shares = (Share(of="queries", weight=1.0, rounds=rounds, times=most),)
-    made = gaussian_account.opened(epsilon, delta, shares, replace=False, p_share=p_share)
+    made = gaussian_account.open_account(epsilon, delta, shares, replace=False, p_share=p_share)
     return steering.calibrate(made.noise("queries"))
 
 

@@ -81,7 +81,9 @@ def test_what_cannot_be_previewed_says_why(counts: qv.PilotCounts) -> None:
 
 def test_tables_of_previews_are_nearly_those_of_releases() -> None:
     setting = steering.calibrate(qv.Steered(epsilon=1, delta=1e-6).account().noise("queries"))
-    for exact, about in zip(steering.tables(setting), steering.approximate_tables(setting), strict=True):
+    for exact, about in zip(
+        steering.score_tables(setting), steering.approximate_score_tables(setting), strict=True
+    ):
         assert exact.width == about.width and abs(exact.first - about.first) <= 1
         many = min(len(exact.paces), len(about.paces))
         assert abs(len(exact.paces) - len(about.paces)) <= 1

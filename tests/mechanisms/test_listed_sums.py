@@ -50,14 +50,14 @@ def log() -> qv.SearchLog:
 @pytest.mark.parametrize("z", [0.5, 3.5, 8.0])
 @pytest.mark.parametrize("rounds", [1, 2, 8])
 def test_threshold_and_decoys_are_exact(scale: int, z: float, rounds: int) -> None:
-    a = steering.weights(rounds)
+    a = steering.round_weights(rounds)
     spread = scale * math.sqrt(sum(one * one for one in a))
-    above = listed_items.threshold_of_sums(scale, a, z)
+    above = listed_items.list_threshold_of_sums(scale, a, z)
     assert above - 1 < z * spread * (1 + 1e-12) and z * spread * (1 - 1e-12) <= above
     public = PublicList(items=10_000, lines=10_000, sha256="0" * 64, above=above)
     exact = 10_000 * stats.norm.sf((above - sum(a) / 2) / spread)
-    assert listed_items.decoys_of_sums(public, scale, a) == pytest.approx(exact, rel=1e-9)
-    assert listed_items.decoys_of_sums(public, scale, a) >= 10_000 * stats.norm.sf(above / spread), (
+    assert listed_items.expected_decoys_of_sums(public, scale, a) == pytest.approx(exact, rel=1e-9)
+    assert listed_items.expected_decoys_of_sums(public, scale, a) >= 10_000 * stats.norm.sf(above / spread), (
         "rounding is in it"
     )
 
@@ -86,7 +86,7 @@ def test_every_item_of_the_list_gets_noise_in_every_round(
     assert rounds[0] == LISTED + OFF and rounds == sorted(rounds, reverse=True) and len(rounds) == 8
     assert rounds[-1] < LISTED / 2, "most of what is noise is dropped on the way, and needs none any more"
     assert counts < 20, "counts are of what is published"
-    monkeypatch.setattr(kernels, "steer", lambda *given: None)
+    monkeypatch.setattr(kernels, "steer_scores", lambda *given: None)
     noise = CountedNoise()
     found = published(method("steered", catalogue, rounds=5), log, noise=noise)
     assert noise.drawn == [LISTED + OFF] * 5 + [len(found)]

@@ -65,7 +65,7 @@ def test_the_plan_states_list_threshold_and_decoys(which: str, catalogue: Path) 
     assert draw.above is not None and 0 < draw.public.above < draw.above
     figures = shown(plan.calibration)
     assert 0 < figures["expected_decoys"] < 3 and figures["public_threshold"] == draw.public.above
-    said = f"{listed_items.amount(figures['expected_decoys'])} of its {LISTED:,} items"
+    said = f"{listed_items.format_decoys(figures['expected_decoys'])} of its {LISTED:,} items"
     assert any(said in line for line in plan.expected)
     assert {"public-list"} <= {one.code for one in plan.guarantee.assumptions}
     assert {"decoys"} <= {one.code for one in plan.guarantee.caveats}
@@ -181,7 +181,7 @@ def test_it_verifies_and_is_saved_again_byte_by_byte(
     content = manifest_of(release)
     assert next(iter(content["tables"].values()))["texts"] == "listed"
     digest = content["draws"][0]["public"]["sha256"]
-    decoys = listed_items.amount(shown(content["calibration"])["expected_decoys"])
+    decoys = listed_items.format_decoys(shown(content["calibration"])["expected_decoys"])
     for name in ("DATASHEET.md", "report.html"):
         text = (release / name).read_text(encoding="utf-8")
         assert digest in text and f"{decoys} of its items" in text and "catalogue" not in text

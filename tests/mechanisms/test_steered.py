@@ -44,7 +44,7 @@ FIGURES = [
 def whole(epsilon: float, delta: float, most: int = 100, **given: Any) -> tuple[Any, steering.Setting]:
     """The account and the threshold of a selection that shares its budget with nothing."""
     share = Share(of="queries", weight=1.0, rounds=8, times=most)
-    account = gaussian_account.opened(epsilon, delta, (share,), **({"replace": False} | given))
+    account = gaussian_account.open_account(epsilon, delta, (share,), **({"replace": False} | given))
     return account, steering.calibrate(account.noise("queries"))
 
 
@@ -89,7 +89,7 @@ def test_replaced_histories() -> None:
 
 
 def test_the_weights_of_rounds() -> None:
-    assert steering.weights(8) == (7, 8, 9, 10, 11, 12, 13, 14) and steering.weights(1) == (1,)
+    assert steering.round_weights(8) == (7, 8, 9, 10, 11, 12, 13, 14) and steering.round_weights(1) == (1,)
     setting = whole(1, 1e-6)[1]
     assert (setting.sum, setting.square) == (84, 924)
 
@@ -118,7 +118,7 @@ def test_any_number_of_rounds_has_a_threshold_and_tables(rounds: int) -> None:
     # From one round to the next the threshold needs at most a few users more than with one round.
     assert 20 < setting.users_for_half < 40
     if rounds in (1, 2, 8):
-        tables = steering.tables(setting)
+        tables = steering.score_tables(setting)
         assert len(tables) == rounds - 1
         assert all((np.diff(one.gates) >= 0).all() and (np.diff(one.paces) <= 0).all() for one in tables)
 
@@ -129,7 +129,7 @@ def test_paces_are_the_power_that_is_promised(epsilon: float, delta: float, roun
     setting = steering.calibrate(
         Steered(epsilon=epsilon, delta=delta, rounds=rounds).account().noise("queries")
     )
-    found = steering.tables(setting)[-1].paces
+    found = steering.score_tables(setting)[-1].paces
     with localcontext(Context(prec=40)):
         t = Decimal(sum(one * one for one in setting.a[:-1])) / setting.square
         theta = setting.tau / (Decimal(setting.square).sqrt() * setting.scale)
@@ -150,13 +150,13 @@ LOG = st.lists(HISTORY, min_size=1, max_size=6)
 
 def sums(log: copies.Log, scores: list[int]) -> list[int]:
     histories, found = copies.copies(log, 1, ITEMS), np.zeros(ITEMS, np.int64)
-    kernels.weighted_sums(histories.starts, histories.items, np.array(scores, np.int64), GRID, found)
+    kernels.add_weighted_sums(histories.starts, histories.items, np.array(scores, np.int64), GRID, found)
     return [int(one) for one in found]
 
 
 def clipped(log: copies.Log, parts: list[int], most: int, rows: int = ITEMS) -> list[int]:
     histories, found = copies.copies(log, 1, ITEMS), np.zeros(ITEMS, np.int64)
-    kernels.clipped_sums(
+    kernels.add_clipped_sums(
         histories.starts, histories.items, np.array(parts, np.int64), most * GRID, rows, found
     )
     return [int(one) for one in found]
@@ -232,7 +232,7 @@ def test_squares_of_the_longest_history_fit_into_64_bits() -> None:
     most = MOST_ITEMS
     starts, items = np.array([0, most]), np.arange(most, dtype=np.int32)
     found = np.zeros(most, np.int64)
-    kernels.weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
+    kernels.add_weighted_sums(starts, items, np.full(most, steering.FULL, np.int64), GRID, found)
     assert found.min() > 0 and square(found.tolist()) < GRID**2
     with pytest.raises(TypeError, match="64 bits"):
         gaussian_rounds.select(
@@ -263,7 +263,7 @@ def _whole_root(square: np.int64) -> int:
 
 @given(first=st.lists(st.integers(-(2**55), 2**55), min_size=1, max_size=30))
 def test_parts_are_between_one_and_the_grid(first: list[int]) -> None:
-    made = user_counts.parts(np.array(first, np.int64))
+    made = user_counts.user_parts(np.array(first, np.int64))
     for one, part in zip(first, made.tolist(), strict=True):
         assert part == (GRID if one <= 6 * GRID else max(1, math.isqrt(6 * GRID**3 // one)))
 
@@ -273,7 +273,7 @@ def test_dropped_items_leave_all_histories(log: list[list[int]], dropped: set[in
     histories = copies.copies(log, 1, ITEMS)
     alive = np.array([one not in dropped for one in range(ITEMS)])
     starts, items = histories.starts.copy(), histories.items.copy()
-    left = kernels.pruned(starts, items, alive)
+    left = kernels.prune_histories(starts, items, alive)
     found = [items[starts[at] : starts[at + 1]].tolist() for at in range(len(log))]
     assert found == [[one for one in user if one not in dropped] for user in log] and starts[-1] == left
 
@@ -282,12 +282,12 @@ def test_dropped_items_leave_all_histories(log: list[list[int]], dropped: set[in
 @settings(max_examples=50)
 def test_a_score_follows_from_the_items_own_statistic(totals: list[int], prior: int) -> None:
     """Alone or beside others, an item gets the same score, from 0 to full; far below it is dropped for good."""
-    table = steering.tables(copies.alone(1, 1e-6, 100))[3]
+    table = steering.score_tables(copies.alone(1, 1e-6, 100))[3]
 
     def steered(given: list[int]) -> list[tuple[int, bool]]:
         alive, scores = np.ones(len(given), np.bool_), np.zeros(len(given), np.int64)
         priors = np.full(len(given), prior, np.int64)
-        kernels.steer(
+        kernels.steer_scores(
             *(np.array(given, np.int64), priors, table.width, table.first, table.gates, table.paces),
             *(20, alive, scores),
         )

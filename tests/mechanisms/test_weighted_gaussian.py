@@ -26,7 +26,9 @@ from tests.conftest import many
 
 def noise(epsilon: float, delta: float, most: int) -> Noise:
     share = Share(of="queries", weight=1.0, weights=EQUAL, times=most)
-    return gaussian_account.opened(epsilon, delta, (share,), replace=False, p_share=0.5).noise("queries")
+    return gaussian_account.open_account(epsilon, delta, (share,), replace=False, p_share=0.5).noise(
+        "queries"
+    )
 
 
 def test_the_figures_of_the_literature() -> None:

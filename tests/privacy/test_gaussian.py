@@ -139,14 +139,14 @@ def test_any_account_keeps_its_promise(epsilon: float, delta: float, times: int,
     shares = [
         Share(of=one, weight=weight, times=times) for one, weight in (("a", 0.7), ("b", 0.2), ("c", 0.1))
     ]
-    made = gaussian_account.opened(epsilon, delta, shares, replace=replace)
+    made = gaussian_account.open_account(epsilon, delta, shares, replace=replace)
     square = sum((one.mu_squared for one in made.noises), Fraction(0))
-    p = made.paid * sum((Fraction(one.p) for one in made.noises), Fraction(0))
+    p = made.p_factor * sum((Fraction(one.p) for one in made.noises), Fraction(0))
     assert Fraction(made.p) >= p and Fraction(made.mu) ** 2 >= square
     assert anew.curve(square, Fraction(epsilon)) + anew._decimal(p) <= Decimal(delta) * (1 + Decimal("1e-30"))
     for one in made.noises:
         # One less would exceed its share.
-        less = Fraction(made.paid * GRID**2, (one.scale - 1) ** 2) if one.scale > 1 else Fraction(10**9)
+        less = Fraction(made.p_factor * GRID**2, (one.scale - 1) ** 2) if one.scale > 1 else Fraction(10**9)
         assert less > square * Fraction(one.share.weight) * (1 - Fraction(1, 10**4))
 
 

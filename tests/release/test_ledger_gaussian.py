@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.errors import BudgetError, CannotCompose, UsageError
-from queryveil.mechanisms.selection.gaussian_account import Share, opened
+from queryveil.mechanisms.selection.gaussian_account import Share, open_account
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, GAUSSIAN, PURE, REPLACE, Guarantee
 from queryveil.release.ledger.amounts import Cost, Sums
@@ -38,7 +38,7 @@ BUDGET = Amount(epsilon=1.0, delta=1e-6)
 def normal(epsilon: float, delta: float, *, replace: bool = True) -> Guarantee:
     """What a method that publishes above a threshold promises, with the noise that it really draws."""
     share = Share("queries", 1.0, rounds=8, times=100)
-    return opened(epsilon, delta, [share], replace=replace).guarantee((), ())
+    return open_account(epsilon, delta, [share], replace=replace).guarantee((), ())
 
 
 def shifted(mu: float, p: float, delta: float, neighbours: str = REPLACE) -> Guarantee:

@@ -75,7 +75,7 @@ def outcomes(
     chosen = gaussian_rounds.select(histories, setting, source, length_prior=False)
     estimates, _ = user_counts.estimate_users(
         chosen.histories.starts,
-        user_counts.positions(chosen.histories, chosen.codes),
+        user_counts.selected_positions(chosen.histories, chosen.codes),
         chosen.first_sums,
         counts,
         2,
@@ -155,14 +155,14 @@ def test_counts_carry_the_noise_that_is_stated_beside_them(first: int) -> None:
     """Of items that are all a user has, estimates have no bias: nobody is scaled down. `first`: the first noisy sum."""
     runs, users, scale = 20_000, 50, 7 * GRID
     histories = copies.copies([[0]] * users, runs)
-    places = user_counts.positions(histories, np.arange(runs, dtype=np.int64))
+    places = user_counts.selected_positions(histories, np.arange(runs, dtype=np.int64))
     firsts = np.full(runs, first * GRID, np.int64)
 
     def fits(spread: float) -> bool:
         counts, deviations = user_counts.estimate_users(
             histories.starts, places, firsts, round(spread * scale), 2, copies.noise(5)
         )
-        exact = scale * GRID / int(user_counts.parts(firsts)[0]) / GRID
+        exact = scale * GRID / int(user_counts.user_parts(firsts)[0]) / GRID
         assert spread != 1 or np.all(deviations == math.ceil(exact))
         # The mean of so many estimates, and their variance; rounding to whole users adds a twelfth.
         z = (counts.mean() - users) / (exact / math.sqrt(runs))
@@ -181,7 +181,7 @@ def test_users_with_many_published_items_make_counts_low_and_never_high() -> Non
     """Six items in full have a norm of root 6, and are scaled down to 2: 50 users count as 40.8 in each."""
     runs, users, scale = 3_000, 50, GRID
     histories = copies.copies([list(range(6))] * users, runs)
-    places = user_counts.positions(histories, np.arange(6 * runs, dtype=np.int64))
+    places = user_counts.selected_positions(histories, np.arange(6 * runs, dtype=np.int64))
     counts, _ = user_counts.estimate_users(
         histories.starts, places, np.zeros(6 * runs, np.int64), scale, 2, copies.noise(6)
     )

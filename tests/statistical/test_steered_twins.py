@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 Steer = Callable[[Whole, Flags], None]
 """What a twin does to statistics and to what is alive, before the real steering or after it."""
 
-STEER: Callable[..., None] = kernels.steer
+STEER: Callable[..., None] = kernels.steer_scores
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, before: Steer | None = None, after: Steer | None = None) -> None:
@@ -42,7 +42,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, before: Steer | None = None, after:
         if after:
             after(totals, alive)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kernels, "steer", steer)
+    monkeypatch.setattr(kernels, "steer_scores", steer)
 
 
 # -- ranks, quantiles or means over items present -------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
     delta = float(gaussian.curve(gaussian.root(mu_squared(setting)), epsilon))
     scores = np.tile(np.array([1, steering.FULL], np.int64), runs)
     monkeypatch.setattr(steering, "first_scores", lambda _: scores)
-    real = kernels.weighted_sums
+    real = kernels.add_weighted_sums
 
     def hits(sparing: bool) -> list[int]:
         found = []
@@ -185,7 +185,7 @@ def test_noise_only_where_a_sum_is_positive_tells_who_is_there(monkeypatch: pyte
                 source.sums = np.asarray(given[-1])
                 source.ready.set()
 
-            monkeypatch.setattr(kernels, "weighted_sums", sums)
+            monkeypatch.setattr(kernels, "add_weighted_sums", sums)
             histories = copies.copies(log, runs)
             used = source if sparing else source.noise
             chosen = gaussian_rounds.select(histories, setting, used, length_prior=False)  # type: ignore[arg-type]

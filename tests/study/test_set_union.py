@@ -168,14 +168,14 @@ def test_a_round_of_steered_or_equal_weights_moves_sums_by_less_than_the_grid(
     users, at, new = case
     whole = np.array(scores, np.int64)
     moved = distances(
-        lambda starts, items, sums: steered_loops.weighted_sums(starts, items, whole, GRID, sums),
+        lambda starts, items, sums: steered_loops.add_weighted_sums(starts, items, whole, GRID, sums),
         users,
         at,
         new,
     )
     assert sum(one * one for one in moved) <= GRID**2
     alone = sums_of(
-        lambda starts, items, sums: steered_loops.weighted_sums(starts, items, whole, GRID, sums), [new]
+        lambda starts, items, sums: steered_loops.add_weighted_sums(starts, items, whole, GRID, sums), [new]
     )
     assert moved == alone, "what others add does not change"
 

@@ -282,7 +282,7 @@ class PilotCounts:
         nothing: Any = None  # no text is needed without a prior by length
         made = histories.Histories(starts, items, item_kinds.kind(method.items[0]), nothing, few.different)
         chosen = gaussian_rounds.select(
-            made, sample, Noise(), length_prior=False, tables_of=steering.approximate_tables
+            made, sample, Noise(), length_prior=False, tables_of=steering.approximate_score_tables
         )
         chances = np.zeros(counts.different)
         chances[numbers[chosen.codes]] = 1.0

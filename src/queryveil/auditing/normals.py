@@ -137,7 +137,7 @@ class Corridor:
 
 @lru_cache(maxsize=16)
 def _corridors(setting: Setting) -> tuple[Corridor, ...]:
-    return tuple(_corridor(table) for table in steering.tables(setting))
+    return tuple(_corridor(table) for table in steering.score_tables(setting))
 
 
 def _corridor(table: steering.Round) -> Corridor:

@@ -91,7 +91,7 @@ class GaussianStep:
         budget, run = opened(method), Run(noise=Noise())
         chosen = gaussian_rounds.select(made, steering.calibrate(budget.noise(self.draw.of)), run.noise)
         noise = budget.noise(counts_of(self.draw.of))
-        places = user_counts.positions(whole, chosen.codes)
+        places = user_counts.selected_positions(whole, chosen.codes)
         users, deviations = user_counts.estimate_users(
             whole.starts, places, chosen.first_sums, noise.scale, noise.share.norm, run.noise
         )

@@ -157,9 +157,9 @@ class TruncatedGeometric(SelectsItems):
         )
         for draw in draws:
             if draw.public is not None:
-                number = listed_items.decoys_of(draw)
-                shown[draw.of] |= listed_items.calibrated(draw.public, number, self.public_z)
-                expected = (*expected, listed_items.expected(draw.public, number))
+                number = listed_items.expected_decoys_of(draw)
+                shown[draw.of] |= listed_items.calibration_figures(draw.public, number, self.public_z)
+                expected = (*expected, listed_items.decoy_expectation(draw.public, number))
         return Plan(
             method=self.name,
             parameters=public_parameters(self),
@@ -169,7 +169,7 @@ class TruncatedGeometric(SelectsItems):
                 self._table(kind, settings[kind], draw) for kind, draw in zip(settings, draws, strict=True)
             ),
             draws=draws,
-            what=item_tables.describe(self.items),
+            what=item_tables.describe_items(self.items),
             how=_how(settings, draws),
             warnings=warnings_of(total, users),
             expected=expected,
@@ -195,10 +195,12 @@ class TruncatedGeometric(SelectsItems):
     def _promise(self, kind: str, setting: Setting) -> Guarantee:
         single = len(self.items) == 1
         public = self._public(setting)
-        assumed = [] if public is None else [listed_items.assumed(public)]
+        assumed = [] if public is None else [listed_items.list_assumption(public)]
         caveats = [_OF_COUNTS, _OF_SMALL_COUNTS, _within(kind, setting.noise.limit)]
         if public is not None:
-            caveats.append(listed_items.caveat(listed_items.decoys(public, setting.scale, setting.noise)))
+            caveats.append(
+                listed_items.decoy_caveat(listed_items.expected_decoys(public, setting.scale, setting.noise))
+            )
         return Guarantee(
             kind=APPROXIMATE,
             of="" if single else kind,
@@ -213,7 +215,7 @@ class TruncatedGeometric(SelectsItems):
         listed = self.public_items
         if listed is None:
             return None
-        return listed_items.declared(listed, setting.scale, self.public_z, setting.noise.largest)
+        return listed_items.declare_list(listed, setting.scale, self.public_z, setting.noise.largest)
 
     def _draw(self, kind: str, setting: Setting, promise: Guarantee) -> Draw:
         return Draw(
@@ -236,7 +238,7 @@ class TruncatedGeometric(SelectsItems):
     def _table(self, kind: str, setting: Setting, draw: Draw) -> PublishedTable:
         """Declare the table with the smallest count that can be published; a public list has a lower one."""
         limit = setting.noise.limit
-        return item_tables.counted_items(
+        return item_tables.counted_items_table(
             kind,
             self.items,
             listed=draw.public is not None,
@@ -295,4 +297,4 @@ def _how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
         f"Each user contributed at most {kept}. Random noise, at most {amount} up or down, was added to the number of "
         f"users of each item. An item was published, with its noisy number, only if that number was {least}."
     )
-    return told + "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
+    return told + "".join(f" {listed_items.describe_list(draw.public)}" for draw in draws if draw.public)

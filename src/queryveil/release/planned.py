@@ -73,7 +73,7 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
 def _with_list(made: Mechanism, content: Mapping[str, Any]) -> Mechanism:
     """With the public list of items that the manifest states, if it states one: the file itself is not here."""
     stated = [one["public"] for one in content.get("draws") or () if "public" in one]
-    return listed_items.as_stated(made, PublicList(**stated[0])) if stated else made
+    return listed_items.with_stated_list(made, PublicList(**stated[0])) if stated else made
 
 
 def _variants(given: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ from queryveil.mechanisms.k_keyword import KKeyword
 from queryveil.mechanisms.k_query import KQuery
 from queryveil.mechanisms.k_session.k_session import KSession
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
-from queryveil.mechanisms.selection.steering import weights
+from queryveil.mechanisms.selection.steering import round_weights
 from queryveil.mechanisms.semantic.semantic import Semantic
 from queryveil.mechanisms.transactions.clump import Clump
 from queryveil.mechanisms.transactions.partition import Partition
@@ -272,7 +272,7 @@ def _weighed(draw: Draw) -> Variant:
     scale, above = draw.scale, draw.above
     if scale is None or above is None:
         raise TypeError(f"the draw for {draw.of} has no threshold for rows of a log")
-    a = weights(draw.rounds or 1)
+    a = round_weights(draw.rounds or 1)
     whole = draw.sensitivity * sum(a)
 
     def chance(users: int) -> float:

@@ -101,7 +101,7 @@ def _select_by_noise(
 
     [G3] Each pair takes part, with fresh noise in every round for as long as it is not dropped.
     """
-    tables = steering.tables(setting)
+    tables = steering.score_tables(setting)
     for start in range(0, queries * queries, _PORTION):
         codes = np.arange(start, min(start + _PORTION, queries * queries))
         codes = codes[(codes // queries != codes % queries) & ~np.isin(codes, known, assume_unique=True)]
@@ -121,7 +121,7 @@ def _is_left(totals: Whole, table: steering.Round) -> npt.NDArray[np.bool_]:
     """Return which pairs are not dropped, by the same rule as pairs that users hold."""
     alive, scores = np.ones(totals.size, np.bool_), np.zeros(totals.size, np.int64)
     priors = np.zeros(totals.size, np.int64)
-    kernels.steer(
+    kernels.steer_scores(
         *(totals, priors, table.width, table.first, table.gates, table.paces, _FULL_BITS, alive, scores)
     )
     return alive

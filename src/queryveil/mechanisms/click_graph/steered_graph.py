@@ -194,7 +194,7 @@ class SteeredGraph:
                 Share(of=part.name, weight=weight, rounds=ROUNDS, times=times),
                 Share(of=counts_of(part.name), weight=counts_weight, norm=norm_of_counts(epsilon)),
             ]
-        return gaussian_account.opened(
+        return gaussian_account.open_account(
             epsilon, float(self.method.delta or 0), made, replace=self.method.neighbours == "replace"
         )
 
@@ -202,7 +202,7 @@ class SteeredGraph:
     def listed(self) -> ListedSums | None:
         """The public list of queries, as their draw declares it."""
         setting = steering.calibrate(self.account.noise(QUERIES))
-        return listed_items.declared_sums(self.method.public_items, setting, self.method.public_z)
+        return listed_items.declare_list_of_sums(self.method.public_items, setting, self.method.public_z)
 
     def plan(self, users: int | None) -> Plan:
         """Return thresholds and guarantee, which depend on no number of users."""
@@ -235,8 +235,8 @@ class SteeredGraph:
         caveats += [_NO_RATIOS] if len(self.parts) > 1 else []
         caveats += [_pairs_by_noise(self.decoys)] if has_pairs else []
         if self.listed is not None:
-            assumed.append(listed_items.assumed(self.listed.public))
-            caveats.append(listed_items.caveat(self.listed.decoys))
+            assumed.append(listed_items.list_assumption(self.listed.public))
+            caveats.append(listed_items.decoy_caveat(self.listed.decoys))
         whole = self.account.guarantee(tuple(assumed), tuple(caveats))
         paid = tuple(dataclasses.replace(part.bare, of=part.of) for part in whole.parts)
         return dataclasses.replace(whole, parts=paid)
@@ -400,7 +400,7 @@ class SteeredGraph:
         setting = steering.calibrate(noise)
         if name != QUERIES:
             return GaussianRounds(setting)
-        setting = listed_items.with_threshold(
+        setting = listed_items.with_list_threshold(
             setting, listed=self.method.public is not None, z=self.method.public_z
         )
         return GaussianRounds(setting, self.method.public_items)

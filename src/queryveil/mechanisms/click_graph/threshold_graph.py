@@ -191,7 +191,7 @@ class ThresholdGraph:
         found = self.method.public_items
         if found is None:
             return None
-        return listed_items.declared(found, self.setting.scale, self.method.public_z)
+        return listed_items.declare_list(found, self.setting.scale, self.method.public_z)
 
     @cached_property
     def fresh_scale(self) -> float | None:
@@ -248,7 +248,9 @@ class ThresholdGraph:
             how=self._how(),
             warnings=warnings_of(total, users) + self._warnings(),
             expected=tuple(
-                listed_items.expected(one.public, listed_items.decoys_of(one)) for one in draws if one.public
+                listed_items.decoy_expectation(one.public, listed_items.expected_decoys_of(one))
+                for one in draws
+                if one.public
             ),
             labels=_LABELS,
             assessment=self._assessment(),
@@ -259,8 +261,8 @@ class ThresholdGraph:
         shown = setting.as_dict()
         shown |= {"counts_noise_scale": fresh} if fresh else {}
         if self.listed is not None:
-            number = listed_items.decoys(self.listed, setting.scale)
-            shown |= listed_items.calibrated(self.listed, number, method.public_z)
+            number = listed_items.expected_decoys(self.listed, setting.scale)
+            shown |= listed_items.calibration_figures(self.listed, number, method.public_z)
         shown |= {name: one.as_dict() for name, one in self.edges.items()}
         more = method.max_queries / fresh if fresh else 0.0
         more += sum(one.d / one.scale for one in self.edges.values())
@@ -304,14 +306,17 @@ class ThresholdGraph:
         """Return what each draw of noise costs."""
         method, setting, listed, caveats = self.method, self.setting, self.listed, self._caveats()
         if listed is not None:
-            caveats = (*caveats, listed_items.caveat(listed_items.decoys(listed, setting.scale)))
+            caveats = (
+                *caveats,
+                listed_items.decoy_caveat(listed_items.expected_decoys(listed, setting.scale)),
+            )
         made = [
             _part(
                 QUERIES,
                 APPROXIMATE,
                 method.epsilon if method.epsilon is not None else setting.epsilon,
                 method.delta if method.delta is not None else setting.delta,
-                assumptions=() if listed is None else (listed_items.assumed(listed),),
+                assumptions=() if listed is None else (listed_items.list_assumption(listed),),
                 caveats=caveats,
             )
         ]
@@ -423,7 +428,9 @@ class ThresholdGraph:
             + ("with that number." if method.counts == "reuse" else "with another noisy number.")
         )
         if self.listed is not None:
-            told += f" {listed_items.how(self.listed, 'number of users' if method.counts_users else 'number of times')}"
+            told += " " + listed_items.describe_list(
+                self.listed, "number of users" if method.counts_users else "number of times"
+            )
         if clicks:
             number = "users who clicked it" if method.counts_users else "clicks"
             source = {

@@ -69,18 +69,18 @@ class Account:
 
     @property
     def mu(self) -> float:
-        """Of all draws together, between neighbours, rounded up."""
+        """The shift of all draws together between neighboring logs, rounded up."""
         return calibration.up(gaussian.root(sum((one.mu_squared for one in self.noises), Fraction(0))))
 
     @property
     def p(self) -> float:
-        """Of all draws together, rounded up."""
+        """The p of all draws together, rounded up."""
         return calibration.float_at_least(
-            self.paid * sum((Fraction(one.p) for one in self.noises), Fraction(0))
+            self.p_factor * sum((Fraction(one.p) for one in self.noises), Fraction(0))
         )
 
     @property
-    def paid(self) -> int:
+    def p_factor(self) -> int:
         """How often p counts: a replaced history may bring rows of its own and take others away."""
         return 2 if self.replace else 1
 
@@ -88,7 +88,7 @@ class Account:
         return next(one for one in self.noises if one.share.of == of)
 
     def guarantee(self, assumptions: tuple[Statement, ...], caveats: tuple[Statement, ...]) -> Guarantee:
-        """What all draws together promise; one part for each if there are several."""
+        """Return the guarantee of all draws together, with a part for each draw if there are several."""
         common: dict[str, Any] = {"neighbours": REPLACE if self.replace else ADD_REMOVE}
         parts = tuple(
             Guarantee(
@@ -97,7 +97,7 @@ class Account:
                 epsilon=self.epsilon,
                 delta=self._delta(one),
                 mu=calibration.up(gaussian.root(one.mu_squared)),
-                p=one.p * self.paid,
+                p=one.p * self.p_factor,
                 assumptions=assumptions,
                 caveats=caveats,
                 **common,
@@ -118,11 +118,11 @@ class Account:
         return total
 
     def _delta(self, one: Noise) -> float:
-        """Of one draw alone, at the same epsilon."""
+        """Return the delta of one draw alone, at the same epsilon."""
         if len(self.noises) == 1:
             return self.delta
         found = gaussian.curve(gaussian.root(one.mu_squared), self.epsilon)
-        return calibration.up(found + calibration.decimal(Fraction(one.p) * self.paid))
+        return calibration.up(found + calibration.decimal(Fraction(one.p) * self.p_factor))
 
 
 def counts_of(kind: str) -> str:
@@ -135,12 +135,21 @@ def norm_of_counts(epsilon: float) -> int:
     return 3 if epsilon >= _MUCH_EPSILON else 2
 
 
-def opened(
+def open_account(
     epsilon: float, delta: float, shares: Sequence[Share], *, replace: bool, p_share: float | None = None
 ) -> Account:
-    """The account of an epsilon and a delta.
+    """Return the account of an epsilon and a delta, with the noise of every draw.
 
-    `p_share`: how much of delta is p; left out, what makes the first threshold lowest.
+    Args:
+        epsilon: The epsilon of all draws together.
+        delta: The delta of all draws together.
+        shares: What each draw takes of mu^2.
+        replace: Whether neighboring logs differ by a replaced history, not by an added user.
+        p_share: How much of delta is p; if left out, the share that makes the first threshold lowest.
+
+    Raises:
+        CannotBeMet: If the noise of a draw would be larger than can be drawn.
+        UsageError: If delta is too small.
     """
     _refuse_extremes(epsilon, delta)
     paid = 2 if replace else 1
@@ -179,7 +188,7 @@ def _refuse_extremes(epsilon: float, delta: float) -> None:
 
 
 def _root_up(square: Fraction) -> int:
-    """The smallest whole number whose square is not below a fraction."""
+    """Return the smallest whole number whose square is not below a fraction."""
     whole = math.ceil(square)
     found = math.isqrt(whole)
     return found if found * found >= whole else found + 1

@@ -1,4 +1,4 @@
-"""The loops of Gaussian selection over all histories, compiled: sums of weights, new scores, and clipped counts.
+"""Compiled kernels of Gaussian selection over all histories: sums of weights, new scores, and clipped counts.
 
 Everything is in whole numbers of 64 bits. The sums do not depend on the order of users, and so not on how many
 threads make them: each sums up some of the users, and then these sums are added up.
@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 @inner
 def _root(square: np.int64) -> int:
-    """The whole part of a square root, exactly: a float only says where to look."""
+    """Return the whole part of a square root, exactly: the float is a first guess."""
     found = np.int64(math.sqrt(float(square)))
     while found * found > square:
         found -= 1
@@ -30,16 +30,18 @@ def _root(square: np.int64) -> int:
     return int(found)
 
 
-def weighted_sums(starts: Whole, items: Numbers, scores: Whole, grid: int, sums: Whole) -> None:
+def add_weighted_sums(starts: Whole, items: Numbers, scores: Whole, grid: int, sums: Whole) -> None:
     """Add to each item the weights of its users: score * grid // s, where s is more than the norm of a user's scores.
 
     So the weights of one user have a norm below the grid, whatever the scores are.
     """
-    _added_up(_weighted_sums, starts, (items, scores, grid), sums)
+    _sum_over_threads(_weighted_sums, starts, (items, scores, grid), sums)
 
 
-def _added_up(loop: Callable[..., None], starts: Whole, given: tuple[object, ...], sums: Whole) -> None:
-    """Add to `sums` what a loop finds for all users, some of whom each thread takes."""
+def _sum_over_threads(
+    loop: Callable[..., None], starts: Whole, given: tuple[object, ...], sums: Whole
+) -> None:
+    """Add to `sums` what a kernel finds for all users, who are divided among threads."""
     rows = shares(int(starts[-1] - starts[0]))
     cuts = [int(np.searchsorted(starts, starts[0] + begin)) for begin, _ in rows[1:]]
     parts = zip([0, *cuts], [*cuts, len(starts) - 1], strict=True)
@@ -68,8 +70,8 @@ def _weighted_sums(
 
 
 @compiled
-def pruned(starts: Whole, items: Numbers, alive: Flags) -> int:
-    """Leave items that were dropped out of all histories, in place; how many entries are left."""
+def prune_histories(starts: Whole, items: Numbers, alive: Flags) -> int:
+    """Remove dropped items from all histories, in place, and return how many entries are left."""
     kept = 0
     begin = starts[0]
     for user in range(len(starts) - 1):
@@ -84,7 +86,7 @@ def pruned(starts: Whole, items: Numbers, alive: Flags) -> int:
 
 
 @compiled
-def steer(
+def steer_scores(
     totals: Whole,
     priors: Whole,
     width: int,
@@ -95,7 +97,7 @@ def steer(
     alive: Flags,
     scores: Whole,
 ) -> None:
-    """New scores from an item's own noisy sums and its prior; items far behind are dropped."""
+    """Compute new scores from each item's own noisy sums and its prior; drop items far behind."""
     for item in range(len(totals)):
         scores[item] = 0
         if not alive[item]:
@@ -112,12 +114,12 @@ def steer(
         scores[item] = score
 
 
-def clipped_sums(starts: Whole, places: Numbers, parts: Whole, most: int, rows: int, sums: Whole) -> None:
+def add_clipped_sums(starts: Whole, places: Numbers, parts: Whole, most: int, rows: int, sums: Whole) -> None:
     """Add to each published item the part that each of its users may count, scaled down to a norm of `most`.
 
     `places` are those of published items, -1 for all others. Of a user only the first `rows` published items count.
     """
-    _added_up(_clipped_sums, starts, (places, parts, most, rows), sums)
+    _sum_over_threads(_clipped_sums, starts, (places, parts, most, rows), sums)
 
 
 @unlocked

@@ -98,7 +98,7 @@ def select(
     noise: Noise,
     *,
     length_prior: bool = False,
-    tables_of: Callable[[Setting], tuple[steering.Round, ...]] = steering.tables,
+    tables_of: Callable[[Setting], tuple[steering.Round, ...]] = steering.score_tables,
 ) -> SelectedCodes:
     """Return the items whose statistic is above the threshold after all rounds.
 
@@ -115,12 +115,14 @@ def select(
     alive[items] = True
     priors = np.zeros(number, np.int64)
     if length_prior:
-        priors = steering.priors(histories.lengths())
+        priors = steering.length_priors(histories.lengths())
     scores = steering.first_scores(priors)
     totals, first = np.zeros(number, np.int64), np.zeros(number, np.int64)
     # An item of the list needs less to pass, so it is steered by its own threshold; which items these are is public.
     of_list = (
-        [] if setting.listed is None else steering.tables(dataclasses.replace(setting, tau=setting.listed))
+        []
+        if setting.listed is None
+        else steering.score_tables(dataclasses.replace(setting, tau=setting.listed))
     )
     # One thread draws noise and computes tables while others add up sums; neither depends on the other's result.
     with ThreadPoolExecutor(1) as beside:
@@ -131,7 +133,7 @@ def select(
             drawn = beside.submit(noise.rounded_normal, setting.scale, here.size)
             made = made or beside.submit(tables_of, setting)
             sums = np.zeros(number, np.int64)
-            kernels.weighted_sums(starts, items, scores, GRID, sums)
+            kernels.add_weighted_sums(starts, items, scores, GRID, sums)
             noisy = sums[here] + drawn.result()
             totals[here] += weight * noisy
             if done == 0:
@@ -143,7 +145,7 @@ def select(
                 _steer(tables[done], totals, priors, alive, scores)
                 if mine is not None:
                     _steer(of_list[done], totals, priors, alive, scores, mine)
-                left = kernels.pruned(starts, items, alive)
+                left = kernels.prune_histories(starts, items, alive)
                 items = items[:left]
     passes = totals > setting.tau
     if histories.listed is not None and setting.listed is not None:
@@ -163,8 +165,8 @@ def _steer(
     """Compute new scores, of all items or of `mine` alone."""
     tables = (table.width, table.first, table.gates, table.paces, _FULL_BITS)
     if mine is None:
-        kernels.steer(totals, priors, *tables, alive, scores)
+        kernels.steer_scores(totals, priors, *tables, alive, scores)
         return
     left, own = np.ones(mine.size, np.bool_), np.zeros(mine.size, np.int64)
-    kernels.steer(totals[mine], priors[mine], *tables, left, own)
+    kernels.steer_scores(totals[mine], priors[mine], *tables, left, own)
     alive[mine], scores[mine] = left, own

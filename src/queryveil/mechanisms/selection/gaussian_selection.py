@@ -115,20 +115,20 @@ class GaussianSelection(SelectsItems):
         shares = [self._share(kind, 1 - self.counts_share) for kind in self.items]
         norm = gaussian_account.norm_of_counts(self.epsilon)
         shares += [Share(of=counts_of(kind), weight=self.counts_share, norm=norm) for kind in self.items]
-        return gaussian_account.opened(
+        return gaussian_account.open_account(
             self.epsilon, self.delta, shares, replace=self._replace, p_share=self._p_share
         )
 
     def undivided(self, account: Account) -> Noise:
         """Return the noise of the selection if nothing were spent on counts or on other item kinds."""
         alone = dataclasses.replace(account.noise(self.items[0]).share, weight=1.0)
-        return gaussian_account.opened(
+        return gaussian_account.open_account(
             self.epsilon, self.delta, (alone,), replace=self._replace, p_share=self._p_share
         ).noises[0]
 
     def setting(self, account: Account, kind: str) -> Setting:
         """Return weights and thresholds of the selection of an item kind."""
-        return listed_items.with_threshold(
+        return listed_items.with_list_threshold(
             steering.calibrate(account.noise(kind)), listed=self.public is not None, z=self.public_z
         )
 
@@ -140,10 +140,10 @@ class GaussianSelection(SelectsItems):
         settings = {kind: self.setting(account, kind) for kind in self.items}
         assumed = [ROW_LOCAL, USER_IS_ACCOUNT, *assumed_of(self.items)]
         caveats = [item_tables.OF_ABSENCE, item_tables.OF_ESTIMATES]
-        listed = listed_items.declared_sums(self.public_items, settings[self.items[0]], self.public_z)
+        listed = listed_items.declare_list_of_sums(self.public_items, settings[self.items[0]], self.public_z)
         if listed is not None:
-            assumed.append(listed_items.assumed(listed.public))
-            caveats.append(listed_items.caveat(listed.decoys))
+            assumed.append(listed_items.list_assumption(listed.public))
+            caveats.append(listed_items.decoy_caveat(listed.decoys))
             figures, expected = {**figures, **listed.calibrated()}, (*expected, *listed.expected())
             how += listed.how(settings[self.items[0]].rounds)
         promise = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
@@ -153,11 +153,11 @@ class GaussianSelection(SelectsItems):
             calibration={"mu": account.mu, "counts_share": self.counts_share, **figures},
             guarantee=promise,
             tables=tuple(
-                item_tables.estimated_items(kind, self.items, listed=listed is not None)
+                item_tables.estimated_items_table(kind, self.items, listed=listed is not None)
                 for kind in self.items
             ),
             draws=self._draws(account, promise, settings, listed),
-            what=item_tables.describe(self.items),
+            what=item_tables.describe_items(self.items),
             how=how + _HOW_COUNTS,
             warnings=warnings_of(promise, users),
             expected=expected,

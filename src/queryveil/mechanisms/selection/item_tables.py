@@ -35,7 +35,7 @@ DEVIATION_HELP = "standard deviation of the noise in the count, in users, rounde
 _ESTIMATE = "estimated number of users who have the item, with noise (which can make it negative)"
 
 
-def describe(kinds: Sequence[str], *, with_clicks: bool = False) -> str:
+def describe_items(kinds: Sequence[str], *, with_clicks: bool = False) -> str:
     """Return what a release of these item kinds holds."""
     clicks = ", and clicks on their results" if with_clicks else ""
     named = in_a_row([_IN_WORDS[kind] for kind in kinds])
@@ -47,7 +47,7 @@ def table_name(kind: str, kinds: Sequence[str]) -> str:
     return "items" if len(kinds) == 1 else kind
 
 
-def counted_items(
+def counted_items_table(
     kind: str,
     kinds: Sequence[str],
     *,
@@ -67,7 +67,7 @@ def counted_items(
     )
 
 
-def estimated_items(kind: str, kinds: Sequence[str], *, listed: bool) -> PublishedTable:
+def estimated_items_table(kind: str, kinds: Sequence[str], *, listed: bool) -> PublishedTable:
     """Return the table of one item kind with estimates of users and their standard deviations."""
     key = item_kinds.kind(kind).columns
     return PublishedTable(

@@ -5,8 +5,8 @@ user than its noisy count does: it costs no delta, and needs only a threshold th
 that noise alone lifts over it are decoys, and their expected number is stated. Proofs: docs/proofs/zealous.md,
 truncated-geometric.md, click-graph.md and, for sums over rounds of Gaussian selection, steered.md.
 
-A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declared(...)` or
-`declared_sums(...)` into its draw, and passes `public_items` to its selection, which draws noise for all of them.
+A mechanism that takes lists inherits `TakesPublicItems`, declares `public` and `public_z`, puts `declare_list(...)` or
+`declare_list_of_sums(...)` into its draw, and passes `public_items` to its selection, which draws noise for all items.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class TakesPublicItems(Mechanism):
             raise UsageError("public-z is the threshold of a public list", "name its file with --public")
 
 
-def as_stated(mechanism: _M, stated: PublicList) -> _M:
-    """The mechanism with a list of which only the identity is known: enough to plan, not to publish."""
+def with_stated_list(mechanism: _M, stated: PublicList) -> _M:
+    """Return the mechanism with a list of which only the identity is known: enough to plan, not to publish."""
     from queryveil.count.public_items import PublicItems
 
     identity = PublicItems(items=stated.items, lines=stated.lines, sha256=stated.sha256, table=None)
@@ -107,14 +107,16 @@ def as_stated(mechanism: _M, stated: PublicList) -> _M:
 # -- before data ---------------------------------------------------------------------------------------------
 
 
-def declared(listed: PublicItems, scale: float, z: float | None, largest: int | None = None) -> PublicList:
+def declare_list(
+    listed: PublicItems, scale: float, z: float | None, largest: int | None = None
+) -> PublicList:
     """Return the list as a draw declares it; its threshold is at most the largest noise, if there is one."""
     above = calibration.deviations(scale, USUAL_Z if z is None else z)
     above = above if largest is None else max(1, min(above, largest))
     return PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
 
 
-def decoys(public: PublicList, scale: float, noise: SelectionNoise | None = None) -> float:
+def expected_decoys(public: PublicList, scale: float, noise: SelectionNoise | None = None) -> float:
     """Return how many items of the list are published on average if no user has any of them."""
     chance: Decimal = (
         calibration.tail(scale, public.above + 1)
@@ -124,15 +126,15 @@ def decoys(public: PublicList, scale: float, noise: SelectionNoise | None = None
     return calibration.up(calibration.times(chance, Fraction(public.items))) if chance else 0.0
 
 
-def decoys_of(draw: Draw) -> float:
-    """The same for a draw that declares a list."""
+def expected_decoys_of(draw: Draw) -> float:
+    """Return that number for a draw that declares a list."""
     if draw.public is None or draw.scale is None:
         raise TypeError(f"the draw for {draw.of} has no public list")
-    return decoys(draw.public, draw.scale, noise_of(draw))
+    return expected_decoys(draw.public, draw.scale, noise_of(draw))
 
 
-def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, Any]:
-    """Its figures, for the calibration of a plan; `number`: the expected decoys."""
+def calibration_figures(public: PublicList, number: float, z: float | None) -> dict[str, Any]:
+    """Return the figures of a list for the calibration of a plan; `number`: the expected decoys."""
     return {
         "public_threshold": public.above,
         "public_deviations": USUAL_Z if z is None else z,
@@ -140,15 +142,16 @@ def calibrated(public: PublicList, number: float, z: float | None) -> dict[str, 
     }
 
 
-def how(public: PublicList, number: str = "number of users") -> str:
-    """What was done, for readers of the release."""
+def describe_list(public: PublicList, number: str = "number of users") -> str:
+    """Return what was done, for readers of the release."""
     return (
         f"A public list has {public.items:,} items. Noise was added to the {number} of every item on it, even "
         f"if that number is 0. Such an item was published if its noisy number was above {public.above:,}."
     )
 
 
-def assumed(public: PublicList) -> Statement:
+def list_assumption(public: PublicList) -> Statement:
+    """Return the assumption that the list is public."""
     return say(
         "public-list",
         f"the list of {public.items:,} items ({public.lines:,} lines, SHA-256 {public.sha256}) is public, and was made "
@@ -159,26 +162,26 @@ def assumed(public: PublicList) -> Statement:
     )
 
 
-def caveat(number: float) -> Statement:
-    """That so many decoys are expected."""
+def decoy_caveat(number: float) -> Statement:
+    """Return the caveat that so many decoys are expected."""
     return say(
         "decoys",
         "an item of the public list can be published although nobody has it; on average this happens to at most "
-        f"about {amount(number)} of its items",
+        f"about {format_decoys(number)} of its items",
         decoys=number,
     )
 
 
-def expected(public: PublicList, number: float) -> str:
-    """What the curator may expect: so many decoys."""
+def decoy_expectation(public: PublicList, number: float) -> str:
+    """Return what the curator may expect: so many decoys."""
     return (
-        f"if nobody has any item of the public list, noise alone publishes {amount(number)} of its {public.items:,} "
-        "items on average; a larger --public-z gives fewer"
+        f"if nobody has any item of the public list, noise alone publishes {format_decoys(number)} of its "
+        f"{public.items:,} items on average; a larger --public-z gives fewer"
     )
 
 
-def amount(number: float) -> str:
-    """An expected number, with as many digits as say something."""
+def format_decoys(number: float) -> str:
+    """Return an expected number, with as many digits as are meaningful."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
 
 
@@ -195,11 +198,11 @@ class ListedSums:
     z: float | None
 
     def calibrated(self) -> dict[str, Any]:
-        figures = calibrated(self.public, self.decoys, self.z)
+        figures = calibration_figures(self.public, self.decoys, self.z)
         return figures | {"public_users_for_half": self.users_for_half}
 
     def how(self, rounds: int) -> str:
-        """What was done, for readers of the release."""
+        """Return what was done, for readers of the release."""
         each = " in every round until it was dropped" if rounds > 1 else ""
         return (
             f" A public list has {self.public.items:,} items. Random noise was added to the sum of votes of every "
@@ -207,14 +210,14 @@ class ListedSums:
         )
 
     def expected(self) -> tuple[str, ...]:
-        """What the curator may expect."""
+        """Return what the curator may expect."""
         return (
             f"An item on the public list needs only about {self.users_for_half:,} users for an even chance.",
-            expected(self.public, self.decoys),
+            decoy_expectation(self.public, self.decoys),
         )
 
 
-def threshold_of_sums(scale: int, weights: Sequence[int], z: float | None) -> int:
+def list_threshold_of_sums(scale: int, weights: Sequence[int], z: float | None) -> int:
     """Return z standard deviations of the weighted sum over the rounds, rounded up."""
     deviations = Fraction(USUAL_Z if z is None else z)
     square = math.ceil(deviations**2 * sum(one * one for one in weights) * scale**2)
@@ -222,7 +225,7 @@ def threshold_of_sums(scale: int, weights: Sequence[int], z: float | None) -> in
     return found if found * found == square else found + 1
 
 
-def decoys_of_sums(public: PublicList, scale: int, weights: Sequence[int]) -> float:
+def expected_decoys_of_sums(public: PublicList, scale: int, weights: Sequence[int]) -> float:
     """Return how many items of the list are published on average, at most, if no user has any of them.
 
     Each round is rounded to a whole number, by at most a half.
@@ -234,28 +237,28 @@ def decoys_of_sums(public: PublicList, scale: int, weights: Sequence[int]) -> fl
     return calibration.up(calibration.times(gaussian.normal_tail(at), Fraction(public.items)))
 
 
-def with_threshold(setting: Setting, *, listed: bool, z: float | None) -> Setting:
+def with_list_threshold(setting: Setting, *, listed: bool, z: float | None) -> Setting:
     """Return the setting with a threshold of its own for the items of a list, if there is one."""
-    above = threshold_of_sums(setting.scale, setting.a, z) if listed else None
+    above = list_threshold_of_sums(setting.scale, setting.a, z) if listed else None
     return dataclasses.replace(setting, listed=above)
 
 
-def declared_sums(listed: PublicItems | None, setting: Setting, z: float | None) -> ListedSums | None:
+def declare_list_of_sums(listed: PublicItems | None, setting: Setting, z: float | None) -> ListedSums | None:
     """Return the list as a draw of rounded normal noise declares it; None without a list."""
     if listed is None:
         return None
     scale, weights = setting.scale, setting.a
-    above = threshold_of_sums(scale, weights, z)
+    above = list_threshold_of_sums(scale, weights, z)
     public = PublicList(items=listed.items, lines=listed.lines, sha256=listed.sha256, above=above)
     users = -(-above // (GRID * sum(weights)))
-    return ListedSums(public, decoys_of_sums(public, scale, weights), users, z)
+    return ListedSums(public, expected_decoys_of_sums(public, scale, weights), users, z)
 
 
 # -- with data -------------------------------------------------------------------------------------------------
 
 
 def warn_of_overlap(log: SearchLog, run: Run, kind: str, listed: PublicItems) -> None:
-    """Warn the curator, and nobody else, if the list looks as if it were made from the log."""
+    """Warn the curator alone if the list looks as if it were made from the log."""
     from queryveil.count import public_items
 
     found = public_items.overlap(log, item_kinds.kind(kind), listed)

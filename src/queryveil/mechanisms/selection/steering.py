@@ -50,7 +50,7 @@ _DROP = FULL >> 7
 # -- weights and thresholds ----------------------------------------------------------------------------------
 
 
-def weights(rounds: int) -> tuple[int, ...]:
+def round_weights(rounds: int) -> tuple[int, ...]:
     """Return the weights of the rounds in the statistic; later sums, steered to close items, count more."""
     return tuple(range(rounds - 1, 2 * rounds - 1)) if rounds > 1 else (1,)
 
@@ -69,7 +69,7 @@ class Setting:
 
     @property
     def a(self) -> tuple[int, ...]:
-        return weights(self.rounds)
+        return round_weights(self.rounds)
 
     @property
     def sum(self) -> int:
@@ -91,7 +91,7 @@ class Setting:
         return GRID * self.sum
 
     def as_dict(self) -> dict[str, Any]:
-        """As `plan` shows it; mu is that of the whole release."""
+        """Return the figures as `plan` shows them; mu is that of the whole release."""
         zeta = gaussian.zeta(self.p, self.most)
         shift = GRID * self.sum / (math.sqrt(self.square) * self.scale)
         return {
@@ -114,14 +114,19 @@ def calibrate(noise: Noise) -> Setting:
 
 
 def _steered_tau(made: Setting) -> int:
-    """Any weights: an item of one user alone gets at most GRID in each round; rounding adds at most a half."""
+    """Return the threshold for any weights.
+
+    An item of one user alone gets at most GRID in each round, and rounding adds at most a half.
+    """
     start = Fraction(GRID * made.sum) + Fraction(made.sum, 2)
     zeta = gaussian.zeta(made.p, made.most)
     return gaussian.smallest_threshold(zeta, made.square * made.scale**2, Fraction(made.p), made.most, start)
 
 
 def _equal_tau(made: Setting) -> int:
-    """One round of equal weights: enough for t items of one user, each with 1/root t, for all t up to the bound.
+    """Return the threshold for one round of equal weights.
+
+    It is enough for t items of one user, each with 1/root t, for all t up to the bound.
 
     Proof: docs/proofs/weighted-gaussian.md.
     """
@@ -156,7 +161,7 @@ class Round:
 
 
 @lru_cache(maxsize=16)
-def tables(setting: Setting) -> tuple[Round, ...]:
+def score_tables(setting: Setting) -> tuple[Round, ...]:
     """Return one for each round but the last, after which nothing is steered. Callers must not write into them."""
     with localcontext(Context(prec=30)):
         opening = _opening()
@@ -164,7 +169,7 @@ def tables(setting: Setting) -> tuple[Round, ...]:
 
 
 @lru_cache(maxsize=64)
-def approximate_tables(setting: Setting) -> tuple[Round, ...]:
+def approximate_score_tables(setting: Setting) -> tuple[Round, ...]:
     """Return the same in floating point, for previews: a hundred times faster, and off by a unit here and there.
 
     No release is made with it: which tables a release was steered by must be the same on every machine.
@@ -191,13 +196,13 @@ def _opening() -> tuple[int, Whole]:
         return _gates()
 
 
-def priors(lengths: Whole) -> Whole:
-    """The length prior of items in steps of the gate: longer queries are rarer."""
+def length_priors(lengths: Whole) -> Whole:
+    """Return the length prior of items in steps of the gate: longer queries are rarer."""
     return _PER_CHARACTER * np.clip(lengths - _FREE_CHARACTERS, 0, _MOST_CHARACTERS)
 
 
 def first_scores(priors: Whole) -> Whole:
-    """Before the first round: full, or e^-prior of it."""
+    """Return the scores of the first round: full, or e^-prior of it."""
     with localcontext(Context(prec=30)):
         steps = range(_PER_CHARACTER * _MOST_CHARACTERS + 1)
         table = np.array([max(1, int(FULL * (Decimal(-one) / _STEPS).exp())) for one in steps], np.int64)
@@ -217,7 +222,7 @@ def _round(setting: Setting, done: int, opening: tuple[int, Whole]) -> Round:
 
 
 def _gates() -> tuple[int, Whole]:
-    """The first step at which the gate is open enough, from where it is half open, and how far from there on."""
+    """Return the first step at which the gate is open enough, from its middle, and how far it is open from there on."""
     values: list[int] = []
     step = begins = -int(8 * _WIDTH * _STEPS)
     while not values or values[-1] < FULL - 1:
@@ -231,7 +236,7 @@ def _gates() -> tuple[int, Whole]:
 
 
 def _paces(t: Decimal, theta: Decimal) -> Whole:
-    """min(1, 0.4 (what is needed) t / ((1 - t) x))^1.8 at the middle x of each step, in deviations of the end."""
+    """Return min(1, 0.4 (what is needed) t / ((1 - t) x))^1.8 at the middle x of each step, in final deviations."""
     values: list[int] = []
     root, half = t.sqrt(), Decimal("0.5")
     while True:
@@ -240,13 +245,13 @@ def _paces(t: Decimal, theta: Decimal) -> Whole:
         if needed <= 0:
             return np.array(values, np.int64)
         ratio = _PACE * needed * t / ((1 - t) * x)
-        values.append(FULL if ratio >= 1 else _slower(int(ratio.scaleb(_DIGITS))))
+        values.append(FULL if ratio >= 1 else _reduced_score(int(ratio.scaleb(_DIGITS))))
 
 
-def _slower(ratio: int) -> int:
-    """FULL (ratio / 10^_DIGITS)^1.8, rounded down: the largest v with v^5 <= FULL^5 (ratio / 10^_DIGITS)^9.
+def _reduced_score(ratio: int) -> int:
+    """Return FULL (ratio / 10^_DIGITS)^1.8, rounded down: the largest v with v^5 <= FULL^5 (ratio / 10^_DIGITS)^9.
 
-    In whole numbers: logarithms of so many digits take eight times as long. A float only says where to look.
+    In whole numbers: logarithms of so many digits take eight times as long. The float is a first guess.
     """
     found = int(FULL * (ratio / _ONE) ** (_NINTHS / _FIFTHS))
     most = _FULL_FIFTH * ratio**_NINTHS

@@ -29,7 +29,7 @@ _EXPECTED = 6
 """An item with fewer users than this, by its first noisy sum, is counted in full; others in part, by a square root."""
 
 
-def parts(first_sums: Whole) -> Whole:
+def user_parts(first_sums: Whole) -> Whole:
     """Return how much of a user counts for each item: min(1, root of 6 over its first noisy sum), in units of the grid.
 
     The more users an item has, the less of each is needed to count them well beside the noise.
@@ -44,7 +44,7 @@ def parts(first_sums: Whole) -> Whole:
     return made
 
 
-def positions(histories: Histories, codes: Whole) -> Positions:
+def selected_positions(histories: Histories, codes: Whole) -> Positions:
     """Return the position of each entry of the histories among selected items; -1 for items that were not selected."""
     known = np.full(histories.different, -1, np.int32)
     known[codes] = np.arange(len(codes), dtype=np.int32)
@@ -59,9 +59,9 @@ def estimate_users(
     User u has the published items `positions[starts[u]:starts[u + 1]]`. Their number is not bounded: the parts are
     scaled down to `norm`, in units of the grid, so that estimates are lower bounds on average.
     """
-    share = parts(first_sums)
+    share = user_parts(first_sums)
     sums = np.zeros(len(first_sums), np.int64)
-    kernels.clipped_sums(starts, positions, share, norm * GRID, _MOST_ROWS, sums)
+    kernels.add_clipped_sums(starts, positions, share, norm * GRID, _MOST_ROWS, sums)
     noisy = sums + noise.rounded_normal(scale, len(first_sums))
     return (2 * noisy + share) // (2 * share), -(-scale // share)
 

@@ -55,7 +55,7 @@ def few_or_many_items(epsilon: float, delta: float, *, replace: bool) -> tuple[s
     moves = 2 if replace else 1
     try:
         shares = (Share("items", 1 - _COUNTS, rounds=_ROUNDS, times=_ITEMS), Share("counts", _COUNTS, norm=2))
-        account = gaussian_account.opened(epsilon, delta, shares, replace=replace)
+        account = gaussian_account.open_account(epsilon, delta, shares, replace=replace)
         many = steering.calibrate(account.noises[0]).users_for_half
         few = selection_noise(calibration.scale_for(moves, epsilon), delta_of_each(delta, moves)).even_chance
     except (QueryveilError, ArithmeticError):

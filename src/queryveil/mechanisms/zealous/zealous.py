@@ -202,11 +202,13 @@ class Zealous(SelectsItems):
             guarantee=total,
             tables=_tables(self),
             draws=draws,
-            what=item_tables.describe(self.items, with_clicks=self.then_clicks),
+            what=item_tables.describe_items(self.items, with_clicks=self.then_clicks),
             how=_how(self, draws),
             warnings=warnings_of(total, users),
             expected=tuple(
-                listed_items.expected(one.public, listed_items.decoys(one.public, one.scale))
+                listed_items.decoy_expectation(
+                    one.public, listed_items.expected_decoys(one.public, one.scale)
+                )
                 for one in draws
                 if one.public and one.scale
             ),
@@ -293,7 +295,7 @@ class Zealous(SelectsItems):
         asked = self.epsilon is not None and single
         neighbours = REPLACE if setting.replace else ADD_REMOVE
         public = self._public(setting)
-        assumptions = (*self._assumptions(users), *([listed_items.assumed(public)] if public else []))
+        assumptions = (*self._assumptions(users), *([listed_items.list_assumption(public)] if public else []))
         common: dict[str, Any] = {"neighbours": neighbours, "assumptions": assumptions}
         if not single or self.then_clicks:
             common["of"] = of
@@ -323,11 +325,15 @@ class Zealous(SelectsItems):
 
     def _public(self, setting: theory.Setting) -> PublicList | None:
         listed = self.public_items
-        return listed_items.declared(listed, setting.scale, self.public_z) if listed is not None else None
+        return listed_items.declare_list(listed, setting.scale, self.public_z) if listed is not None else None
 
     def _of_decoys(self, setting: theory.Setting) -> list[Statement]:
         public = self._public(setting)
-        return [] if public is None else [listed_items.caveat(listed_items.decoys(public, setting.scale))]
+        return (
+            []
+            if public is None
+            else [listed_items.decoy_caveat(listed_items.expected_decoys(public, setting.scale))]
+        )
 
     def _assumptions(self, users: int | None) -> tuple[Statement, ...]:
         listed = [ROW_LOCAL, USER_IS_ACCOUNT]
@@ -370,8 +376,8 @@ class Zealous(SelectsItems):
         if self.then_clicks:
             shown["clicks_noise_scale"] = self._clicks_scale()
         if (public := self._public(setting)) is not None:
-            number = listed_items.decoys(public, setting.scale)
-            shown |= listed_items.calibrated(public, number, self.public_z)
+            number = listed_items.expected_decoys(public, setting.scale)
+            shown |= listed_items.calibration_figures(public, number, self.public_z)
         if users is not None:
             # Corollary 1's tau* + xi is the second threshold: what ZEALOUS publishes with an even chance.
             # An item has one user at least.
@@ -430,7 +436,7 @@ def _how(method: Zealous, draws: Sequence[Draw]) -> str:
         f"Each user contributed at most {kept}. {noise}. An item was published, with its noisy number, only if that "
         "number was above a threshold."
     )
-    told += "".join(f" {listed_items.how(draw.public)}" for draw in draws if draw.public)
+    told += "".join(f" {listed_items.describe_list(draw.public)}" for draw in draws if draw.public)
     if method.then_clicks:
         most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
         told += (
@@ -453,7 +459,7 @@ def _users_are_public(users: int) -> Statement:
 def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
     """Return one table for each item kind, and one of clicks on the results of published queries if it was bought."""
     listed = method.public is not None
-    made = [item_tables.counted_items(kind, method.items, listed=listed) for kind in method.items]
+    made = [item_tables.counted_items_table(kind, method.items, listed=listed) for kind in method.items]
     if method.then_clicks:
         made.append(
             noisy_counts(

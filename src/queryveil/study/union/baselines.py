@@ -140,7 +140,7 @@ def sips(original: Numbered, epsilon: float, delta: float, most: int, run: int) 
         scale = 1 / (shift(epsilon, delta) * math.sqrt(share))
         threshold = gaussian_threshold(scale, share * delta / 2, most)
         sums = np.zeros(whole.different, np.int64)
-        shipped.weighted_sums(found.starts, found.items, scores, GRID, sums)
+        shipped.add_weighted_sums(found.starts, found.items, scores, GRID, sums)
         held = np.flatnonzero(sums)
         alive[held[sums[held] / GRID + rng.normal(0, scale, held.size) > threshold]] = False
     return Chosen(np.flatnonzero(~alive).astype(np.int64), most)
@@ -149,7 +149,7 @@ def sips(original: Numbered, epsilon: float, delta: float, most: int, run: int) 
 def left(whole: Histories, alive: Flags) -> Histories:
     """The histories without items that are not alive any more."""
     starts, items = whole.starts.copy(), whole.items.copy()
-    kept = shipped.pruned(starts, items, alive)
+    kept = shipped.prune_histories(starts, items, alive)
     return Histories(starts, items[:kept], whole.kind, whole.vocabulary, whole.different)
 
 

@@ -113,7 +113,7 @@ def steered(
     of_counts = account.noise(counts_of(_QUERIES))
     numbers, deviations = user_counts.estimate_users(
         original.whole.starts,
-        user_counts.positions(original.whole, chosen.codes),
+        user_counts.selected_positions(original.whole, chosen.codes),
         chosen.first_sums,
         of_counts.scale,
         of_counts.share.norm,
@@ -155,4 +155,4 @@ def _word_account(method: Steered, share: float) -> Account:
         Share(of=_QUERIES, weight=rest * (1 - method.counts_share), **spent),
         Share(of=counts_of(_QUERIES), weight=rest * method.counts_share, norm=2),
     )
-    return gaussian_account.opened(method.epsilon, method.delta, shares, replace=False)
+    return gaussian_account.open_account(method.epsilon, method.delta, shares, replace=False)
