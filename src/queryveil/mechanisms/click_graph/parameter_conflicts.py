@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from queryveil.errors import UsageError
 from queryveil.mechanisms.click_graph import steered_graph
+from queryveil.mechanisms.click_graph.graph_parameters import MAX_QUERIES, GraphParameters
 from queryveil.mechanisms.selection.gaussian_account import MOST_EPSILON, MOST_ITEMS
 from queryveil.mechanisms.selection.listed_items import MOST_Z_OF_SUMS
 from queryveil.parameters import parameters
-
-if TYPE_CHECKING:
-    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 
 _OF_STEERED = ("shares", "counts_share", "decoys", "neighbours")
 
@@ -26,7 +22,7 @@ def refuse_pure(delta: float | None) -> None:
         )
 
 
-def refuse_contradictions(method: ClickGraph) -> None:
+def refuse_contradictions(method: GraphParameters) -> None:
     """Refuse parameters that no release can have together."""
     _refuse_lists_of_groups(method)
     if method.is_steered:
@@ -55,7 +51,7 @@ def refuse_contradictions(method: ClickGraph) -> None:
     _refuse_half_bought_reformulations(method)
 
 
-def _refuse_lists_of_groups(method: ClickGraph) -> None:
+def _refuse_lists_of_groups(method: GraphParameters) -> None:
     for flag, given in (
         ("--results", method.results),
         ("--suggestions", method.suggestions),
@@ -69,7 +65,7 @@ def _refuse_lists_of_groups(method: ClickGraph) -> None:
             )
 
 
-def _refuse_others(method: ClickGraph, names: tuple[str, ...], owner: str) -> None:
+def _refuse_others(method: GraphParameters, names: tuple[str, ...], owner: str) -> None:
     """Refuse what belongs to the other way of choosing queries."""
     for one in parameters(type(method)):
         if one.name in names and getattr(method, one.name) != one.default:
@@ -79,7 +75,7 @@ def _refuse_others(method: ClickGraph, names: tuple[str, ...], owner: str) -> No
             )
 
 
-def _refuse_steered(method: ClickGraph) -> None:
+def _refuse_steered(method: GraphParameters) -> None:
     if method.epsilon is None or method.delta is None:
         raise UsageError(
             "steered selection needs epsilon and delta, which all tables share",
@@ -99,7 +95,7 @@ def _refuse_steered(method: ClickGraph) -> None:
         if (asked := getattr(method, name)) is not None and asked > MOST_ITEMS:
             raise UsageError(
                 f"parameter '{name}' must be a whole number from 1 to {MOST_ITEMS}; got {asked}",
-                f"pass a smaller --{name.replace('_', '-')}; {steered_graph.MAX_QUERIES} is usual",
+                f"pass a smaller --{name.replace('_', '-')}; {MAX_QUERIES['steered']} is usual",
             )
     given = steered_graph.SteeredGraph(method).shares
     if len(given) != len(steered_graph.SHARES) or given[0] == 0:
@@ -117,7 +113,7 @@ def _refuse_steered(method: ClickGraph) -> None:
             )
 
 
-def _refuse_half_bought_reformulations(method: ClickGraph) -> None:
+def _refuse_half_bought_reformulations(method: GraphParameters) -> None:
     if method.epsilon_reformulations is None:
         if method.suggestions is not None or method.delta_reformulations is not None:
             raise UsageError(
@@ -130,7 +126,7 @@ def _refuse_half_bought_reformulations(method: ClickGraph) -> None:
         )
 
 
-def _refuse_half_bought_clicks(method: ClickGraph) -> None:
+def _refuse_half_bought_clicks(method: GraphParameters) -> None:
     if not method.has_clicks:
         if method.results is not None or method.delta_clicks is not None or method.urls != "public":
             raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")

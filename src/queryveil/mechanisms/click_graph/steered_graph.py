@@ -26,6 +26,7 @@ from queryveil.mechanisms.base import (
     public_parameters,
     warnings_of,
 )
+from queryveil.mechanisms.click_graph.graph_parameters import GraphParameters
 from queryveil.mechanisms.click_graph.graph_tables import (
     CLICKS,
     GROUP_COLUMNS,
@@ -60,13 +61,11 @@ from queryveil.privacy.guarantee import Guarantee
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:
-    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
     from queryveil.reading.log import SearchLog
 
 SHARES = (50.0, 30.0, 20.0)
 COUNTS_SHARE = 0.2
 DECOYS = 1.0
-MAX_QUERIES = 100
 ROUNDS = 8
 KEEP = "random"
 """Which of a user's items count."""
@@ -145,7 +144,7 @@ class TableShare:
 class SteeredGraph:
     """The strategy of steered selection, for the parameters of a click graph."""
 
-    method: ClickGraph
+    method: GraphParameters
 
     # -- before data -------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from queryveil.mechanisms.base import (
     warnings_of,
 )
 from queryveil.mechanisms.click_graph import theory
+from queryveil.mechanisms.click_graph.graph_parameters import GraphParameters
 from queryveil.mechanisms.click_graph.graph_tables import (
     CLICKS,
     GROUP_COLUMNS,
@@ -68,7 +69,6 @@ from queryveil.privacy.statements import NOT_EXCLUDED, Statement, say
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from queryveil.mechanisms.click_graph.click_graph import ClickGraph
     from queryveil.reading.log import SearchLog
 
 Lists = str | Callable[[str], Iterable[str]] | None
@@ -171,7 +171,7 @@ def _most_clicked(counted: pa.Table, published: pa.ChunkedArray) -> pa.Table:
 class ThresholdGraph:
     """The strategy of thresholds, for the parameters of a click graph."""
 
-    method: ClickGraph
+    method: GraphParameters
 
     # -- before data -------------------------------------------------------------------------------------
 
