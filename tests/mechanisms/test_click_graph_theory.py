@@ -155,12 +155,12 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(
     d: int, epsilon: float, exponent: float, once: bool
 ) -> None:
     delta = 10**exponent
-    setting = theory.tight(d, epsilon, delta, once=once)
+    setting = theory.tight_setting(d, epsilon, delta, once=once)
     assert setting.delta <= delta and setting.epsilon <= epsilon * (1 + 1e-15)
     lower = theory.Setting(d=d, scale=setting.scale, top=setting.top - 1, once=once)
     assert setting.top == (1 if once else d) or lower.delta > delta
     if 2 * delta < d:
-        assert theory.paper(d, epsilon, delta, once=once).top >= setting.top
+        assert theory.paper_setting(d, epsilon, delta, once=once).top >= setting.top
 
 
 def test_counting_users_needs_the_spread_only() -> None:

@@ -42,18 +42,18 @@ def published(log: qv.SearchLog, seed: int = 5, **parameters: Any) -> dict[str, 
 
 def attained(d: int, epsilon: float = 1.0, *, once: bool = False) -> float:
     """Just above the delta that the threshold for 0.1 reaches exactly: then one less is seen."""
-    return theory.tight(d, epsilon, DELTA, once=once).delta * 1.001
+    return theory.tight_setting(d, epsilon, DELTA, once=once).delta * 1.001
 
 
 def lower_by_one(monkeypatch: pytest.MonkeyPatch, lower: int = 1) -> None:
     """A broken twin: every threshold is too low."""
-    tight = theory.tight
+    tight = theory.tight_setting
 
     def broken(*given: Any, **named: Any) -> theory.Setting:
         setting = tight(*given, **named)
         return dataclasses.replace(setting, top=setting.top - lower)
 
-    monkeypatch.setattr(theory, "tight", broken)
+    monkeypatch.setattr(theory, "tight_setting", broken)
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -89,8 +89,8 @@ def test_d_new_queries_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     lower_by_one(monkeypatch)
     assert not at_most(delta, hits(), TRIALS)
     monkeypatch.undo()
-    alone = theory.tight(1, 1 / d, delta, once=True)
-    monkeypatch.setattr(theory, "tight", lambda *_, **__: dataclasses.replace(alone, d=d))
+    alone = theory.tight_setting(1, 1 / d, delta, once=True)
+    monkeypatch.setattr(theory, "tight_setting", lambda *_, **__: dataclasses.replace(alone, d=d))
     assert not at_most(delta, hits(), TRIALS), "a forgotten factor d is seen"
 
 

@@ -169,9 +169,9 @@ class GraphParameters(TakesPublicItems):
         """Return the noise and the threshold that decide which queries are published, without steered selection."""
         d, once, by_paper = self.max_queries, self.counts_users, self.analysis == "paper"
         if self.noise_scale is not None and self.threshold is not None:
-            return theory.given(d, self.noise_scale, self.threshold, once=once, by_paper=by_paper)
+            return theory.given_setting(d, self.noise_scale, self.threshold, once=once, by_paper=by_paper)
         if self.epsilon is None or self.delta is None:
             raise AssertionError("checked when the mechanism was made")
         if by_paper:
-            return theory.paper(d, self.epsilon, self.delta, once=once)
-        return theory.tight(d, self.epsilon, self.delta, once=once)
+            return theory.paper_setting(d, self.epsilon, self.delta, once=once)
+        return theory.tight_setting(d, self.epsilon, self.delta, once=once)

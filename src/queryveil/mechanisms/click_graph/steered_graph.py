@@ -198,26 +198,26 @@ class SteeredGraph:
         )
 
     @cached_property
-    def listed(self) -> ListedSums | None:
+    def public_list(self) -> ListedSums | None:
         """The public list of queries, as their draw declares it."""
         setting = steering.calibrate(self.account.noise(QUERIES))
         return listed_items.declare_list_of_sums(self.method.public_items, setting, self.method.public_z)
 
     def plan(self, users: int | None) -> Plan:
         """Return thresholds and guarantee, which depend on no number of users."""
-        method, listed = self.method, self.listed
-        promise = self._guarantee().among(users, told=False)
+        method, listed = self.method, self.public_list
+        guarantee = self._guarantee().among(users, told=False)
         least = steering.calibrate(self.account.noise(QUERIES)).users_for_half
         return Plan(
             method=method.name,
             parameters=self._parameters(),
             calibration=self._calibration(),
-            guarantee=promise,
+            guarantee=guarantee,
             tables=tuple(self._table(part) for part in self.parts.values()),
-            draws=self._draws(promise),
+            draws=self._draws(guarantee),
             what=describe_graph(self.tables),
             how=self._how(),
-            warnings=warnings_of(promise, users),
+            warnings=warnings_of(guarantee, users),
             expected=(
                 f"A query with about {least:,} users has an even chance of being published if these users have hardly "
                 "any other popular query. Otherwise it needs more users.",
@@ -233,9 +233,9 @@ class SteeredGraph:
         caveats = [_ONE_ACCOUNT, _ACCOUNTS, OF_ABSENCE, OF_ESTIMATES]
         caveats += [_NO_RATIOS] if len(self.parts) > 1 else []
         caveats += [_pairs_by_noise(self.decoys)] if has_pairs else []
-        if self.listed is not None:
-            assumed.append(listed_items.list_assumption(self.listed.public))
-            caveats.append(listed_items.decoy_caveat(self.listed.decoys))
+        if self.public_list is not None:
+            assumed.append(listed_items.list_assumption(self.public_list.public))
+            caveats.append(listed_items.decoy_caveat(self.public_list.decoys))
         whole = self.account.guarantee(tuple(assumed), tuple(caveats))
         paid = tuple(dataclasses.replace(part.bare, of=part.of) for part in whole.parts)
         return dataclasses.replace(whole, parts=paid)
@@ -260,15 +260,15 @@ class SteeredGraph:
                 setting = steering.calibrate(noise)
                 figures |= {"p": noise.p, "threshold": setting.tau, "users_for_half": setting.users_for_half}
             figures["counts_noise_scale"] = account.noise(counts_of(name)).scale
-            figures |= self.listed.calibrated() if self.listed and name == QUERIES else {}
+            figures |= self.public_list.calibrated() if self.public_list and name == QUERIES else {}
             shown[name] = figures
         return shown
 
-    def _draws(self, promise: Guarantee) -> tuple[Draw, ...]:
+    def _draws(self, guarantee: Guarantee) -> tuple[Draw, ...]:
         """Return the draws in the order of the account, which is that of the guarantee's parts."""
         tables = {of: part for name, part in self.parts.items() for of in (name, counts_of(name))}
         made = []
-        for noise, paid in zip(self.account.noises, promise.parts, strict=True):
+        for noise, paid in zip(self.account.noises, guarantee.parts, strict=True):
             of = noise.share.of
             part = tables[of]
             rows = PUBLISHED if of != part.name else PUBLIC if of == REFORMULATIONS else LOG
@@ -285,7 +285,9 @@ class SteeredGraph:
                     scale=noise.scale,
                     rows=rows,
                     above=steering.calibrate(noise).tau if rows == LOG else None,
-                    public=self.listed.public if self.listed is not None and of == QUERIES else None,
+                    public=self.public_list.public
+                    if self.public_list is not None and of == QUERIES
+                    else None,
                     weights=noise.share.weights,
                     rounds=noise.share.rounds,
                     **paid.cost,
@@ -297,7 +299,7 @@ class SteeredGraph:
         """Declare a table; that of queries has the items of a public list too, if there is one."""
         key = item_kinds.kind(part.kind).columns
         row, count = _ROWS[part.name]
-        is_listed = part.name == QUERIES and self.listed is not None
+        is_listed = part.name == QUERIES and self.public_list is not None
         inside = {CLICKS: key[:1], REFORMULATIONS: key}.get(part.name, ())
         helps = {name: GROUP_COLUMNS[name] for name in key if name in GROUP_COLUMNS}
         below = "" if self.method.non_negative else " (which can make it negative)"
@@ -326,21 +328,21 @@ class SteeredGraph:
     def _how(self) -> str:
         """Return what is done, for readers of the release."""
         kept = {name: item_kinds.kind(part.kind).counted(part.most) for name, part in self.parts.items()}
-        told = (GROUPED_FIRST if self.method.is_grouped else "") + (
+        text = (GROUPED_FIRST if self.method.is_grouped else "") + (
             f"Each user contributed at most {kept[QUERIES]}, chosen at random. In several rounds each user divided one "
             "vote among these queries, and random noise was added to every sum of votes. After each round, votes moved "
             "to queries whose noisy sums showed that they might still pass. A query was published if its noisy sums, "
             "added up over all rounds, were above a threshold."
         )
-        told += self.listed.how(ROUNDS) if self.listed else ""
+        text += self.public_list.how(ROUNDS) if self.public_list else ""
         for name, sentence in _HOW.items():
-            told += sentence.format(kept=kept[name], most=MAX_PAIRED) if name in kept else ""
-        told += (
+            text += sentence.format(kept=kept[name], most=MAX_PAIRED) if name in kept else ""
+        text += (
             " Then all users of each published row were counted, whether or not it was among what they contributed so "
             "far. A user with many rows of a table counted for less than one in each, and random noise was added to "
             "every count."
         )
-        return told + (" Negative numbers were set to zero." if self.method.non_negative else "")
+        return text + (" Negative numbers were set to zero." if self.method.non_negative else "")
 
     # -- with data ---------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ class Setting:
     """A user counts once per item, however often she had it."""
 
     def p(self, copies: int) -> Decimal:
-        """The chance that an item is published that one user alone has, so many times."""
+        """Return the chance that an item is published that one user alone has, so many times."""
         return calibration.tail(self.scale, self.top + 1 - copies)
 
     @property
@@ -61,17 +61,17 @@ class Setting:
         }
 
 
-def tight(d: int, epsilon: float, delta: float, *, once: bool, bound: str = "max-queries") -> Setting:
-    """The smallest threshold under which delta holds."""
+def tight_setting(d: int, epsilon: float, delta: float, *, once: bool, bound: str = "max-queries") -> Setting:
+    """Return the setting with the smallest threshold under which delta holds."""
     scale = calibration.scale_for(d, epsilon, bound)
     top = calibration.smallest_excess(scale, calibration.each_of(calibration.decimal(delta), d))
     if not once:
         top = max(top, d - 1 + calibration.smallest_excess(scale, calibration.decimal(delta)))
-    return _checked(Setting(d=d, scale=scale, top=top, once=once), bound)
+    return _refuse_unreachable(Setting(d=d, scale=scale, top=top, once=once), bound)
 
 
-def paper(d: int, epsilon: float, delta: float, *, once: bool) -> Setting:
-    """The paper's threshold for continuous noise, rounded up: enough for ours, and higher than needed."""
+def paper_setting(d: int, epsilon: float, delta: float, *, once: bool) -> Setting:
+    """Return the setting of the paper for continuous noise, rounded up: enough for ours, and higher than needed."""
     threshold = paper_threshold(d, epsilon, delta)
     if threshold < d:
         raise UsageError(
@@ -83,11 +83,11 @@ def paper(d: int, epsilon: float, delta: float, *, once: bool) -> Setting:
     )
     while setting.delta > delta:  # the proof leaves room; rounding of doubles must not use it up
         setting = replace(setting, top=setting.top + 1)
-    return _checked(setting, "max-queries")
+    return _refuse_unreachable(setting, "max-queries")
 
 
-def given(d: int, scale: float, threshold: float, *, once: bool, by_paper: bool) -> Setting:
-    """Noise and threshold as they were chosen; refused where no delta below a half is left."""
+def given_setting(d: int, scale: float, threshold: float, *, once: bool, by_paper: bool) -> Setting:
+    """Return noise and threshold as they were chosen; refuse those that leave no delta below a half."""
     if by_paper and threshold < d:
         raise UsageError(
             f"the paper's theorem needs a threshold of at least d = {d}; got {threshold:g}: below it, a query that "
@@ -101,10 +101,10 @@ def given(d: int, scale: float, threshold: float, *, once: bool, by_paper: bool)
             f"with a threshold below {least} a query that one user alone makes is published more often than not",
             "raise --threshold or lower --max-queries",
         )
-    return _checked(setting, "max-queries")
+    return _refuse_unreachable(setting, "max-queries")
 
 
-def _checked(setting: Setting, bound: str) -> Setting:
+def _refuse_unreachable(setting: Setting, bound: str) -> Setting:
     """Refuse thresholds that no count can reach, where exact integers end."""
     if setting.top >= _MAX_THRESHOLD:
         raise UsageError(
@@ -118,12 +118,12 @@ def _checked(setting: Setting, bound: str) -> Setting:
 
 
 def paper_threshold(d: int, epsilon: float, delta: float) -> float:
-    """The optimal K: d (1 - ln(2 delta/d)/epsilon)."""
+    """Return the optimal K: d (1 - ln(2 delta/d)/epsilon)."""
     return d * (1 - math.log(2 * delta / d) / epsilon)
 
 
 def theorem1(d: int, scale: float, threshold: float, *, more: float = 0.0) -> dict[str, Any]:
-    """Alpha, epsilon and delta of the paper's Theorem 1; `more` is what the other tables cost."""
+    """Return alpha, epsilon, and delta of the paper's Theorem 1; `more` is what the other tables cost."""
     shown: dict[str, Any] = {"noise_scale": scale, "threshold": threshold}
     if threshold < d:
         return shown  # the theorem says nothing

@@ -135,6 +135,8 @@ class PublicPairs:
 
     def select(self, kept: UserCounts, kind: ItemKind, run: Run) -> Selected:
         """Select all pairs, with their noisy counts as evidence, zeros included."""
+        if self.lists is None and self.draw.rows != UNCOVERED:
+            raise TypeError(f"the draw for {self.draw.of} covers pairs of public lists, and there are none")
         counted = kept.users_per_item()
         pairs = (
             _most_clicked(counted, self.published)
@@ -186,7 +188,7 @@ class ThresholdGraph:
         return self.method.setting()
 
     @cached_property
-    def listed(self) -> PublicList | None:
+    def public_list(self) -> PublicList | None:
         """The public list as the draw of queries declares it."""
         found = self.method.public_items
         if found is None:
@@ -216,7 +218,7 @@ class ThresholdGraph:
         d, epsilon = method.max_clicks or method.max_queries, float(method.epsilon_clicks or 0)
         if method.urls == "private":
             delta = float(method.delta_clicks or 0)
-            setting = theory.tight(d, epsilon, delta, once=method.counts_users, bound="max-clicks")
+            setting = theory.tight_setting(d, epsilon, delta, once=method.counts_users, bound="max-clicks")
             return EdgeNoise(d=d, scale=setting.scale, setting=setting)
         scale = method.clicks_noise_scale or calibration.scale_for(d, epsilon, "max-clicks")
         return EdgeNoise(d=d, scale=scale, lists=method.results)
@@ -229,7 +231,9 @@ class ThresholdGraph:
         bound = "max-reformulations"
         if method.delta_reformulations is None:
             return EdgeNoise(d=d, scale=calibration.scale_for(d, epsilon, bound), lists=method.suggestions)
-        setting = theory.tight(d, epsilon, method.delta_reformulations, once=method.counts_users, bound=bound)
+        setting = theory.tight_setting(
+            d, epsilon, method.delta_reformulations, once=method.counts_users, bound=bound
+        )
         return EdgeNoise(d=d, scale=setting.scale, setting=setting)
 
     def plan(self, users: int | None) -> Plan:
@@ -260,9 +264,9 @@ class ThresholdGraph:
         method, setting, fresh = self.method, self.setting, self.fresh_scale
         shown = setting.as_dict()
         shown |= {"counts_noise_scale": fresh} if fresh else {}
-        if self.listed is not None:
-            number = listed_items.expected_decoys(self.listed, setting.scale)
-            shown |= listed_items.calibration_figures(self.listed, number, method.public_z)
+        if self.public_list is not None:
+            number = listed_items.expected_decoys(self.public_list, setting.scale)
+            shown |= listed_items.calibration_figures(self.public_list, number, method.public_z)
         shown |= {name: one.as_dict() for name, one in self.edges.items()}
         more = method.max_queries / fresh if fresh else 0.0
         more += sum(one.d / one.scale for one in self.edges.values())
@@ -304,7 +308,7 @@ class ThresholdGraph:
 
     def _parts(self) -> list[Guarantee]:
         """Return what each draw of noise costs."""
-        method, setting, listed, caveats = self.method, self.setting, self.listed, self._caveats()
+        method, setting, listed, caveats = self.method, self.setting, self.public_list, self._caveats()
         if listed is not None:
             caveats = (
                 *caveats,
@@ -365,7 +369,7 @@ class ThresholdGraph:
                 rows=LOG,
                 at_least=1,
                 above=setting.top,
-                public=self.listed,
+                public=self.public_list,
             )
         ]
         if self.fresh_scale is not None:
@@ -421,15 +425,15 @@ class ThresholdGraph:
         counted = (
             "of users who made each query" if method.counts_users else "of times that each query was made"
         )
-        told = GROUPED_FIRST if method.is_grouped else ""
-        told += (
-            f"Each user's first {_counted('queries', method.max_queries)} counted. Random noise was added to the "
+        text = GROUPED_FIRST if method.is_grouped else ""
+        text += (
+            f"Each user's first {_items_counted('queries', method.max_queries)} counted. Random noise was added to the "
             f"number {counted}. A query was published if the noisy number was above a threshold, "
             + ("with that number." if method.counts == "reuse" else "with another noisy number.")
         )
-        if self.listed is not None:
-            told += " " + listed_items.describe_list(
-                self.listed, "number of users" if method.counts_users else "number of times"
+        if self.public_list is not None:
+            text += " " + listed_items.describe_list(
+                self.public_list, "number of users" if method.counts_users else "number of times"
             )
         if clicks:
             number = "users who clicked it" if method.counts_users else "clicks"
@@ -440,7 +444,7 @@ class ThresholdGraph:
                 "above a second threshold",
                 "clicked": f"For every published query, each of its most clicked urls has a noisy number of {number}",
             }[method.urls]
-            told += f" {source}. Each user's first {_counted('clicks', clicks.d)} counted."
+            text += f" {source}. Each user's first {_items_counted('clicks', clicks.d)} counted."
         if reformulations:
             number = (
                 "users who searched it next" if method.counts_users else "times that it was searched next"
@@ -451,8 +455,8 @@ class ThresholdGraph:
                 else "Two published queries that followed one another were published as a pair if their noisy number "
                 f"of {'users' if method.counts_users else 'times'} was above another threshold"
             )
-            told += f" {source}. Each user's first {_counted('query-pairs', reformulations.d)} counted."
-        return told + (" Negative numbers were set to zero." if method.non_negative else "")
+            text += f" {source}. Each user's first {_items_counted('query-pairs', reformulations.d)} counted."
+        return text + (" Negative numbers were set to zero." if method.non_negative else "")
 
     def _caveats(self) -> tuple[Statement, ...]:
         """Return what readers of the queries must know."""
@@ -592,7 +596,7 @@ def _part(
     )
 
 
-def _counted(kind: str, number: int) -> str:
+def _items_counted(kind: str, number: int) -> str:
     """Return how many items counted: 'query was', '20 queries were'."""
     said = item_kinds.kind(kind).counted(number)
     return f"{said.removeprefix('1 ')} was" if number == 1 else f"{said} were"

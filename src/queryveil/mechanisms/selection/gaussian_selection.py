@@ -146,31 +146,35 @@ class GaussianSelection(SelectsItems):
             caveats.append(listed_items.decoy_caveat(listed.decoys))
             figures, expected = {**figures, **listed.calibrated()}, (*expected, *listed.expected())
             how += listed.how(settings[self.items[0]].rounds)
-        promise = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
+        guarantee = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
         return Plan(
             method=self.name,
             parameters=public_parameters(self),
             calibration={"mu": account.mu, "counts_share": self.counts_share, **figures},
-            guarantee=promise,
+            guarantee=guarantee,
             tables=tuple(
                 item_tables.estimated_items_table(kind, self.items, listed=listed is not None)
                 for kind in self.items
             ),
-            draws=self._draws(account, promise, settings, listed),
+            draws=self._draws(account, guarantee, settings, listed),
             what=item_tables.describe_items(self.items),
             how=how + _HOW_COUNTS,
-            warnings=warnings_of(promise, users),
+            warnings=warnings_of(guarantee, users),
             expected=expected,
             labels=_LABELS,
         )
 
     def _draws(
-        self, account: Account, promise: Guarantee, settings: Mapping[str, Setting], listed: ListedSums | None
+        self,
+        account: Account,
+        guarantee: Guarantee,
+        settings: Mapping[str, Setting],
+        listed: ListedSums | None,
     ) -> tuple[Draw, ...]:
         """Return the draws in the order of the account, which is that of the guarantee's parts."""
         kinds = {of: kind for kind in settings for of in (kind, counts_of(kind))}
         made = []
-        for noise, part in zip(account.noises, promise.parts or (promise,), strict=True):
+        for noise, part in zip(account.noises, guarantee.parts or (guarantee,), strict=True):
             of = noise.share.of
             selects = of in settings
             made.append(
