@@ -18,25 +18,25 @@ from tests.conftest import at
 
 ITEMS = ("keywords", "queries", "query-pairs", "clicks")
 ZEALOUS: dict[str, dict[str, Any]] = {
-    f"{promise} {neighbours} {analysis} m={m} {'+'.join(items)}": {
-        "promise": promise,
+    f"{guarantee} {neighbours} {analysis} m={m} {'+'.join(items)}": {
+        "guarantee": guarantee,
         "neighbours": neighbours,
         "analysis": analysis,
         "max_items": m,
         "items": items,
     }
-    for promise, neighbours, analysis, m, items in itertools.product(
+    for guarantee, neighbours, analysis, m, items in itertools.product(
         ("probabilistic", "approximate"),
         ("replace", "add-remove"),
         ("tight", "paper"),
         (1, 3),
         (("queries",), ITEMS),
     )
-    if (promise, neighbours) != ("probabilistic", "add-remove")
+    if (guarantee, neighbours) != ("probabilistic", "add-remove")
 }
 GRAPH: dict[str, dict[str, Any]] = {
     f"{count} {counts} {analysis} {urls}": {
-        "count": count,
+        "count_by": count,
         "counts": counts,
         "analysis": analysis,
         "urls": urls,
