@@ -91,7 +91,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_instance(value: Any, kind: Any) -> bool:
-    if getattr(kind, "__module__", "").startswith("numpy._typing"):
+    if isinstance(kind, type) and kind.__module__.startswith("numpy._typing"):
         return True  # one of the protocols of ArrayLike: NumPy itself refuses what is no array
     try:
         return isinstance(value, os.PathLike if kind is Path else kind)
