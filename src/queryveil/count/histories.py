@@ -56,8 +56,6 @@ _SLICE = 1 << 22
 """Pairs that are worked on at a time, so that intermediate arrays stay small."""
 _LOOKAHEAD = 4
 """Batches of rows that may wait to be encoded."""
-_SENT_TEXTS, _SENT_PAIRS = 1 << 20, 1 << 24
-"""What a worker sends at a time: a value of Spark has at most 2 GB."""
 _COUNTED_ROWS = 1 << 16
 """Counted items in a batch of a worker."""
 _LAST = np.iinfo(np.int64).max
@@ -488,43 +486,37 @@ def _encode_on_workers(engine: Engine, rows: ir.Table, bound: Bound, *, is_raw: 
     spark = cast("Spark", engine)
     task = functools.partial(_encode_task, bound=bound, is_raw=is_raw)
     kept = spark.keep(spark.map_batches(rows, task, "part binary", by="user"))
-    items = TextCodes(bound.item_salt)
-    users: list[Hashes] = []
+    items, number = TextCodes(bound.item_salt), 0
+    users: list[Hashes] = [np.empty(0, np.uint64)]
     pairs: list[Pairs] = []
     times: list[Offsets] = []
-    codes: list[Codes] = []
     try:
         for batch in spark.batches(kept):
             for value in batch.column(0):
                 # From workers that this process sent the function to.
                 part: _Part = pickle.loads(value.as_buffer())  # noqa: S301
-                if part.users is not None:
-                    users.append(part.users)
-                    codes = []
-                if part.items is not None:
-                    codes.append(items.add(part.items))
-                if part.pairs is not None:
-                    end = sum(map(len, users))
-                    people = np.arange(end - len(users[-1]), end, dtype=np.int32)
-                    _renumber_all(part.pairs, people, np.concatenate(codes))
-                    pairs.append(part.pairs)
+                # A user is in one task, so that users of different tasks are different users.
+                people = np.arange(number, number + len(part.users), dtype=np.int32)
+                _renumber_all(part.pairs, people, items.add(part.items))
+                number += len(people)
+                users.append(part.users)
+                pairs.append(part.pairs)
                 if part.times is not None:
                     times.append(part.times)
     finally:
         spark.drop(kept)
-    owners = np.concatenate([*users, np.empty(0, np.uint64)])
     whole = _joined(times) if times else None
-    return Encoded(_joined(pairs), whole, owners, items)
+    return Encoded(_joined(pairs), whole, np.concatenate(users), items)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some of what a task encoded: first its users, then the texts of its items, and then pairs, with times if any."""
+    """What a task encoded: its users, the texts of its items, and pairs of places among these, with times if any."""
 
-    users: Hashes | None = None
-    items: pa.Array | None = None
-    pairs: Pairs | None = None
-    times: Offsets | None = None
+    users: Hashes
+    items: pa.Array
+    pairs: Pairs
+    times: Offsets | None
 
 
 def _count_task(
@@ -540,20 +532,12 @@ def _encode_task(
     batches: Iterator[pa.RecordBatch], *, bound: Bound, is_raw: bool
 ) -> Iterator[pa.RecordBatch]:
     """On a worker: encode the rows of this task, and drop their repeats."""
-    for part in _parts(_encode_rows(batches, bound, is_raw=is_raw)):
-        yield pa.record_batch([pa.array([pickle.dumps(part)], pa.binary())], names=["part"])
-
-
-def _parts(encoded: Encoded) -> Iterator[_Part]:
-    yield _Part(users=encoded.users)
+    encoded = _encode_rows(batches, bound, is_raw=is_raw)
     vocabulary, pairs, times = Vocabulary.of(encoded.items), encoded.pairs, encoded.times
     _renumber_all(pairs, np.arange(len(encoded.users), dtype=np.int32), vocabulary.places)
-    for at in range(0, len(vocabulary), _SENT_TEXTS):
-        yield _Part(items=vocabulary.take(np.arange(at, min(at + _SENT_TEXTS, len(vocabulary)))))
     if times is None:
         pairs = _distinct_pairs(pairs)
     else:
         pairs, times = _distinct_events(pairs, times)
-    for at in range(0, len(pairs), _SENT_PAIRS):
-        here = slice(at, at + _SENT_PAIRS)
-        yield _Part(pairs=pairs[here], times=None if times is None else times[here])
+    part = _Part(encoded.users, vocabulary.take(np.arange(len(vocabulary))), pairs, times)
+    yield pa.record_batch([pa.array([pickle.dumps(part)], pa.binary())], names=["part"])
