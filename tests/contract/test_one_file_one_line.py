@@ -62,8 +62,8 @@ def with_format(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository, with the guide to formats followed to the letter."""
     place = copy_repository(tmp_path_factory.mktemp("with_format"))
     guide = GUIDE.read_text(encoding="utf-8").partition("## A format")[2]
-    (place / FORMAT).write_text(block("python", guide), encoding="utf-8")
-    (place / SAMPLE).write_text(block("text", guide), encoding="utf-8")
+    (place / FORMAT).write_text(block("py", guide), encoding="utf-8")
+    (place / SAMPLE).write_text(block("log", guide), encoding="utf-8")
     page = (place / FORMATS_PAGE).read_text(encoding="utf-8")
     heading = "|---|---|---|\n"
     (place / FORMATS_PAGE).write_text(
