@@ -1,6 +1,6 @@
-"""Tables that stay in Spark, where expressions validate their rows.
+"""Lazy tables of engines: the standard columns as expressions, and validation of tables that stay in Spark.
 
-Rows cannot be numbered there, so a rejected one is kept with its reason and no line.
+Rows cannot be numbered in Spark, so a rejected one is kept with its reason and no line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import pyarrow.parquet as pq
 
 from queryveil.reading.engine import Engine
 from queryveil.reading.log_files import require_rows
-from queryveil.reading.model import LONGEST_TEXT, SPELLED_NULL, Head, ReadOptions, Source, SourceFile, Staged
+from queryveil.reading.model import (
+    LONGEST_TEXT,
+    NO_VALUE,
+    SPELLED_NULL,
+    Head,
+    ReadOptions,
+    Source,
+    SourceFile,
+    Staged,
+)
 from queryveil.reading.staging import MAX_REJECTED_TEXTS, REJECTED
 from queryveil.reading.tables import LABEL
 from queryveil.reading.times import FIRST_YEAR, LAST_YEAR
@@ -28,6 +37,34 @@ if TYPE_CHECKING:
 
 BAD_RANK_COLUMN = "odd_rank"
 """A flag for invalid ranks, which are null."""
+TEXTS = ("user", "query", "url", "session")
+_STANDARD_TYPES = {"user": "string", "query": "string", "url": "string", "rank": "int32", "session": "string"}
+
+
+def select_standard_columns(
+    source: ir.Table, names: Mapping[str, str], engine: Engine, *, validates: bool = False
+) -> ir.Table:
+    """Return the standard columns in their types, with texts compared byte by byte.
+
+    `validates` adds a flag for invalid ranks.
+    """
+    chosen = {name: source[column] for name, column in names.items()}
+    if validates and "rank" in chosen:
+        chosen["rank"], chosen[BAD_RANK_COLUMN] = safe_rank(chosen["rank"])
+    for name, kind in _STANDARD_TYPES.items():
+        if name in chosen and str(chosen[name].type()).lstrip("!") != kind:
+            chosen[name] = chosen[name].cast(kind)
+    if "time" in chosen and not (
+        chosen["time"].type().is_timestamp() and chosen["time"].type().timezone is None
+    ):
+        chosen["time"] = chosen["time"].cast("timestamp")
+    # The one gate: behind it two texts are the same only if their bytes are, whatever the source declared.
+    table = engine.exact_texts(source.select(**chosen), [name for name in TEXTS if name in chosen])
+    texts = {name: table[name] for name in ("url", "session") if name in chosen}
+    # Case by case: DuckDB makes a join of a long list of words, which costs more.
+    words = [(word, ibis.null("string")) for word in NO_VALUE]
+    known = {name: one.cases(*words, else_=one) for name, one in texts.items()}
+    return table.mutate(**known) if known else table
 
 
 def has_known_types(source: ir.Table, names: Mapping[str, str]) -> bool:
@@ -37,7 +74,7 @@ def has_known_types(source: ir.Table, names: Mapping[str, str]) -> bool:
         return False
     if "rank" in kinds and not kinds["rank"].is_integer():
         return False
-    texts = (kinds[name] for name in ("user", "query", "url", "session") if name in kinds)
+    texts = (kinds[name] for name in TEXTS if name in kinds)
     return all(kind.is_string() or kind.is_integer() for kind in texts)
 
 
@@ -90,7 +127,7 @@ def _reason(table: ir.Table, engine: Engine) -> ir.StringValue:
     nobody = user.isnull() | engine.is_blank(user)
     for word in SPELLED_NULL:
         nobody |= user == word
-    texts = [table[name] for name in ("user", "query", "url", "session") if name in table.columns]
+    texts = [table[name] for name in TEXTS if name in table.columns]
     long = ibis.or_(*((one.length() > LONGEST_TEXT).fill_null(False) for one in texts))
     cases: list[tuple[Any, str]] = [(long, TEXT_TOO_LONG), (nobody, NO_USER)]
     if "time" in table.columns:
@@ -104,11 +141,7 @@ def _reason(table: ir.Table, engine: Engine) -> ir.StringValue:
 def _write_rejected(marked: ir.Table, engine: Engine, into: Path) -> Path:
     """Write the rejected rows with their reasons to a file for the curator."""
     bad = marked.filter(marked["reason"].notnull()).limit(MAX_REJECTED_TEXTS)
-    texts = {
-        name: bad[name].substr(0, KEPT_OF_LONG_TEXT)
-        for name in ("user", "query", "url", "session")
-        if name in bad.columns
-    }
+    texts = {name: bad[name].substr(0, KEPT_OF_LONG_TEXT) for name in TEXTS if name in bad.columns}
     file = into / "rejected.parquet"
     with pq.ParquetWriter(file, REJECTED) as writer:
         for batch in engine.batches(bad.mutate(**texts)):

@@ -28,11 +28,10 @@ from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
 from queryveil.reading.doubts import find_doubts
 from queryveil.reading.engine import Engine
-from queryveil.reading.lazy_tables import has_known_types, validate_table
+from queryveil.reading.lazy_tables import has_known_types, select_standard_columns, validate_table
 from queryveil.reading.log_files import open_log, stage
 from queryveil.reading.model import OpenedTable, Progress, ReadOptions, Staged
 from queryveil.reading.pinning import require_unchanged
-from queryveil.reading.standard import standard
 from queryveil.reading.tables import check_options, is_rows, stage_given_table, stage_opened_table
 from queryveil.reading.typed_tables import columns_of
 
@@ -335,11 +334,11 @@ def _by_workers(
         names = columns_of([str(name) for name in whole.columns], options, repr(source.files[0].label))
         if has_known_types(whole, names):
             ignored = [name for name in whole.columns if name not in names.values()]
-            rows = standard(whole, names, engine, validates=True)
+            rows = select_standard_columns(whole, names, engine, validates=True)
             table, staged = validate_table(rows, engine, names, ignored, options, workspace)
             return table, replace(staged, format=format.name, pins=source.pins)
     table, staged = by_workers.read(log, options, engine, workspace)
-    return standard(table, staged.names, engine), replace(staged, format=format.name)
+    return select_standard_columns(table, staged.names, engine), replace(staged, format=format.name)
 
 
 def _in_files(
@@ -353,7 +352,7 @@ def _in_files(
         return None
     runs_on = _engine(engine, workspace, staged.files)
     source = runs_on.read_parquet(staged.files, list(staged.names.values()))
-    return standard(source, staged.names, runs_on), staged, runs_on
+    return select_standard_columns(source, staged.names, runs_on), staged, runs_on
 
 
 def _staged(log: Any, options: ReadOptions, workspace: Path, progress: Progress | None) -> Staged | None:
@@ -386,10 +385,15 @@ def _lazy(given: Any, options: ReadOptions, workspace: Path) -> tuple[ir.Table, 
         opened = OpenedTable(source.schema(), lambda columns: runs_on.batches(source.select(*columns)))
         copied = stage_opened_table(opened, options, workspace)
         rows = runs_on.read_parquet(copied.files, list(copied.names.values()))
-        return standard(rows, copied.names, runs_on), copied, runs_on
+        return select_standard_columns(rows, copied.names, runs_on), copied, runs_on
     ignored = [name for name in source.columns if name not in names.values()]
     table, staged = validate_table(
-        standard(source, names, runs_on, validates=True), runs_on, names, ignored, options, workspace
+        select_standard_columns(source, names, runs_on, validates=True),
+        runs_on,
+        names,
+        ignored,
+        options,
+        workspace,
     )
     return table, staged, runs_on
 
