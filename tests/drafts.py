@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import queryveil as qv
 from queryveil.files import folder
-from queryveil.release.documents import writing as documents
+from queryveil.release.documents import rendering
 from queryveil.release.publish import Release
 from queryveil.verification import Verification
 
@@ -71,16 +71,17 @@ class Draft:
 
     def _documents(self, content: dict[str, Any]) -> list[tuple[str, bytes]]:
         try:
-            made = dict(documents.written(copy.deepcopy(content), self.tables))
+            made = dict(rendering.render_documents(copy.deepcopy(content), self.tables))
         except (
             TypeError,
             ValueError,
             KeyError,
             AttributeError,
+            qv.QueryveilError,
         ):  # what is malformed has no documents that fit
             old = self.release
             made = (
-                {name: (old / name).read_bytes() for name in documents.NAMES if (old / name).is_file()}
+                {name: (old / name).read_bytes() for name in rendering.NAMES if (old / name).is_file()}
                 if old
                 else dict(_BLANK)
             )

@@ -23,7 +23,7 @@ import queryveil as qv
 from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.release import planned
-from queryveil.release.documents import writing as documents
+from queryveil.release.documents import rendering
 from tests import mutations
 
 METHODS: dict[str, qv.Mechanism] = {
@@ -222,7 +222,7 @@ def _merge(changes: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
 
 def _ordered(content: dict[str, Any]) -> dict[str, Any]:
     """The keys in the order in which the writer puts them."""
-    first = ("format", "format_version", "about")
+    first = ("format", "format_version", "documents", "about")
     last = ("tables", "withheld", "software", "created", "files")
     names = [*first, *(name for name in content if name not in (*first, *last)), *last]
     return {name: content[name] for name in names if name in content}
@@ -233,7 +233,7 @@ def _ordered(content: dict[str, Any]) -> dict[str, Any]:
 
 def _document_forgeries(release: Path, invented: Path) -> Iterator[Forgery]:
     content = mutations.manifest_of(release)
-    for name in documents.named(content):
+    for name in rendering.document_names(content):
         text = (release / name).read_text(encoding="utf-8")
         for found in _SENTENCE.finditer(text):
             yield _replaced(name, "sentence", text, found.span(), SENTENCE)
@@ -272,8 +272,8 @@ def _document(name: str, text: str) -> Callable[[Path], None]:
         content = mutations.manifest_of(to)
         tables = _tables(to)
         stated, content["files"] = content["files"], {}
-        content["files"] = {one: entry for one, entry in stated.items() if one not in documents.NAMES}
-        for one, written in documents.written(content, tables):
+        content["files"] = {one: entry for one, entry in stated.items() if one not in rendering.NAMES}
+        for one, written in rendering.render_documents(content, tables):
             (to / one).write_bytes(text.encode() if one == name else written)
             _state_file(to, content, one)
         mutations.write_again(to, content, with_documents=False)

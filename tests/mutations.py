@@ -16,7 +16,7 @@ import queryveil as qv
 from queryveil.files import folder
 from queryveil.mechanisms.steered import Steered
 from queryveil.mechanisms.weighted_gaussian import WeightedGaussian
-from queryveil.release.documents import writing as documents
+from queryveil.release.documents import rendering
 from tests.conftest import at
 
 DATA = Path(__file__).parent / "data"
@@ -181,8 +181,8 @@ def write_again(release: Path, content: dict[str, Any], *, with_documents: bool)
     if with_documents:
         tables = {name: pq.read_table(release / f"{name}.parquet") for name in content["tables"]}
         stated = content["files"]
-        content["files"] = {name: entry for name, entry in stated.items() if name not in documents.NAMES}
-        for name, text in documents.written(content, tables):
+        content["files"] = {name: entry for name, entry in stated.items() if name not in rendering.NAMES}
+        for name, text in rendering.render_documents(content, tables):
             (release / name).write_bytes(text)
     (release / "manifest.json").write_text(folder.as_json(content), encoding="utf-8")
 

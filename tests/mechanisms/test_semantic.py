@@ -22,7 +22,7 @@ from queryveil.mechanisms.concept_profiles import phrases as semantic_rows
 from queryveil.mechanisms.concept_profiles import profile_rows as semantic_table
 from queryveil.privacy.noise import Noise
 from queryveil.release.documents.chances import chances
-from queryveil.release.documents.words import withheld
+from queryveil.release.documents.sentences import withheld
 from tests.seeded import NoiseOfUsers, SeededBits
 from tests.semantic_worlds import food_file, history
 

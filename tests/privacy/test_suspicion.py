@@ -16,8 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import queryveil as qv
+from queryveil.catalog import open_catalog
+from queryveil.catalog.numbers import percent
 from queryveil.privacy.guarantee import REPLACE, before_to_after
-from queryveil.privacy.strength import percent
 from queryveil.release.documents.certificate import picture
 from queryveil.release.documents.chances import chances, evenly
 
@@ -95,9 +96,14 @@ def test_every_kind_states_the_same_limit_and_one_failure_probability(kind: str)
     limits = [percent(guarantee.believed(prior)) for prior in (0.01, 0.1, 0.5)]
     table = chances(guarantee)
     assert [after for _, after in table.rows] == limits
-    assert limits[2] in evenly(guarantee) and limits[1] in picture("belief", guarantee)
+    assert limits[2] in evenly(guarantee) and limits[1] in picture("belief", guarantee, open_catalog())
     assert percent(guarantee.believed(0.01), 20) in guarantee.plain_words()
-    for text in (guarantee.plain_words(), table.note, evenly(guarantee), picture("belief", guarantee)):
+    for text in (
+        guarantee.plain_words(),
+        table.note,
+        evenly(guarantee),
+        picture("belief", guarantee, open_catalog()),
+    ):
         assert re.findall(r"1 in [\d,]+(?: million)?|0\.1 %", text) == (
             [] if kind == "pure-dp" else ["1 in 1,000"]
         )

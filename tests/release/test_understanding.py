@@ -12,8 +12,9 @@ import pytest
 
 import queryveil as qv
 from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, rounded_up
+from queryveil.privacy.statements import NOT_EXCLUDED
 from queryveil.privacy.strength import guessed_right
-from queryveil.release.documents import assessment, chances, words
+from queryveil.release.documents import assessment, chances, sentences
 from tests.command import command
 from tests.conftest import many
 from tests.seeded import NoiseOfUsers, SeededBits
@@ -66,8 +67,10 @@ def test_verdicts_do_not_limit_what_a_large_delta_allows() -> None:
         "created": "2026-01-01",
     }
     answers = assessment.answers(manifest)
-    assert all(answer.startswith("Not excluded.") for _, answer in answers), answers
-    said = " ".join([*words.promises(plan.guarantee), *words.withheld(manifest), *words.limits(manifest)])
+    assert all(answer.verdict == NOT_EXCLUDED for answer in answers), answers
+    said = " ".join(
+        [*sentences.promises(plan.guarantee), *sentences.withheld(manifest), *sentences.limits(manifest)]
+    )
     assert "almost nothing" not in said and "delta 0.95 is too large" in said
 
 

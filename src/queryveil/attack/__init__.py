@@ -3,7 +3,7 @@
 An attack is a frozen dataclass whose fields are its declared parameters; one file each, registered by one line below.
 It reports how much more often it succeeds than its control. The command line follows from the declaration.
 
-May import: errors, parameters, compiled, display, files, reading, privacy, language, mechanisms, release,
+May import: errors, parameters, compiled, catalog, display, files, reading, privacy, language, mechanisms, release,
 synthetic, measure.
 """
 

@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
+from queryveil.catalog import count
 from queryveil.errors import InputError, UsageError
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import LABELS, TYPED, PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY
 from queryveil.reading.text import keywords, normalise
-from queryveil.release.documents.words import counted
 
 if TYPE_CHECKING:
     from queryveil.release.publish import Release
@@ -319,7 +319,7 @@ def _words(figures: dict[str, Any], success: float, control: float) -> tuple[tup
             f"{figures['published']:,} of {figures['queries']:,} queries are in the release. So each was made by at "
             f"least as many users as {figures['method']} with k = {figures['k']:,} promises. On average the attacker "
             f"is {100 * success:.1f} % sure that a person in the population made the query, and {100 * control:.1f} "
-            f"% sure without the release. The attacker is certain for {counted(figures['certain'], 'queries')}.",
+            f"% sure without the release. The attacker is certain for {count(figures['certain'], 'queries')}.",
         ),
         (
             "Assumed",

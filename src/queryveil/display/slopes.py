@@ -35,11 +35,22 @@ class Rise:
     said_after: str
 
 
-def figure(name: str, title: str, rises: Sequence[Rise], *, note: str = "") -> str:
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """The labels of the figure, and the figure in words."""
+
+    described: str
+    before: str
+    after: str
+    before_reading: str
+    without: str
+    no_release: str
+
+
+def figure(name: str, title: str, rises: Sequence[Rise], words: Words, *, note: str = "") -> str:
     """The figure with its title; `name` is unique on the page."""
-    described = "; ".join(f"from {one.said_before} to {one.said_after}" for one in rises)
-    text = f"At most {described}. Without a release a suspicion stays what it is."
-    halves = (_lines(rises), _curve(rises))
+    text = words.described
+    halves = (_lines(rises, words), _curve(rises, words))
     wide = _svg(
         name, "wide", _WIDE, _HEIGHT, title, text, _moved(halves[0], 0, 0) + _moved(halves[1], 380, 0)
     )
@@ -72,11 +83,11 @@ def _up(share: float) -> float:
     return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
 
 
-def _lines(rises: Sequence[Rise]) -> str:
+def _lines(rises: Sequence[Rise], words: Words) -> str:
     left, right = 62, 218
     parts = [
-        f'<text class="quiet" x="{left}" y="16" text-anchor="middle">sure before</text>',
-        f'<text class="quiet" x="{right}" y="16" text-anchor="middle">sure after, at most</text>',
+        f'<text class="quiet" x="{left}" y="16" text-anchor="middle">{escape(words.before)}</text>',
+        f'<text class="quiet" x="{right}" y="16" text-anchor="middle">{escape(words.after)}</text>',
         *(
             f'<line class="axis" x1="{at}" x2="{at}" y1="{_up(0):.1f}" y2="{_up(1):.1f}"/>'
             for at in (left, right)
@@ -98,7 +109,7 @@ def _lines(rises: Sequence[Rise]) -> str:
             parts.append(
                 f'<text class="big" x="{right + 9}" y="{at + 5:.1f}">{escape(one.said_after)}</text>'
             )
-    parts.append(f'<text class="quiet" x="{left}" y="{_HEIGHT - 10}">dashed: without this release</text>')
+    parts.append(f'<text class="quiet" x="{left}" y="{_HEIGHT - 10}">{escape(words.without)}</text>')
     return "".join(parts)
 
 
@@ -111,7 +122,7 @@ def _apart(places: Sequence[float]) -> list[float]:
     return found
 
 
-def _curve(rises: Sequence[Rise]) -> str:
+def _curve(rises: Sequence[Rise], words: Words) -> str:
     left, right = 46, 312
     middle = next((one for one in rises if one.before == 0.5), rises[-1])
     odds = middle.after / (1 - middle.after) if middle.after < 1 else float("inf")
@@ -145,8 +156,9 @@ def _curve(rises: Sequence[Rise]) -> str:
             f'<circle class="dot" cx="{across(one.before):.1f}" cy="{_up(one.after):.1f}" r="3.5"/>'
             for one in rises
         ),
-        f'<text class="quiet" x="{left}" y="16">sure after, at most</text>',
-        f'<text class="quiet" x="{right}" y="{_HEIGHT - 10}" text-anchor="end">sure before reading</text>',
-        f'<text class="quiet" x="{across(0.98):.1f}" y="{_up(0.72):.1f}" text-anchor="end">no release</text>',
+        f'<text class="quiet" x="{left}" y="16">{escape(words.after)}</text>',
+        f'<text class="quiet" x="{right}" y="{_HEIGHT - 10}" text-anchor="end">{escape(words.before_reading)}</text>',
+        f'<text class="quiet" x="{across(0.98):.1f}" y="{_up(0.72):.1f}" text-anchor="end">'
+        f"{escape(words.no_release)}</text>",
     ]
     return "".join(parts)

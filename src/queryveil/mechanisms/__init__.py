@@ -4,7 +4,7 @@ A mechanism is a frozen dataclass whose fields are its declared parameters; one 
 line below. It can say what it promises without any data (`plan`), and turn a log into tables (`protect`). Command
 line, contract tests, data sheet and docs follow from the declaration.
 
-May import: errors, parameters, compiled, display, files, reading, count, privacy, language.
+May import: errors, parameters, compiled, catalog, display, files, reading, count, privacy, language.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from queryveil.catalog import list_parts as in_a_row
 from queryveil.count import item_kinds
 from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError
@@ -34,7 +35,6 @@ from queryveil.privacy.calibration import scale_for, share_down
 from queryveil.privacy.declarations import PublishedTable
 from queryveil.privacy.draws import LOG, SELECTION, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, REPLACE, Guarantee
-from queryveil.privacy.guarantee import listed as in_a_row
 from queryveil.privacy.selection_noise import MAX_USERS, SelectionNoise, delta_of_each, selection_noise
 from queryveil.privacy.statements import Statement, say
 

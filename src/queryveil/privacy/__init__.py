@@ -1,4 +1,4 @@
 """Says what is promised, calibrates it, and is the only place where noise is drawn.
 
-May import: errors, parameters, display.
+May import: errors, parameters, catalog, display.
 """

@@ -14,6 +14,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from queryveil.catalog import Sentence
+from queryveil.catalog.numbers import percent
 from queryveil.display import cards
 from queryveil.display.cards import Card
 from queryveil.errors import CannotCompose, UsageError
@@ -25,18 +27,17 @@ from queryveil.privacy.kinds import (
     DELTA_TOO_LARGE,
     GAUSSIAN,
     K_ANONYMITY,
-    KIND_IN_WORDS,
+    KINDS,
     NONE,
     PRACTICALLY_CERTAIN,
     PRIVATE_KINDS,
     PROBABILISTIC,
     PURE,
     REPLACE,
-    SO_WEAK,
 )
-from queryveil.privacy.sentences import limit_holds, listed, rounded_up
+from queryveil.privacy.sentences import limit_holds, rounded_up
 from queryveil.privacy.statements import Statement, say
-from queryveil.privacy.strength import before_to_after, percent
+from queryveil.privacy.strength import before_to_after
 
 if TYPE_CHECKING:
     from queryveil.display.pictures import Picture
@@ -44,26 +45,20 @@ if TYPE_CHECKING:
 _PRIORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
 _SHOWN = (0.01, 0.1, 0.5)
 
-__all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KIND_IN_WORDS"]
+__all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KINDS"]
 __all__ += ["K_ANONYMITY", "NONE", "PRACTICALLY_CERTAIN", "PRIVATE_KINDS", "PROBABILISTIC", "PURE", "REPLACE"]
 __all__ += [
-    "SO_WEAK",
     "Guarantee",
     "before_to_after",
     "exact_sum",
     "gaussian_sum",
     "limit_holds",
-    "listed",
     "replace_if_equal",
 ]
 __all__ += ["rounded_up"]
 
 _EQUAL = f"{REPLACE}-equal-"
-_DISCLOSED = {
-    "shape": ("how many queries have a phrase inside the domain", "how many such phrases each query has"),
-    "topics": ("the topic of every phrase",),
-    "words": ("the words that were kept",),
-}
+_DISCLOSED = {"shape": ("queries", "phrases"), "topics": ("topics",), "words": ("words",)}
 """What neighbours may have to agree on, for each user, because it is published as it is."""
 
 _BY_MAJORITY = frozenset({"set of keywords"})
@@ -103,7 +98,7 @@ class Guarantee:
     """Delta is not below one in the number of users; `among` finds out, and a caveat says so."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KIND_IN_WORDS:
+        if self.kind not in KINDS:
             raise ValueError(f"no such kind of guarantee: {self.kind}")
         if self.kind in PRIVATE_KINDS and (self.epsilon is None or self.delta is None):
             raise ValueError(f"{self.kind} needs epsilon and delta")
@@ -122,10 +117,12 @@ class Guarantee:
         return (self.neighbours or "").startswith(REPLACE)
 
     @property
-    def disclosed(self) -> tuple[str, ...]:
+    def disclosed(self) -> tuple[Sentence, ...]:
         """What is published as it is, and must be equal in the histories that are compared."""
         parts = (self.neighbours or "").partition(_EQUAL)[2]
-        return tuple(what for one in parts.split("-and-") if one for what in _DISCLOSED[one])
+        return tuple(
+            Sentence(f"disclosed.{what}") for one in parts.split("-and-") if one for what in _DISCLOSED[one]
+        )
 
     @property
     def by_majority(self) -> bool:
@@ -139,14 +136,9 @@ class Guarantee:
         return k // 2 + 1 if self.by_majority else k
 
     @property
-    def crowd(self) -> str:
+    def crowd(self) -> Sentence:
         """Under k-anonymity: what holds of everything published, in a sentence without its end."""
-        if not self.by_majority:
-            return f"Every published {self.shared} is shared by at least {self.k:,} users"
-        return (
-            f"Every published {self.shared} stands for sessions of at least {self.k:,} users. At least "
-            f"{self.sure_of:,} of these users searched for each keyword in it"
-        )
+        return sentences.crowd(self)
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -216,19 +208,9 @@ class Guarantee:
         caveat = say(DELTA_TOO_LARGE, found.of_delta(users if told else None))
         return dataclasses.replace(found, caveats=(*self.caveats, caveat))
 
-    def of_delta(self, users: int | None = None) -> str:
+    def of_delta(self, users: int | None = None) -> Sentence:
         """What a delta that is too large permits, as a phrase."""
-        delta = rounded_up(self.delta)
-        if self.kind == PROBABILISTIC:
-            allowed = "even publishing the whole log with that probability would keep this promise"
-        else:
-            allowed = (
-                "even publishing all searches of each user with that probability would keep this promise"
-            )
-            if users and users * float(self.delta or 0) >= 1:
-                exposed = min(users, math.ceil(float(self.delta or 0) * users))
-                allowed += f", and expose about {exposed:,} of {users:,} users"
-        return f"delta {delta} is too large: {allowed}"
+        return sentences.of_delta(self, users)
 
     @property
     def exposing(self) -> bool:
@@ -328,43 +310,27 @@ class Guarantee:
     # -- words -------------------------------------------------------------------------------------------
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> Sentence:
         """One line: numbers, what is compared, and kind. An epsilon means another thing for other neighbours."""
-        if self.kind == NONE:
-            return "no guarantee"
-        if self.kind == K_ANONYMITY:
-            return f"k = {self.k} (k-anonymity)"
-        delta = f", delta {rounded_up(self.delta)}" if self.delta else ""
-        among = f", given, for each user, {listed(self.disclosed)}" if self.disclosed else ""
-        return f"epsilon {rounded_up(self.epsilon, 6)}{delta}, {self.compared} ({KIND_IN_WORDS[self.kind]}{among})"
+        return sentences.headline(self)
 
     @property
-    def share(self) -> str:
+    def share(self) -> Sentence:
         """As a part: what it takes of the whole. Gaussian parts add up by mu^2 and p, others by epsilon and delta."""
-        if self.kind != GAUSSIAN:
-            return self.headline
-        return f"mu {rounded_up(self.mu)}, p {rounded_up(self.p)}"
+        return sentences.part(self)
 
     @property
-    def compared(self) -> str:
+    def compared(self) -> Sentence:
         """Which change of the log the numbers are about: 'if one user's history is replaced'."""
-        if self.unit != "user":
-            return f"if one {self.unit} of one user is replaced"
-        if self.neighbours is None:
-            return "per user"
-        return "if one user's history is replaced" if self.replaces else "if one user is added or removed"
+        return sentences.compared(self)
 
-    def plain_words(self) -> str:
+    def plain_words(self) -> Sentence:
         """What an attacker can and cannot learn, in words, with an example in odds."""
         return sentences.plain_words(self)
 
-    def after_processing(self) -> str:
+    def after_processing(self) -> Sentence:
         """What remains however the release is processed further."""
-        kept = self.approximate()
-        return (
-            f"Any further processing of this release keeps approximate differential privacy with epsilon "
-            f"{rounded_up(kept.epsilon, 6)} and delta {rounded_up(kept.delta)}, {kept.compared}."
-        )
+        return sentences.after_processing(self)
 
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""
@@ -445,7 +411,7 @@ def exact_sum(*numbers: float | None) -> float:
 
 def card(guarantee: Guarantee) -> Card:
     numbers = (("epsilon", guarantee.epsilon), ("delta", guarantee.delta), ("k", guarantee.k))
-    facts: list[tuple[str, object]] = [("kind", KIND_IN_WORDS[guarantee.kind])]
+    facts: list[tuple[str, object]] = [("kind", Sentence(f"kind.{guarantee.kind}"))]
     facts += [(name, value if name == "k" else f"{value:g}") for name, value in numbers if value is not None]
     if guarantee.private:
         facts.append(("compared", guarantee.compared))

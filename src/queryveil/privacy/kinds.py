@@ -14,14 +14,7 @@ ADD_REMOVE = "add-remove-one-user"
 
 PRIVATE_KINDS = (PROBABILISTIC, APPROXIMATE, GAUSSIAN, PURE)
 
-KIND_IN_WORDS = {
-    PROBABILISTIC: "probabilistic differential privacy",
-    APPROXIMATE: "approximate differential privacy",
-    PURE: "differential privacy",
-    GAUSSIAN: "Gaussian differential privacy",
-    K_ANONYMITY: "k-anonymity",
-    NONE: "no guarantee",
-}
+KINDS = (*PRIVATE_KINDS, K_ANONYMITY, NONE)
 
 DELTA_TOO_LARGE = "delta-too-large"
 """The code of the caveat that says so."""
@@ -30,4 +23,3 @@ PRACTICALLY_CERTAIN = 0.999
 """A bound that allows so much limits nothing that a person would notice."""
 BELIEF_FAILS = 1e-3
 """Probability that a suspicion rises further than stated. With a delta, no bound below certainty always holds."""
-SO_WEAK = "The bound is so weak that a reader may be practically certain."

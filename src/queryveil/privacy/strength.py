@@ -7,25 +7,11 @@ said here comes from both; docs/decisions/0013-delta.md has the reasons, docs/pr
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 MOST_DELTA = 1e-3
 """A delta from here on is too large where the number of users is not public."""
 _MUCH_DELTA = 1e-2
 """A delta from here on is too large for any number of users: one in a hundred may be exposed."""
-
-_NEARLY = Decimal("99.9")
-"""What is above it, in percent, is not told from certainty."""
-_RARE = 1e-3
-"""What is less probable is said as one in a number."""
-_SIZES = (
-    (Decimal(10**12), " trillion"),
-    (Decimal(10**9), " billion"),
-    (Decimal(10**6), " million"),
-    (Decimal(1), ""),
-)
-_MOST = Decimal(10**15)
-"""Larger numbers mean nothing to anyone; the chance is then said to be larger than it is."""
 
 STRONG, MODERATE = (0.751, 0.051), (0.901, 0.201)
 """How often a guess between two equally likely histories may be right, and what a suspicion of 1 % may become.
@@ -33,7 +19,7 @@ STRONG, MODERATE = (0.751, 0.051), (0.901, 0.201)
 For pure guarantees the first decides. A Gaussian one may leave few guesses right and still, now and then, raise a
 suspicion far: then the second decides.
 """
-_AMOUNTS = (((0.551, 0.021), "almost nothing"), (STRONG, "little"), (MODERATE, "a limited amount"))
+_AMOUNTS = (((0.551, 0.021), "almost-nothing"), (STRONG, "little"), (MODERATE, "limited"))
 
 
 def guessed_right(epsilon: float, delta: float) -> float:
@@ -47,15 +33,12 @@ def within(limits: tuple[float, float], right: float, suspected: float) -> bool:
 
 
 def amount(right: float, suspected: float, delta: float | None, *, too_large: bool) -> str:
-    """How a sentence about a reader begins: by guesses and suspicions, unless delta allows more."""
+    """How much a reader learns, as the name of a sentence: by guesses and suspicions, unless delta allows more."""
     if too_large:  # the sentence about delta follows
-        return "A reader of this release may learn everything"
+        return "everything"
     if voids(delta):
-        return "Delta is too large: a reader of this release may learn everything"
-    for limits, words in _AMOUNTS:
-        if within(limits, right, suspected):
-            return f"A reader of this release learns {words}"
-    return "This is a weak guarantee: a reader of this release may learn much"
+        return "void"
+    return next((name for limits, name in _AMOUNTS if within(limits, right, suspected)), "weak")
 
 
 def delta_limit(users: int | None, *, told: bool) -> float:
@@ -70,35 +53,6 @@ def delta_limit(users: int | None, *, told: bool) -> float:
 def voids(delta: float | None) -> bool:
     """Whether a delta is too large whatever the number of users."""
     return (delta or 0) >= _MUCH_DELTA
-
-
-def percent(share: float, within: int = 100) -> str:
-    """A share of 100, never rounded down, and never rounded to certainty.
-
-    It has as few digits as keep it within one in `within` of what it is.
-    """
-    if share >= 1:
-        return "100 %"
-    exact = Decimal(repr(share)) * 100
-    for digits in (0, 1, 2):
-        up = exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
-        if up - exact <= exact / within and up < 100:
-            break
-    return "nearly 100 %" if up > _NEARLY else f"{up.normalize():f} %"
-
-
-def probability(chance: float | None) -> str:
-    """A small probability as people say it, never rounded down: '0.1 %', '1 in 37 million'."""
-    if not chance or chance >= _RARE:
-        return percent(chance or 0.0, 20)
-    one_in = 1 / Decimal(repr(chance))
-    step = Decimal(1).scaleb(one_in.adjusted() - 1)
-    few = min((one_in / step).to_integral_value(ROUND_FLOOR) * step, _MOST)
-    for size, name in _SIZES:
-        if few >= size:
-            number = f"{(few / size).normalize():,f}"
-            return f"1 in {'a' if name and number == '1' else number}{name}"
-    raise AssertionError("a rare chance is less than one")
 
 
 def rise(epsilon: float, delta: float, fails: float) -> float:

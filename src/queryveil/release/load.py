@@ -20,7 +20,7 @@ from queryveil.mechanisms import MECHANISMS, Plan
 from queryveil.parameters import fits, parameters
 from queryveil.privacy.declarations import COUNTS, ITEMS_OF, LINKS, ROWS_OF, TEXTS, PublishedTable
 from queryveil.privacy.draws import Draw
-from queryveil.privacy.guarantee import KIND_IN_WORDS, Guarantee
+from queryveil.privacy.guarantee import KINDS, Guarantee
 from queryveil.privacy.statements import NO, QUESTIONS, VERDICTS, Statement
 from queryveil.release.about import About
 
@@ -80,6 +80,7 @@ def manifest(content: Any) -> dict[str, Any]:
     _need(isinstance(content, dict), "the manifest is not an object")
     for name in ("parameters", "calibration", "guarantee", "tables", "software", "files"):
         _need(isinstance(content.get(name), dict), f"'{name}' of the manifest is not an object")
+    _need(_documents(content.get("documents")), "'documents' of the manifest is not a version and a language")
     for name in ("method", "created"):
         _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
     for name in ("what", "how"):
@@ -115,6 +116,10 @@ def manifest(content: Any) -> dict[str, Any]:
     return content  # type: ignore[no-any-return]
 
 
+def _documents(given: Any) -> bool:
+    return isinstance(given, dict) and type(given.get("version")) is int and _text(given.get("language"))
+
+
 def _parameters(method: str, given: Mapping[str, Any]) -> None:
     _figures(given, 0)
     if method not in MECHANISMS:
@@ -136,7 +141,7 @@ def _figures(given: Any, depth: int) -> None:
 
 def _guarantee(given: Any, depth: int) -> None:
     _need(isinstance(given, dict) and depth <= _DEEPEST, "the guarantee is not an object")
-    _need(_text(given.get("kind")) and given["kind"] in KIND_IN_WORDS, "the kind of the guarantee is unknown")
+    _need(_text(given.get("kind")) and given["kind"] in KINDS, "the kind of the guarantee is unknown")
     for name in ("epsilon", "delta", "mu", "p"):
         value = given.get(name)
         _need(value is None or (_number(value) and value >= 0), f"'{name}' of the guarantee is not a number")

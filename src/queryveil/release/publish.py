@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from queryveil.catalog import ENGLISH
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, instead
@@ -27,7 +28,7 @@ from queryveil.reading.log import SearchLog, as_log
 from queryveil.release import ahead, clock
 from queryveil.release import load as loading
 from queryveil.release.about import About, refuse_claims
-from queryveil.release.documents import segmented
+from queryveil.release.documents import rendering, segmented
 from queryveil.release.ledger.ledger import Ledger
 from queryveil.release.series import calendar
 from queryveil.release.understanding import (
@@ -89,11 +90,17 @@ class Release:
         """Published rows per table."""
         return {name: table.num_rows for name, table in self.tables.items()}
 
-    def save(self, out: str | Path, *, private: str | Path | None = None) -> Release:
-        """Write the release folder, and the private folder beside it or where `private` says."""
+    def save(self, out: str | Path, *, private: str | Path | None = None, language: str = ENGLISH) -> Release:
+        """Write the release folder, and the private folder beside it or where `private` says.
+
+        `language` is that of the documents: `en`, or `de` for German.
+        """
         apart = Path(private) if private is not None else None
         # The documents are this version's, whichever version published the release.
-        manifest = self.manifest() | {"software": folder.software()}
+        manifest = self.manifest() | {
+            "documents": rendering.document_version(language),
+            "software": folder.software(),
+        }
         with writing(Path(out), apart) as target:
             target.fill(manifest, self.tables, self.private)
         return dataclasses.replace(self, path=Path(out), private_path=apart)
@@ -108,6 +115,7 @@ class Release:
         return {
             "format": folder.FORMAT,
             "format_version": folder.FORMAT_VERSION,
+            "documents": rendering.document_version(),
             **({"about": self.about.as_dict()} if self.about.as_dict() else {}),
             **{key: value for key, value in stated.items() if key not in {"warnings", "expected", "tables"}},
             "tables": tables,

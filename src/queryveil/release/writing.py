@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.files import appearing, folder, output
-from queryveil.release.documents import assessment
-from queryveil.release.documents import writing as documents
+from queryveil.release.documents import rendering
 
 
 class Target:
@@ -32,7 +31,7 @@ class Target:
     ) -> None:
         with output.disk_errors(self.release):
             self._fill_public(manifest, tables)
-            self._fill_private({folder.IMPACT: assessment.written(manifest), **private})
+            self._fill_private({folder.IMPACT: rendering.render_impact(manifest), **private})
         self.filled = True
 
     def _fill_public(self, manifest: dict[str, Any], tables: Mapping[str, pa.Table]) -> None:
@@ -43,7 +42,7 @@ class Target:
             files[file.name] = {"rows": table.num_rows}
         manifest["files"] = files
         self._digest(files, *files)
-        for name, content in documents.written(manifest, tables):
+        for name, content in rendering.render_documents(manifest, tables):
             (self.public / name).write_bytes(content)
         (self.public / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from queryveil.display import squares, svg
 from queryveil.display.escaping import cell, escape
 from queryveil.privacy.guarantee import Guarantee
-from queryveil.release.documents import page, words
+from queryveil.release.documents import page, parameter_values, sentences
 from queryveil.release.documents.page import Section
 from queryveil.release.review import ToRead
 from queryveil.show import ready
@@ -127,7 +127,7 @@ def write(curated: Curated) -> str:
     software = curated.manifest["software"]
     return page.document(
         kind="Curator's report, not for publication",
-        title=words.title(curated.manifest),
+        title=sentences.title(curated.manifest),
         head=head,
         sections=sections,
         foot=f"Made with {escape(software['name'])} {escape(software['version'])}. {escape(WARNING)}",
@@ -309,7 +309,7 @@ def _attacks(curated: Curated) -> list[str]:
     for one in curated.attacks:
         found = one["result"]
         parameters = ", ".join(
-            f"{name} {words.plain(value)}" for name, value in one.get("parameters", {}).items()
+            f"{name} {parameter_values.plain(value)}" for name, value in one.get("parameters", {}).items()
         )
         body.append(f"<h3>{escape(one['attack'])}</h3>")
         with_them = f"; {parameters}" if parameters else ""

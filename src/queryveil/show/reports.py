@@ -25,7 +25,7 @@ from queryveil.files import appearing, folder, output, spreadsheet
 from queryveil.privacy.declarations import USERS
 from queryveil.reading.log import SearchLog
 from queryveil.release import load as loading
-from queryveil.release.documents import public_page as public
+from queryveil.release.documents import rendering
 from queryveil.release.publish import Release, load, noted_facts
 from queryveil.show import curator, ready
 from queryveil.show.curator import Curated, Figured, Kind
@@ -63,7 +63,7 @@ def write_report(release: str | Path, out: str | Path | None = None) -> Path:
             f"the release fails {len(checked.failed)} of its checks, so a report on it could not be trusted",
             f"see what is wrong with queryveil release verify {release}",
         )
-    text = public.write(_manifest(source), loaded.tables)
+    text = rendering.render_document(folder.REPORT, _manifest(source), loaded.tables)
     with output.disk_errors(file), appearing.claimed(file) as claims:
         (claim,) = claims
         claim.content.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ Sentences and documents have no second computation: they are written again by th
 and compared. Every field of every file is so either computed, or on the short list of what cannot be checked
 (unchecked).
 
-May import: errors, parameters, display, files, language, privacy, mechanisms, release.
+May import: errors, parameters, catalog, display, files, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from queryveil.verification.outcome import Check, judge, quoted
 _SECTIONS: dict[str, type] = {
     "format": str,
     "format_version": int,
+    "documents": dict,
     "method": str,
     "parameters": dict,
     "calibration": dict,

@@ -1,8 +1,9 @@
 """Rewrites a release from its parameters and tables, and compares the result with the folder byte for byte.
 
 This is the only part of the verifier that runs the writer's code, and it does so for text only: every number in the
-guarantee is computed a second time, by code that shares no line with the writer. Text has no second implementation,
-so only the version that wrote a release can rewrite it; for any other version the check `software` fails.
+guarantee is computed a second time, by code that shares no line with the writer. Documents are rendered from the
+templates and sentences of the version that the manifest names, so that a release can be verified for as long as that
+version stays in queryveil.catalog.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from queryveil.catalog import has_catalog
 from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import Plan
 from queryveil.release import planned
 from queryveil.release.about import About
-from queryveil.release.documents import writing as documents
+from queryveil.release.documents import rendering
 from queryveil.release.publish import Release
 from queryveil.release.understanding import REPEATABLE, with_known_noise
 from queryveil.verification.manifest import Manifest, codes
@@ -46,9 +48,14 @@ def checks(
     results = [
         judge(
             "software",
-            f"queryveil {stated} wrote it, as this is",
+            f"queryveil {stated} wrote it",
             lambda: software_problems(content, "release"),
-        )
+        ),
+        judge(
+            "document-version",
+            "this queryveil has the templates and sentences of the documents",
+            lambda: _version_problems(content),
+        ),
     ]
     if taxonomy is not None:
         results.append(
@@ -58,7 +65,7 @@ def checks(
                 lambda: _taxonomy_problems(content, taxonomy),
             )
         )
-    if not results[0].passes or set(opened) != set(manifest.section("tables")):
+    if not all(one.passes for one in results) or set(opened) != set(manifest.section("tables")):
         return results
     tables = {name: opened[name].table for name in manifest.section("tables")}
     return [
@@ -77,18 +84,23 @@ def checks(
 
 
 def software_problems(content: Mapping[str, Any], noun: str) -> Iterator[str]:
-    """Require that this version wrote a manifest or an index: no other can rewrite its text."""
-    here, stated = folder.software(), content.get("software")
-    if stated == here:
-        return
+    """Require that a manifest or an index says which version of queryveil wrote it, and nothing else."""
+    stated = content.get("software")
     version = stated.get("version") if isinstance(stated, dict) else None
-    if stated == here | {"version": version} and _VERSION.fullmatch(str(version)):
-        yield (
-            f"queryveil {version} wrote this {noun}, and this is queryveil {here['version']}: verify it with "
-            f"queryveil {version}"
-        )
-    else:
+    if stated != folder.software() | {"version": version} or not _VERSION.fullmatch(str(version)):
         yield f"the {noun} does not say which version of queryveil wrote it"
+
+
+def _version_problems(content: Mapping[str, Any]) -> Iterator[str]:
+    """Require that the documents have a version and a language that this queryveil has."""
+    stated = content.get("documents")
+    if not isinstance(stated, dict) or set(stated) != {"version", "language"}:
+        yield "the manifest does not say which version and language its documents have"
+    elif not has_catalog(stated["version"], stated["language"]):
+        yield (
+            "this queryveil does not have the version or the language of the documents: verify the release with the "
+            "queryveil that wrote it"
+        )
 
 
 # -- the manifest --------------------------------------------------------------------------------------------
@@ -108,6 +120,11 @@ def _manifest_problems(
     if closest is None:
         yield "the method does not take these parameters"
         return
+    if closest and content["software"] != folder.software():
+        yield (
+            f"another version wrote this release: verify it with queryveil {content['software']['version']}, "
+            "whose methods may have said or computed something else"
+        )
     yield from (
         f"{quoted(place)} does not follow from parameters and tables" for place in closest[:_MAX_PLACES]
     )
@@ -125,7 +142,7 @@ def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Ta
         created=content["created"],
     )
     expected: dict[str, Any] = json.loads(folder.as_json(release.manifest()))
-    return expected | {"files": _files(content["files"])}
+    return expected | {"documents": content["documents"], "files": _files(content["files"])}
 
 
 def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
@@ -193,8 +210,8 @@ def _document_problems(
 ) -> Iterator[str]:
     manifest = copy.deepcopy(dict(content))
     stated = manifest["files"]
-    manifest["files"] = {name: stated[name] for name in stated if name not in documents.NAMES}
-    for name, expected in documents.written(manifest, tables):
+    manifest["files"] = {name: stated[name] for name in stated if name not in rendering.NAMES}
+    for name, expected in rendering.render_documents(manifest, tables):
         file = folder.file_inside(release, name)
         if file is None or file.read_bytes() != expected:
             yield f"{name} does not follow from manifest and tables"

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 import queryveil as qv
+from queryveil.catalog import open_catalog
 from queryveil.display import slopes
-from queryveil.release.documents import certificate, writing
+from queryveil.release.documents import certificate, rendering
 from tests.conftest import many
 
 BLANK = re.compile(r"\[[A-Za-z][^\]\n]{2,}\]")
+WORDS = slopes.Words(described="", before="", after="", before_reading="", without="", no_release="")
 STEPS: dict[str, qv.Mechanism] = {
     "strong": qv.Steered(epsilon=1, delta=1e-6),
     "moderate": qv.Zealous(epsilon=2, delta=1e-7, max_items=3, guarantee="approximate"),
@@ -40,7 +42,7 @@ def test_a_crowd_a_part_of_a_person_and_a_large_delta_are_not_strong() -> None:
 
 def test_the_picture_says_what_the_guarantee_says() -> None:
     promise = STEPS["strong"].plan().guarantee
-    drawn = certificate.picture("x", promise)
+    drawn = certificate.picture("x", promise, open_catalog())
     for prior in (0.01, 0.1, 0.5):
         assert f"from {100 * prior:g} % to {100 * promise.believed(prior):.0f}"[:14] in drawn
     assert drawn.count("<svg") == 2 and "100 %, certainty" not in drawn
@@ -48,7 +50,7 @@ def test_the_picture_says_what_the_guarantee_says() -> None:
 
 def test_labels_of_a_picture_never_cover_each_other() -> None:
     rises = [slopes.Rise(b, a, f"{b}", f"{a}") for b, a in ((0.01, 0.97), (0.1, 0.98), (0.5, 0.99))]
-    drawn = slopes.figure("x", "t", rises)
+    drawn = slopes.figure("x", "t", rises, WORDS)
     places = sorted(float(one) for one in re.findall(r'class="big" x="227" y="([\d.]+)"', drawn)[:3])
     assert len(places) == 3 and min(b - a for a, b in pairwise(places)) >= 16.9
 
@@ -62,7 +64,7 @@ def test_no_public_file_has_a_blank(name: str, said: bool, tmp_path: Path) -> No
     log = qv.read(many(60, ["new york", "apple pie", "flu symptoms", "dog", "cancer"]))
     qv.publish(log, method, out=tmp_path / "out", about=about, allow_empty=True, i_understand=True)
     named = {file.name for file in (tmp_path / "out").iterdir()}
-    assert ("CITATION.cff" in named) is said and named >= set(writing.NAMES[1:])
+    assert ("CITATION.cff" in named) is said and named >= set(rendering.NAMES[1:])
     for file in named - {"manifest.json"}:
         if not file.endswith(".parquet"):
             text = (tmp_path / "out" / file).read_text(encoding="utf-8")

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.release.documents import assessment, words
+from queryveil.privacy.statements import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, VERDICTS
+from queryveil.release.documents import assessment, parameter_values, rendering, sentences
 from tests.conftest import at, many
 
 VERDICT = re.compile(r"(Yes|No|Limited|Not excluded)[., ]")
@@ -54,7 +55,14 @@ def stated(method: qv.Mechanism) -> dict[str, Any]:
     """The manifest of an empty release."""
     shown = {name: said for name, said in method.plan(users=1_000).as_dict().items() if name != "warnings"}
     software = {"name": "queryveil", "version": "0"}
-    return {**shown, "tables": {}, "software": software, "created": "2026-01-01", "files": {}}
+    documents = rendering.document_version()
+    more = {"documents": documents, "software": software, "created": "2026-01-01"}
+    return {**shown, **more, "tables": {}, "files": {}}
+
+
+def answers(manifest: dict[str, Any]) -> dict[str, str]:
+    """Each answer as one text, which begins with the verdict."""
+    return {one.question: f"{VERDICTS[one.verdict]}. {one.reason}" for one in assessment.answers(manifest)}
 
 
 def said_by(manifest: dict[str, Any]) -> str:
@@ -64,10 +72,10 @@ def said_by(manifest: dict[str, Any]) -> str:
     return " ".join(
         [
             guarantee.headline,
-            *words.promises(guarantee),
-            *words.withheld(manifest),
-            *words.learnt(manifest),
-            *words.limits(manifest),
+            *sentences.promises(guarantee),
+            *sentences.withheld(manifest),
+            *sentences.learnt(manifest),
+            *sentences.limits(manifest),
             *parts,
         ]
     )
@@ -82,9 +90,9 @@ def manifest(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_each_answer_begins_with_a_verdict(manifest: dict[str, Any]) -> None:
-    found = assessment.answers(manifest)
-    assert [name for name, _ in found] == list(assessment.QUESTIONS)
-    assert all(VERDICT.match(answer) for _, answer in found), found
+    found = answers(manifest)
+    assert list(found) == list(QUESTIONS)
+    assert all(VERDICT.match(answer) for answer in found.values()), found
 
 
 def test_an_impact_assessment_asks_for_what_only_the_controller_knows(manifest: dict[str, Any]) -> None:
@@ -98,7 +106,7 @@ def test_an_impact_assessment_asks_for_what_only_the_controller_knows(manifest: 
 
 
 def test_what_verify_does_is_said_for_the_kind_of_guarantee(manifest: dict[str, Any]) -> None:
-    kind, said = manifest["guarantee"]["kind"], words.check(manifest)
+    kind, said = manifest["guarantee"]["kind"], sentences.check(manifest)
     assert ("computes the guarantee anew" in said) is kind.endswith("-dp")
     if kind == "k-anonymity":
         assert "cannot be seen from a release" in said and "at least 5" in said
@@ -149,7 +157,7 @@ def test_a_session_of_one_user_is_published_by_k_query(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["k-session", "k-keyword", "clump", "partition"])
 def test_a_crowd_can_be_linked_to_with_one_in_k(name: str) -> None:
-    answer = dict(assessment.answers(stated(EVERY[name])))["Linkability"]
+    answer = answers(stated(EVERY[name]))[LINKABILITY]
     assert answer.startswith("Not excluded.") and "another data set" in answer and "1 in 5" in answer
 
 
@@ -174,25 +182,25 @@ def test_rows_of_equal_number_tell_the_number_of_users(name: str) -> None:
     assert release.tables["log"].num_rows == 2 * 30
     manifest = stated(EVERY[name])
     assert "the number of users is disclosed exactly" in said_by(manifest)
-    answer = dict(assessment.answers(manifest))["Singling out"]
+    answer = answers(manifest)[SINGLING_OUT]
     assert "made from one person" in answer and "epsilon 8" in answer
 
 
 def test_what_is_disclosed_is_named_in_the_answers() -> None:
-    kept, topics = (dict(assessment.answers(stated(EVERY[name]))) for name in ("kept", "topics"))
-    for answer in (kept["Singling out"], kept["Inference"]):
+    kept, topics = (answers(stated(EVERY[name])) for name in ("kept", "topics"))
+    for answer in (kept[SINGLING_OUT], kept[INFERENCE]):
         assert answer.startswith("Yes. The words that were kept are published as typed.")
-    assert topics["Inference"].startswith("Yes.")
+    assert topics[INFERENCE].startswith("Yes.")
     assert (
         "learn with certainty that a person searched for something of a topic (disease.n.01, sport.n.01)"
-        in topics["Inference"]
+        in topics[INFERENCE]
     )
-    assert "Article 9" in topics["Inference"]
+    assert "Article 9" in topics[INFERENCE]
 
 
 def test_phrases_of_a_person_add_up_and_no_sentence_limits_them() -> None:
     manifest = stated(EVERY["per phrase"])
-    assert dict(assessment.answers(manifest))["Inference"].startswith("Not excluded.")
+    assert answers(manifest)[INFERENCE].startswith("Not excluded.")
     assert "How much one person's searches can change the release is limited" not in said_by(manifest)
 
 
@@ -231,8 +239,8 @@ def test_sealed_queries_are_not_said_to_be_read() -> None:
 
 @pytest.mark.parametrize("name", ["token-hash", "hashes apart", "users", "deleted", "sealed"])
 def test_what_links_rows_is_not_merely_not_excluded(name: str) -> None:
-    assert dict(assessment.answers(stated(EVERY[name])))["Linkability"].startswith("Yes.")
-    assert dict(assessment.answers(stated(EVERY["apart"])))["Linkability"].startswith("Not excluded.")
+    assert answers(stated(EVERY[name]))[LINKABILITY].startswith("Yes.")
+    assert answers(stated(EVERY["apart"]))[LINKABILITY].startswith("Not excluded.")
 
 
 # -- histograms ----------------------------------------------------------------------------------------------
@@ -240,10 +248,10 @@ def test_what_links_rows_is_not_merely_not_excluded(name: str) -> None:
 
 def test_every_delta_of_a_probabilistic_guarantee_is_named() -> None:
     manifest = stated(EVERY["zealous"])
-    answers = dict(assessment.answers(manifest))
-    assert "delta 0.0009 of probabilistic differential privacy" in answers["Inference"]
-    assert "(delta of approximate differential privacy)" in answers["Singling out"]
-    named = [name for name, _ in words.calibration(manifest) if "delta" in name.rsplit(": ", 1)[-1]]
+    found = answers(manifest)
+    assert "delta 0.0009 of probabilistic differential privacy" in found[INFERENCE]
+    assert "(delta of approximate differential privacy)" in found[SINGLING_OUT]
+    named = [names[-1] for names, _ in parameter_values.calibration(manifest) if "delta" in names[-1]]
     assert len(named) == 4 and all("differential privacy" in one for one in named)
     assert any("the log's own number" in one["sentence"] for one in manifest["guarantee"]["assumptions"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from queryveil.catalog.numbers import round_up as rounded_up
 from queryveil.privacy import statements
 from queryveil.privacy.declarations import LABELS, OCCURRENCES, USER, PublishedTable, columns
-from queryveil.privacy.guarantee import rounded_up
 from queryveil.privacy.statements import LIMITED, YES, Statement, say
 
 USERS_ARE_PUBLIC = say(

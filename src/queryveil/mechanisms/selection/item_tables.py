@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from queryveil.catalog import list_parts as in_a_row
 from queryveil.count import item_kinds
 from queryveil.privacy.declarations import LISTED, TYPED, USERS, WHOLE, PublishedTable, columns, noisy_counts
-from queryveil.privacy.guarantee import listed as in_a_row
 from queryveil.privacy.statements import say
 
 _IN_WORDS: Final = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from queryveil.catalog.numbers import round_up as rounded_up
 from queryveil.mechanisms.concept_profiles.descriptions import (
     ROWS_ARE_LINKED,
     answers_for_each_person,
@@ -12,7 +13,6 @@ from queryveil.mechanisms.concept_profiles.descriptions import (
 )
 from queryveil.mechanisms.concept_profiles.nearness import NOISE, in_draws
 from queryveil.privacy import statements
-from queryveil.privacy.guarantee import rounded_up
 from queryveil.privacy.statements import LIMITED, NOT_EXCLUDED, YES, Statement, say
 
 if TYPE_CHECKING:

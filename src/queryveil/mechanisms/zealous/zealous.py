@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from queryveil.catalog import list_parts as in_a_row
 from queryveil.count import item_kinds, public_lists
 from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError
@@ -37,7 +38,6 @@ from queryveil.privacy import calibration
 from queryveil.privacy.declarations import PublishedTable, noisy_counts
 from queryveil.privacy.draws import LOG, PUBLIC, Draw, PublicList
 from queryveil.privacy.guarantee import ADD_REMOVE, APPROXIMATE, PROBABILISTIC, PURE, REPLACE, Guarantee
-from queryveil.privacy.guarantee import listed as in_a_row
 from queryveil.privacy.statements import Statement, say
 
 if TYPE_CHECKING:

@@ -7,26 +7,14 @@ above: its table says what someone learns at the least.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
 
-from queryveil.privacy import strength
-from queryveil.privacy.guarantee import (
-    K_ANONYMITY,
-    NONE,
-    PRACTICALLY_CERTAIN,
-    SO_WEAK,
-    Guarantee,
-    limit_holds,
-    listed,
-)
+from queryveil.catalog import Sentence, term
+from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PRACTICALLY_CERTAIN, Guarantee
+from queryveil.privacy.sentences import following_limit, limit_holds, units
 
 _PRIORS = (0.01, 0.1, 0.5)
 _CROWDS = (1, 2, 10, 100)
-_OWN_SEARCHES = (
-    "The bound limits what this one person's searches add. It holds against an attacker who knows everyone else's "
-    "searches, and who has any other data and any computer. It does not limit what the release suggests about people "
-    "in general, and so about this person."
-)
 
 
 @dataclass(frozen=True)
@@ -41,52 +29,32 @@ class Chances:
 
 def chances(guarantee: Guarantee) -> Chances:
     """How sure someone who reads the release can become."""
-    if guarantee.kind == NONE:
-        return Chances(
-            "Nothing limits how sure someone can become:",
-            ("sure before reading", "sure after reading, at most"),
-            tuple((strength.percent(prior), "100 %") for prior in _PRIORS),
-        )
     if guarantee.kind == K_ANONYMITY:
         return _of_crowds(guarantee)
-    return _of_beliefs(guarantee)
+    rows = tuple((_percent(prior), _percent(guarantee.believed(prior))) for prior in _PRIORS)
+    heading = (Sentence("chances.before"), Sentence("chances.after"))
+    if guarantee.kind == NONE:
+        return Chances(Sentence("chances.none"), heading, rows)
+    known = Sentence("chances.known", disclosed=guarantee.disclosed) if guarantee.disclosed else ""
+    says = Sentence("chances.user", known=known)
+    if guarantee.unit != "user":
+        says = Sentence("chances.unit", known=known, unit=term("unit", guarantee.unit))
+    return Chances(says, heading, rows, _note(guarantee))
 
 
-def _of_beliefs(guarantee: Guarantee) -> Chances:
-    rows = tuple((strength.percent(prior), strength.percent(guarantee.believed(prior))) for prior in _PRIORS)
-    note = f"{limit_holds(guarantee)} {_what_is_bounded(guarantee)}".strip()
-    return Chances(
-        f"An attacker{_knowing(guarantee)} suspects something about {_subject(guarantee)}, and then reads this "
-        "release:",
-        ("sure before reading", "sure after reading, at most"),
-        rows,
-        note,
-    )
+def _percent(share: float) -> Sentence:
+    return Sentence("number.percent", share=share)
 
 
-def _what_is_bounded(guarantee: Guarantee) -> str:
-    unit = guarantee.unit
-    weak = f"{SO_WEAK} " if is_weak(guarantee) else ""
-    if unit == "user":
-        return weak + _OWN_SEARCHES
-    return (
-        f"{weak}The bound limits what this one {unit} adds. It holds against an attacker who knows every other {unit} "
-        "in the log, even the same person's, and who has any other data and any computer. It does not limit what "
-        f"several {unit}s of a person say together: epsilon counts once for each {unit}, and one {unit} can suggest "
-        "another."
-    )
-
-
-def _subject(guarantee: Guarantee) -> str:
-    """What the chances are about."""
-    return "what one person searched for" if guarantee.unit == "user" else f"one {guarantee.unit} of a person"
-
-
-def _knowing(guarantee: Guarantee) -> str:
-    """What is published as it is can be known for certain, and the chances are those of someone who knows it."""
-    if not guarantee.disclosed:
-        return ""
-    return f" who knows, for each user, {listed(guarantee.disclosed)},"
+def _note(guarantee: Guarantee) -> str:
+    """What is bounded, and how often the bound holds."""
+    note = Sentence("chances.own")
+    if guarantee.unit != "user":
+        note = Sentence("chances.one-unit", **units(guarantee))
+    if is_weak(guarantee):
+        note = Sentence("chances.notes", first=Sentence("bound.so-weak"), rest=note)
+    limit = limit_holds(guarantee)
+    return Sentence("chances.notes", first=limit, rest=note) if limit else note
 
 
 def is_weak(guarantee: Guarantee) -> bool:
@@ -96,44 +64,37 @@ def is_weak(guarantee: Guarantee) -> bool:
     return guarantee.exposing or guarantee.believed(0.5) >= PRACTICALLY_CERTAIN
 
 
-def evenly(guarantee: Guarantee) -> str:
+def evenly(guarantee: Guarantee) -> Sentence:
     """What an even chance can become, in a sentence."""
+    weak = Sentence("bound.so-weak")
     if guarantee.exposing:
-        return f"{SO_WEAK} D{guarantee.of_delta()[1:]}."
+        return Sentence("evenly.exposing", weak=weak, of_delta=guarantee.of_delta())
     if is_weak(guarantee):
-        return SO_WEAK
-    every, suspected = "everyone else's searches", "Anna searched for X"
-    if guarantee.unit != "user":
-        every = f"every other {guarantee.unit} in the log"
-        suspected = f"one {guarantee.unit} of Anna's searches is X"
-    known = f" and, for each user, {listed(guarantee.disclosed)}" if guarantee.disclosed else ""
-    after = strength.percent(guarantee.believed(0.5))
-    return (
-        f"Suppose an attacker knows {every}{known}, and thinks there is a 50 % chance that {suspected}. After reading "
-        f"this release that can rise to at most {after}. {limit_holds(guarantee)}"
-    ).rstrip()
+        return weak
+    said = {
+        "known": Sentence("evenly.known", disclosed=guarantee.disclosed) if guarantee.disclosed else "",
+        "before": 0.5,
+        "after": guarantee.believed(0.5),
+        "limit": following_limit(guarantee),
+    }
+    if guarantee.unit == "user":
+        return Sentence("evenly.user", **said)
+    return Sentence("evenly.unit", **said, unit=term("unit", guarantee.unit))
 
 
 def _of_crowds(guarantee: Guarantee) -> Chances:
     k, sure = int(guarantee.k or 0), guarantee.sure_of
-    rows = tuple((f"{k * times:,}", _at_least(sure, k * times)) for times in _CROWDS)
-    about = "about each person in the group"
-    if guarantee.by_majority:
-        about = "that each person in the group searched for a certain keyword of the set"
-    return Chances(
-        f"{guarantee.crowd}. Suppose someone knows that these users all belong to one group of people, such as the "
-        f"staff of a company. This table says how sure they can be {about}, at the least:",
-        ("people in the group", "sure about each person, at least"),
-        rows,
-        "There is no upper limit: with other knowledge, someone may be certain.",
+    rows = tuple(
+        (
+            Sentence("number.whole", number=k * times),
+            Sentence("chances.crowd.share", share=Fraction(sure, k * times)),
+        )
+        for times in _CROWDS
     )
-
-
-def _at_least(some: int, people: int) -> str:
-    """A share of 100 from below, never rounded up."""
-    exact = Decimal(100 * some) / people
-    for digits in (0, 1, 2):
-        down = exact.quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR)
-        if down and exact - down <= exact / 100:
-            break
-    return f"{down.normalize():f} %"
+    about = Sentence("chances.crowd.keyword" if guarantee.by_majority else "chances.crowd.each")
+    return Chances(
+        Sentence("chances.crowd", crowd=guarantee.crowd, about=about),
+        (Sentence("chances.crowd.people"), Sentence("chances.crowd.sure")),
+        rows,
+        Sentence("chances.crowd.note"),
+    )

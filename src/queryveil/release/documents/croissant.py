@@ -6,13 +6,13 @@ promised and what is not. Written from the manifest alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from queryveil.catalog import Catalog, Sentence, count
 from queryveil.privacy.guarantee import Guarantee
 from queryveil.release.about import stated
-from queryveil.release.documents import assessment, citation_file, words
+from queryveil.release.documents import assessment, citation, parameter_values, sentences
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 RESPONSIBLE = "http://mlcommons.org/croissant/RAI/1.0"
@@ -63,12 +63,7 @@ _CONTEXT: dict[str, Any] = {
 _TYPES = (("int", "sc:Integer"), ("double", "sc:Float"), ("float", "sc:Float"), ("bool", "sc:Boolean"))
 
 
-def write(manifest: Mapping[str, Any]) -> str:
-    """The description as text."""
-    return json.dumps(describe(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def describe(manifest: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     """The description as a JSON object; the manifest must know the digests of its tables."""
     guarantee = Guarantee.from_dict(manifest["guarantee"])
     software = manifest["software"]
@@ -76,52 +71,65 @@ def describe(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": [CROISSANT, RESPONSIBLE],
-        "name": words.title(manifest),
-        "description": f"{words.what_it_is(manifest)} {guarantee.headline}. {guarantee.plain_words()}",
+        "name": sentences.title(manifest),
+        "description": Sentence(
+            "croissant.description",
+            what=sentences.what_it_is(manifest),
+            headline=guarantee.headline,
+            plain=guarantee.plain_words(),
+        ),
         "license": _licence(stated(manifest, "licence")),
         **_publisher(manifest),
-        "citeAs": words.bibtex(manifest),
+        "citeAs": citation.bibtex(manifest, catalog),
         "version": "1.0.0",
         "datePublished": manifest["created"],
         "inLanguage": stated(manifest, "language") or "und",
         "isLiveDataset": False,
-        "keywords": ["search logs", manifest["method"], guarantee.kind],
+        "keywords": [Sentence("keyword.search-logs"), manifest["method"], guarantee.kind],
         "distribution": [_file(table, manifest["files"]) for table in manifest["tables"].values()],
         "recordSet": [_records(name, table) for name, table in manifest["tables"].items()],
         "rai:dataCollection": _collected(stated(manifest, "period")),
         **({"rai:dataUseCases": [purpose]} if (purpose := stated(manifest, "purpose")) else {}),
-        "rai:dataManipulationProtocol": f"{manifest['how']} {words.NORMAL_FORM}",
+        "rai:dataManipulationProtocol": Sentence(
+            "croissant.how", how=manifest["how"], normal_form=Sentence("normal-form")
+        ),
         "rai:dataPreprocessingProtocol": [
-            f"{software['name']} {software['version']}, method {manifest['method']}",
-            *(f"{name}: {value}" for name, value in words.flat(manifest["parameters"])),
+            Sentence(
+                "croissant.made",
+                software=software["name"],
+                version=software["version"],
+                method=manifest["method"],
+            ),
+            *(": ".join((*names, value)) for names, value in parameter_values.flat(manifest["parameters"])),
         ],
         "rai:personalSensitiveInformation": [
             guarantee.headline,
-            *words.promises(guarantee),
-            *(f"{name}: {answer}" for name, answer in assessment.answers(manifest)),
+            *sentences.promises(guarantee),
+            *map(assessment.in_a_line, assessment.answers(manifest)),
         ],
-        "rai:dataLimitations": words.limits(manifest),
+        "rai:dataLimitations": sentences.limits(manifest),
     }
 
 
 def _licence(named: str) -> str:
     """A licence as hubs know it: by its address if it is a known one."""
-    return f"https://spdx.org/licenses/{named}" if named in citation_file.SPDX else named or NO_LICENCE
+    return f"https://spdx.org/licenses/{named}" if named in citation.SPDX else named or NO_LICENCE
 
 
 def _publisher(manifest: Mapping[str, Any]) -> dict[str, Any]:
     name, contact = stated(manifest, "publisher"), stated(manifest, "contact")
     if not name:
         return {}
-    reached = {"email": contact} if citation_file.is_mail(contact) else {}
-    reached = {"url": contact} if citation_file.is_address(contact) else reached
+    reached = {"email": contact} if citation.is_mail(contact) else {}
+    reached = {"url": contact} if citation.is_address(contact) else reached
     one = {"@type": "sc:Organization", "name": name, **reached}
     return {"creator": one, "publisher": one}
 
 
-def _collected(period: str) -> str:
-    of = f" of {period}" if period else ""
-    return f"Derived from a search log{of}, which is not part of the release."
+def _collected(period: str) -> Sentence:
+    if period:
+        return Sentence("croissant.collected-of", period=period)
+    return Sentence("croissant.collected")
 
 
 def _file(table: Mapping[str, Any], files: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def _records(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": f"{words.counted(table['rows'], 'rows')}. {table['row']}",
+        "description": Sentence("croissant.records", rows=count(table["rows"], "rows"), row=table["row"]),
         "field": [_field(name, table["file"], column) for column in table["columns"]],
     }
 

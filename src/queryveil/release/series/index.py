@@ -13,7 +13,7 @@ from queryveil.display import svg
 from queryveil.display.escaping import cell, escape, shown
 from queryveil.files import folder
 from queryveil.release.about import stated
-from queryveil.release.documents import page, words
+from queryveil.release.documents import citation, page
 from queryveil.release.documents.page import Section
 from queryveil.release.publish import load
 from queryveil.release.series.calendar import Calendar, Period
@@ -225,7 +225,7 @@ def _releases(content: Mapping[str, Any]) -> str:
 
 def _publisher(content: Mapping[str, Any]) -> list[str]:
     own = stated(content, "citation")
-    said = [*words.about(content), *([("citation", own)] if own else [])]
+    said = [*citation.about(content), *([("citation", own)] if own else [])]
     return page.publisher(said) or [page.paragraphs(["Nothing."])]
 
 

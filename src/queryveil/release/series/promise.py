@@ -77,7 +77,7 @@ class Promise:
 
     def _whole_words(self) -> str:
         """What is said of a release, said of all of them."""
-        said = self.whole.plain_words()
+        said: str = self.whole.plain_words()
         return said.replace("This release ", "The series ").replace("this release", "the whole series")
 
     def _one_words(self) -> str:
@@ -85,7 +85,7 @@ class Promise:
 
         The attacker of the example must know the other periods: who does not may put them together.
         """
-        said = self.one.plain_words()
+        said: str = self.one.plain_words()
         for before, after in (
             ("This release ", "The series "),
             ("this release", "the whole series"),

@@ -17,7 +17,7 @@ from queryveil.show.cli import console, options
 PASSWORD = "QUERYVEIL_PASSWORD"  # noqa: S105 (the name of a variable)
 """The environment variable with the password, where no file holds it."""
 _SHORTEST = 12
-_NEEDED = ("starlette", "uvicorn", "jinja2", "multipart")
+_NEEDED = ("starlette", "uvicorn", "multipart")
 
 Folder = Annotated[
     list[Path] | None,
