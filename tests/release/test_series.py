@@ -9,12 +9,12 @@ import re
 import shutil
 import stat
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from markupsafe import escape
 
 import queryveil as qv
 from queryveil.count import item_kinds

@@ -85,7 +85,17 @@ class Catalog:
 
     def text(self, sentence: str) -> str:
         """Return a sentence in this version and language. Text that is no sentence of the catalog stays as it is."""
-        return self.say(sentence.id, sentence.fields) if isinstance(sentence, Sentence) else sentence
+        if not isinstance(sentence, Sentence) or sentence.id not in self.entries:
+            return sentence  # an older version has not every sentence of a newer one
+        return self.say(sentence.id, sentence.fields)
+
+    def localize(self, value: Any) -> Any:
+        """Return JSON of objects, lists, and texts, with every sentence in this version and language."""
+        if isinstance(value, Mapping):
+            return {name: self.localize(one) for name, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.localize(one) for one in value]
+        return self.text(value)
 
     def say(self, id: str, fields: Mapping[str, Any] | None = None) -> str:
         """Return the sentence with an id, with its fields filled in."""
@@ -193,7 +203,7 @@ def has_catalog(version: object, language: object) -> bool:
 def _load(file: Path, version: int, language: str) -> Catalog:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     content = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (a safe loader)
     style = numbers.NumberStyle(**content.pop("numbers"))
     return Catalog(version, language, content, style)

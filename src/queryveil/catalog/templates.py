@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from queryveil import catalog as catalogs
-from queryveil.catalog import Catalog, Sentence
+from queryveil.catalog import Catalog
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -67,13 +67,4 @@ def _table_row(cells: Sequence[str]) -> str:
 
 
 def _as_json(catalog: Catalog, value: Any, indent: int | None = None) -> str:
-    value = _localized(value, catalog)
-    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
-
-
-def _localized(value: Any, catalog: Catalog) -> Any:
-    if isinstance(value, Sentence):
-        return catalog.text(value)
-    if isinstance(value, Mapping):
-        return {name: _localized(one, catalog) for name, one in value.items()}
-    return [_localized(one, catalog) for one in value] if isinstance(value, (list, tuple)) else value
+    return json.dumps(catalog.localize(value), indent=indent, ensure_ascii=False, allow_nan=False)

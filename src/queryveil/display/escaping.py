@@ -5,9 +5,10 @@ A query may be markup, run from right to left, carry a thousand accents, or hold
 
 from __future__ import annotations
 
-import html
 import unicodedata
 from typing import Any
+
+import markupsafe
 
 LONGEST = 120
 """Characters of a text that are shown; accents and joined parts of a character count with it."""
@@ -19,7 +20,7 @@ _SKIN = range(0x1F3FB, 0x1F400)
 
 def escape(text: Any) -> str:
     """Any value as text of a page."""
-    return html.escape(str(text))
+    return str(markupsafe.escape(str(text)))
 
 
 def shown(text: Any, longest: int = LONGEST) -> str:

@@ -28,23 +28,17 @@ if TYPE_CHECKING:
     from queryveil.privacy.noise import Noise
     from queryveil.reading.log import SearchLog
 
-USER_IS_ACCOUNT = say(
-    "user-is-account", "each user id is one person; someone with several accounts is protected per account"
-)
+USER_IS_ACCOUNT = say("user-is-account")
 MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
 MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
 ROW_LOCAL = say(
     "rows-apart",
-    "each user's rows are read without the rows of other users, so no row changes how another user's row is read; two "
-    "texts are equal only if all their bytes are",
 )
-SESSIONS_APART = say("sessions-apart", "sessions are cut within each user's own rows")
+SESSIONS_APART = say("sessions-apart")
 SETS_APART = say(
     "sets-apart",
-    "sets are made from each user's own rows: at most 100 different queries of a session or user count (30 for sets "
-    "of three), chosen by a public hash of the query; in a log without times and sessions, each user has one session",
     most_in_pairs=sets_of_items.MOST_TOGETHER[2],
     most_in_threes=sets_of_items.MOST_TOGETHER[3],
 )

@@ -39,12 +39,9 @@ _SCHEMA = pa.schema([("prefix", pa.string()), ("count", pa.int64())])
 _CAVEATS = (
     say(
         "prefix-hides-the-rest",
-        "a prefix hides only the rest of a word: a long prefix of a rare word gives nearly all of it away, and all "
-        "words that begin with it may mean the same thing",
     ),
     say(
         "counts-are-exact",
-        "counts are exact: if two logs differ by one user, their releases differ by that user's words",
     ),
     say(
         "fake-accounts",
@@ -54,7 +51,7 @@ _CAVEATS = (
         "all-alike",
         "if everybody in a known group must have used a word, readers learn that each member used it",
     ),
-    say("as-typed", "everything that k users typed is published as they typed it: names, numbers, addresses"),
+    say("as-typed"),
 )
 _TABLE = PublishedTable(
     name="items",

@@ -35,8 +35,6 @@ _CAVEATS = (
     ),
     say(
         "pairs-have-no-crowd",
-        "pairs of queries are not k-anonymous: the queries between them may have been dropped, and a pair may be one "
-        "user's; the same holds for everything else that is counted from more than one query",
     ),
     say(
         "fake-accounts",
@@ -46,7 +44,7 @@ _CAVEATS = (
         "all-alike",
         "if everybody in a known group must have made a query, readers learn that each member made it",
     ),
-    say("as-typed", "everything that k users typed is published as they typed it: names, numbers, addresses"),
+    say("as-typed"),
 )
 _TABLE = PublishedTable(
     name="log",

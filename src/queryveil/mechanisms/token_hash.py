@@ -35,15 +35,12 @@ _MAP = pa.schema([("hash", pa.string()), ("token", pa.string())])
 _CAVEATS = (
     say(
         "hashes-do-not-protect",
-        "hashes are no protection: someone with a similar log finds the words again from how often they appear, alone "
-        "and together",
     ),
-    say("one-word-uncovers-all", "each word that is found is then known in every query of the release"),
+    say("one-word-uncovers-all"),
     say(
         "own-queries-uncover",
-        "someone who recognises the session of a query of their own knows the hashes of its words",
     ),
-    say("rare-stays-rare", "rare words stay rare: a hash that appears once or twice singles a person out"),
+    say("rare-stays-rare"),
 )
 _LINKS = say("sessions-link", "a session links queries that one user made one after the other")
 

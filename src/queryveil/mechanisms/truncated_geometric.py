@@ -57,7 +57,6 @@ _OF_COUNTS = say(
 )
 _OF_SMALL_COUNTS = say(
     "small-counts-are-high",
-    "counts just above the threshold are too high on average: often only noise lifted them above it",
 )
 
 

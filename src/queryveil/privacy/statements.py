@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queryveil.catalog import Sentence, open_catalog
+
 YES: Final = "yes"
 NO: Final = "no"
 LIMITED: Final = "limited"
@@ -53,17 +55,21 @@ class Statement:
         return shown | ({"fields": dict(self.fields)} if self.fields else {})
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any] | str) -> Statement:
-        """As `as_dict` writes it; a bare sentence, as releases of format 1 have it, has no code."""
-        if isinstance(given, str):
-            return cls("", given)
+    def from_dict(cls, given: Mapping[str, Any]) -> Statement:
+        """As `as_dict` writes it. A sentence of the catalog becomes one again, to be said in other languages."""
         fields = given.get("fields", {})
-        return cls(given["code"], given["sentence"], tuple(fields.items()))
+        sentence = _of_catalog(given["code"], fields) or given["sentence"]
+        return cls(given["code"], sentence, tuple(fields.items()))
 
 
-def say(code: str, sentence: str, **fields: Any) -> Statement:
-    """A statement, with its figures by name."""
-    return Statement(code, sentence, tuple(fields.items()))
+def say(code: str, sentence: str = "", **fields: Any) -> Statement:
+    """A statement, with its figures by name; without a sentence, it has that of the catalog under its code."""
+    return Statement(code, sentence or Sentence(f"statement.{code}", **fields), tuple(fields.items()))
+
+
+def _of_catalog(code: str, fields: Mapping[str, Any]) -> Sentence | None:
+    id = f"statement.{code}"
+    return Sentence(id, **fields) if id in open_catalog() else None
 
 
 def assessment(

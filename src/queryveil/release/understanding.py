@@ -15,8 +15,6 @@ from queryveil.privacy.statements import codes, say
 
 REPEATABLE = say(
     "known-noise",
-    "the noise did not come from the operating system's generator: someone who knows how it was made can draw it again "
-    "and remove it, so nothing is promised",
 )
 """The caveat of a release whose noise somebody may know."""
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.catalog import has_catalog
+from queryveil.catalog import has_catalog, open_catalog
 from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
@@ -87,7 +87,8 @@ def software_problems(content: Mapping[str, Any], noun: str) -> Iterator[str]:
     """Require that a manifest or an index says which version of queryveil wrote it, and nothing else."""
     stated = content.get("software")
     version = stated.get("version") if isinstance(stated, dict) else None
-    if stated != folder.software() | {"version": version} or not _VERSION.fullmatch(str(version)):
+    known = isinstance(version, str) and _VERSION.fullmatch(version)
+    if not known or stated != folder.software() | {"version": version}:
         yield f"the {noun} does not say which version of queryveil wrote it"
 
 
@@ -140,8 +141,11 @@ def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Ta
         about=about,
         withheld=content.get("withheld", {}),
         created=content["created"],
+        software=content["software"],
     )
-    expected: dict[str, Any] = json.loads(folder.as_json(release.manifest()))
+    # A manifest has English sentences, in the version of its documents.
+    catalog = open_catalog(content["documents"]["version"])
+    expected: dict[str, Any] = json.loads(folder.as_json(catalog.localize(release.manifest())))
     return expected | {"documents": content["documents"], "files": _files(content["files"])}
 
 

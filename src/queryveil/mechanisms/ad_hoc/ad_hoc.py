@@ -161,7 +161,7 @@ class AdHoc(Mechanism):
                         for step in self.steps
                         if not (step == "delete-users" and self._apart)
                     ),
-                    say("promises-nothing", "these steps together promise nothing"),
+                    say("promises-nothing"),
                 ),
             ),
             tables=self._tables(),

@@ -134,8 +134,6 @@ class KSession(Crowds):
             ),
             say(
                 "sets-are-a-compromise",
-                "a published set is a compromise: it can have keywords that a session did not have, and perhaps nobody "
-                "had all its keywords; keywords appear together more or less often than in the log",
             ),
             say(
                 "sessions-are-exact",

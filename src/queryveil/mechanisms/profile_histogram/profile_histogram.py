@@ -107,8 +107,6 @@ class ProfileHistogram(Mechanism):
             caveats=(
                 say(
                     "mostly-noise",
-                    "unless epsilon is large, nearly all of it is noise: every concept of the domain gets enough noise "
-                    "to hide a whole history",
                 ),
             ),
         )

@@ -22,14 +22,9 @@ _IN_WORDS: Final = {
 }
 OF_ESTIMATES = say(
     "counts-are-estimates",
-    "each count is an estimate of a number of users: it has noise, whose standard deviation is given beside it. On "
-    "average it is a lower bound, because a user with many published items counts for less than one in each. Where "
-    "most users have many published items, counts can be less than half of the true numbers; the standard deviation "
-    "does not include this",
 )
 OF_ABSENCE = say(
     "absent-is-not-rare",
-    "an item that is missing may have many users: users with many items give little weight to each",
 )
 DEVIATION_HELP = "standard deviation of the noise in the count, in users, rounded up"
 _ESTIMATE = "estimated number of users who have the item, with noise (which can make it negative)"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 USERS_INSIDE_ARE_PUBLIC = say(
     "users-inside-are-public",
-    "the number of users with a phrase inside the domain is public, and it is not hidden who these users are",
 )
 FIGURES = {
     "concepts": "concepts to draw from",
@@ -132,10 +131,6 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
         found.append(
             say(
                 "topics-are-published",
-                "the topic of every phrase is published unchanged; only which concept of the topic it was is hidden. A "
-                "made-up example with the topics disease and sport: for 'measles' some disease is published, the right "
-                "one or another, and never a sport; so the row shows with certainty that this person searched for a "
-                "disease",
             )
         )
     if method.keep_words != "none":
@@ -183,8 +178,6 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
     found.append(
         say(
             "rows-say-little",
-            "single rows say little: with a small epsilon, most drawn concepts have nothing to do with what the user "
-            "searched for",
         )
     )
     return tuple(found)

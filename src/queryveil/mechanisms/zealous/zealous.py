@@ -61,7 +61,6 @@ _OF_COUNTS = say(
 _OF_CLICKS = (
     say(
         "click-counts-are-noisy",
-        "click counts have noise and may be negative; perhaps nobody clicked a url with a positive count",
     ),
     say(
         "no-ratios",
@@ -71,10 +70,8 @@ _OF_CLICKS = (
 )
 _OF_PROCESSING = say(
     "processing-may-lose",
-    "further processing can lose probabilistic differential privacy; this release also has approximate differential "
-    "privacy, which no processing can lose",
 )
-_RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
+_RESULTS_ARE_PUBLIC = say("public-results")
 
 
 @dataclass(frozen=True, kw_only=True)
