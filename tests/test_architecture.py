@@ -346,7 +346,6 @@ def test_nothing_longer_than_ten_lines_is_written_twice(tmp_path: Path) -> None:
 # -- no hidden state -----------------------------------------------------------------------------------------
 
 FOREIGN = {
-    ("arguments.py", "__module__"),
     ("count/public_items.py", "strerror"),
     ("release/ledger/store.py", "orig"),
     ("release/ledger/store.py", "sqlite_errorname"),
