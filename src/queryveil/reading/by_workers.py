@@ -46,7 +46,7 @@ class _Share:
 
 @dataclass(frozen=True)
 class _Note:
-    """What a worker says of its share; of rows that it kept aside where they are and why, never what they say."""
+    """What a worker says of its share; of rejected rows where they are and why, never what they say."""
 
     staged: Staged | None = None
     rejected: tuple[tuple[str, int, int, str], ...] = ()

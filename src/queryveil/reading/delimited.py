@@ -142,9 +142,9 @@ def resolve_layout(source: Source, options: ReadOptions, delimiter: str, split: 
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
     lines = map(split, source.head.lines[has_header:_FIRST_LINES])
     times = [one[columns["time"] - 1] for one in lines if "time" in columns and len(one) >= columns["time"]]
-    asked = {f"{one.column}": one.column for one in options.conditions}
-    fields_asked = _numbers(asked, fields if has_header else [], source, delimiter, split, "--where")
-    conditions = [(fields_asked[one.column], one) for one in options.conditions]
+    filtered = {f"{one.column}": one.column for one in options.conditions}
+    filter_numbers = _numbers(filtered, fields if has_header else [], source, delimiter, split, "--where")
+    conditions = [(filter_numbers[one.column], one) for one in options.conditions]
     if not has_header:
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions, times=times)
     named = [fields[number - 1] for number in columns.values() if number <= len(fields)]

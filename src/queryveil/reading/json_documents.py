@@ -168,7 +168,7 @@ class _Stream:
         self.at += 1
 
     def _hits(self, path: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-        """The documents at the end of a path of keys; all other values are passed over."""
+        """The documents at the end of a path of keys; all other values are skipped."""
         self.at += 1
         while (mark := self._next()) != "}":
             if mark == ",":

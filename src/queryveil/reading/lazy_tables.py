@@ -124,12 +124,12 @@ def validate_table(
 def _reason(table: ir.Table, engine: Engine) -> ir.StringValue:
     """Return why a row is rejected; null for a valid row."""
     user = table["user"]
-    nobody = user.isnull() | engine.is_blank(user)
+    no_user = user.isnull() | engine.is_blank(user)
     for word in SPELLED_NULL:
-        nobody |= user == word
+        no_user |= user == word
     texts = [table[name] for name in TEXTS if name in table.columns]
     long = ibis.or_(*((one.length() > LONGEST_TEXT).fill_null(False) for one in texts))
-    cases: list[tuple[Any, str]] = [(long, TEXT_TOO_LONG), (nobody, NO_USER)]
+    cases: list[tuple[Any, str]] = [(long, TEXT_TOO_LONG), (no_user, NO_USER)]
     if "time" in table.columns:
         possible = table["time"].year().between(FIRST_YEAR, LAST_YEAR).fill_null(False)
         cases.append((~possible, BAD_TIME))

@@ -21,7 +21,7 @@ COLUMNS = ("user", "time", "query", "url", "rank", "session")
 """The standard columns, in the order in which they are staged; `user` and `query` are always there."""
 
 SPELLED_NULL = ("NULL", "null", "Null", "\\N", "(null)", "<null>")
-"""How databases write into a text that there is nothing; nobody is called so. A query stays as it was typed."""
+"""How databases write a missing value into text, never a user. A query stays as it was typed."""
 
 NO_VALUE = ("", *SPELLED_NULL, "None", "none", "NaN", "nan", "N/A", "-")
 """What is no url, rank or session: nothing, null spelled out, and what programs and web servers write for it."""

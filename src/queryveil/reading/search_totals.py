@@ -1,4 +1,4 @@
-"""Exports of web analytics that hold totals per search term: they have no users, so nobody can be protected in them."""
+"""Exports of web analytics that hold totals per search term: they have no users to protect."""
 
 from __future__ import annotations
 

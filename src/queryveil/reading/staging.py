@@ -194,7 +194,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
     except duckdb.Error as error:
         if memory.short(RuntimeError(str(error))):
             raise MemoryError from None
-        # DuckDB quotes the offending value, so only the kind of error is told.
+        # DuckDB quotes the offending value, so only the kind of error is reported.
         raise InputError(
             f"the log could not be read ({type(error).__name__})", "check that the files are complete"
         ) from None

@@ -143,11 +143,11 @@ def choose_table(
         return named
     if len(tables) == 1:
         return next(iter(tables))
-    asked = [str(at) for at in (options.columns or {}).values() if at]
+    wanted = [str(at) for at in (options.columns or {}).values() if at]
     fitting = [
         name
         for name, columns in tables.items()
-        if (all(find(one, list(columns)) for one in asked) if asked else is_header(columns))
+        if (all(find(one, list(columns)) for one in wanted) if wanted else is_header(columns))
     ]
     if len(fitting) == 1:
         return fitting[0]

@@ -186,12 +186,12 @@ def _json_sql(user: str) -> str:
     )
     # Some write what stands behind the question mark into a field of its own.
     whole = f"{target} || coalesce('?' || {value['arguments']}, '')"
-    asked = f"CASE WHEN contains({target}, '?') THEN {target} ELSE {whole} END"
+    full_target = f"CASE WHEN contains({target}, '?') THEN {target} ELSE {whole} END"
     return (
         f"SELECT *, CASE WHEN j IS NULL THEN coalesce(problem, '{NOT_JSON}') END AS trouble, "  # noqa: S608 (quoted)
         f"{value['ip']} AS ip, "
         f"{value['name']} AS name, {value['time']} AS clock, {value['status']} AS status, {value['agent']} AS agent, "
-        f"{method} AS method, {asked} AS target, "
+        f"{method} AS method, {full_target} AS target, "
         f"coalesce({value['request']}, {value['target']}) IS NOT NULL AS whole, {value['own']} AS own_user "
         f"FROM (SELECT *, json_extract_string(j, [{', '.join(map(literal, flat))}]) AS v FROM "
         "(SELECT *, CASE WHEN problem IS NULL AND json_valid(text) AND text LIKE '{%' THEN text END AS j FROM chunk))"
@@ -211,9 +211,9 @@ def _sql(fields: str, user: str, options: ReadOptions) -> str:
     path = _path_pattern(options.query_path) if options.query_path else None
     if path is not None and "{query}" in str(options.query_path):
         patterns.insert(0, path)
-    asked = " OR ".join(f"regexp_matches(target, {literal(one)})" for one in patterns)
+    has_query = " OR ".join(f"regexp_matches(target, {literal(one)})" for one in patterns)
     if path is not None and path not in patterns:
-        asked = f"({asked}) AND regexp_matches(target, {literal(path)})"
+        has_query = f"({has_query}) AND regexp_matches(target, {literal(path)})"
     value = " ".join(
         f"WHEN regexp_matches(target, {literal(one)}) THEN regexp_extract(target, {literal(one)}, 1)"
         for one in patterns
@@ -227,7 +227,7 @@ def _sql(fields: str, user: str, options: ReadOptions) -> str:
     )
     skipped = (
         f"CASE WHEN problem IS NOT NULL THEN NULL "
-        f"WHEN method NOT IN ('GET', 'POST') OR NOT coalesce({asked}, false) THEN '{_OTHER}' "
+        f"WHEN method NOT IN ('GET', 'POST') OR NOT coalesce({has_query}, false) THEN '{_OTHER}' "
         f"WHEN regexp_matches(status, '^[345]') AND status <> '304' THEN '{_FAILED}' END"
     )
     requests = (

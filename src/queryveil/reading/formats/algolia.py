@@ -107,13 +107,13 @@ def _events(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _searches(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield one document for each query of a request; a request may hold several."""
-    asked = parse_qs(str(entry.get("query_params") or ""), keep_blank_values=True)
+    parameters = parse_qs(str(entry.get("query_params") or ""), keep_blank_values=True)
     inner = entry.get("inner_queries")
     queries = [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
     for one in queries or [{}]:
-        token = one.get("user_token") or next(iter(asked.get("userToken", [])), None)
+        token = one.get("user_token") or next(iter(parameters.get("userToken", [])), None)
         yield {
-            "user_query": one.get("query") or next(iter(asked.get("query", [])), None),
+            "user_query": one.get("query") or next(iter(parameters.get("query", [])), None),
             "query_id": one.get("query_id"),
             "client_id": token,
             "timestamp": entry.get("timestamp"),

@@ -146,7 +146,7 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
         f"regexp_full_match({value}, {literal(_SUSPECT)}) AND json_type(j, {place}) <> 'VARCHAR'"
         for _, place, value in found
     )
-    asked = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
+    has_query = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
     holds = " AND ".join(
         one.sql(f"json_extract_string(j, {literal(_pointer(one.column.split('.')))})")
         for one in options.conditions
@@ -158,7 +158,7 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
     relation = (
         "(SELECT * REPLACE (CASE WHEN problem IS NOT NULL THEN problem "  # noqa: S608 (literals are quoted)
         f"WHEN text = '' THEN '{BLANK_LINE}' WHEN j IS NULL THEN '{NOT_JSON}' "
-        f"WHEN value_query IS NULL AND NOT ({asked}) THEN '{NO_FIELD}' "
+        f"WHEN value_query IS NULL AND NOT ({has_query}) THEN '{NO_FIELD}' "
         f"WHEN ({suspect}) AND ({wrong_type}) THEN '{WRONG_TYPE}' END AS problem) FROM "
         f"(SELECT *, {values}{skipped} FROM "
         f"(SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v FROM {_OBJECTS})))"

@@ -1,4 +1,4 @@
-"""Logs in the style of Yandex: lines of a session tell who it is, what was asked, and what was clicked.
+"""Logs in the style of Yandex: lines of a session name its user, queries, and clicks.
 
     SessionID  M  Day  UserID
     SessionID  Time  Q  SERPID  QueryID  Term,Term,...  URL,Domain  URL,Domain ...
