@@ -1,14 +1,17 @@
-"""One tree of errors: each carries a sentence with the cause, a way out, and the exit code of the command line.
+"""One tree of errors: each carries a sentence with the cause, one with the next step, and an exit code.
 
-Command line and browser render the same fields, so nothing is said twice. No message quotes a query, nor a password
-or token that is in the address of an engine or a database.
+A message refers to parameters by `argument`, and every front end renders these references in its own vocabulary: an
+option of the command line, an argument of Python, or the label of a field. No message quotes a query, nor a password or
+token that is in the address of an engine or a database.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 _HARMLESS = re.compile(r"[\w.+-]+(\[[\w*, ]*\])?(://[\w.,:/+~-]*)?", re.ASCII)
@@ -20,32 +23,114 @@ _SETTING = re.compile(
     r"((?:password|passwd|pwd|token|secret|api_?key)\s{0,9}=\s{0,9})[^\s'\"]+", re.IGNORECASE
 )
 
-_FLAG = re.compile(
-    r"(?P<where>leave out |leave |drop |raise |lower |choose another |of |check |correct )?"
-    r"(?<![\w-])--(?P<name>[a-z][a-z0-9-]*)(?P<value> (?:'[^']*'|\"[^\"]*\"|[^\s;)]+?(?=(?:[,;]|\)[,;.]?)?(?:\s|$))))?"
-)
-_PLACEHOLDER = re.compile(r"[A-Z_]+|\d[\w.+-]*")
-_OF_VALUES = frozenset("=:|{%,/")
-_OTHER_NAMES = {"from": "start", "to": "end", "metric": "metrics"}
-_SWITCHES = re.compile(
-    "allow_empty|allow_incomplete_period|i_understand|resume|replace|repeated|header|segment|pad|keep_words|whole_queries|then_clicks"
-)
-_WORDS = re.compile(
-    "duckdb|spark|random|first|tsv|jsonl|utf-(?:16|32)-[bl]e|private|add-remove|replace|tight|approximate|queries|clicks|keywords|"
-    r"windows-125\d|iso8859-\d+|koi8-r|cp\d+|gb18030|big5|euc_jp|mac-roman|"
-    "steered|threshold|q|user|user-period|users|surest|per-topic"
-)
-"""What options take as they are typed; any other word after an option is one of the sentence."""
-_COMMANDS = (
-    (re.compile(r"`publish --([a-z]+)`"), r"`publish(..., \1=...)`"),
-    (re.compile(r"queryveil release verify\b"), "queryveil.verify"),
-    (
-        re.compile(r"queryveil ledger open (\S+) --source (\S+) --epsilon E --delta D"),
-        r"queryveil.Ledger('\1').open('\2', epsilon=E, delta=D)",
-    ),
-    (re.compile(r"(?<![\w-])max-(items|queries|phrases|clicks|reformulations)\b"), r"max_\1"),
-    (re.compile(r"queryveil compare LOG --study (\S+)"), r'queryveil.compare(log, "\1")'),
-)
+_START, _END = "\ue000", "\ue001"
+"""What surrounds a reference in a message: characters of private use, which no text of ours has."""
+_REFERENCE = re.compile(f"{_START}([^{_START}{_END}]*){_END}")
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*|\.\.\.")
+"""Stands for a value that the reader chooses, such as FILE."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that a message names, perhaps with a value to pass."""
+
+    name: str
+    """As Python calls it."""
+    value: Any = None
+    """A number, a text, True, or a list or texts by name; text in capitals stands for a value. None only names it."""
+    option: str | None = None
+    """The name of the option, where it is not the argument's own."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that a message names, as the command line and as Python write it."""
+
+    line: str
+    call: str
+
+
+Vocabulary = Callable[[Argument | Command], str]
+"""How a front end names parameters and commands: as options, as arguments, or as labels of fields."""
+
+
+def argument(name: str, value: Any = None, *, option: str | None = None) -> str:
+    """Name a parameter in a message, so that every front end shows it in its own vocabulary.
+
+    Args:
+        name: The parameter, as Python calls it.
+        value: What to pass: a number, a text, True, a list, or texts by name. Text in capitals, such as FILE, stands
+            for a value. None only names the parameter.
+        option: The option of the command line, where it does not have the name of the argument.
+    """
+    return f"{_START}{json.dumps([name, value, option])}{_END}"
+
+
+def command(line: str, call: str) -> str:
+    """Name a command in a message, as the command line and as Python write it."""
+    return f"{_START}{json.dumps({'line': line, 'call': call})}{_END}"
+
+
+class Message(str):
+    """A message in the vocabulary of Python, which other front ends render in theirs."""
+
+    __slots__ = ("template",)
+
+    template: str
+    """The message with references to parameters."""
+
+    def __new__(cls, template: str) -> Message:
+        made = super().__new__(cls, _fill(template, in_python))
+        made.template = template
+        return made
+
+    def __reduce__(self) -> Any:
+        return Message, (self.template,)
+
+
+def render(text: str, vocabulary: Vocabulary) -> str:
+    """Return a message in the vocabulary of a front end."""
+    return _fill(text.template, vocabulary) if isinstance(text, Message) else text
+
+
+def render_all(value: Any, vocabulary: Vocabulary) -> Any:
+    """Return objects, lists, and texts with every message in the vocabulary of a front end."""
+    if isinstance(value, dict):
+        return {name: render_all(one, vocabulary) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [render_all(one, vocabulary) for one in value]
+    return render(value, vocabulary) if isinstance(value, str) else value
+
+
+def _fill(template: str, vocabulary: Vocabulary) -> str:
+    return _REFERENCE.sub(lambda found: vocabulary(_reference(found[1])), template)
+
+
+def _reference(text: str) -> Argument | Command:
+    content = json.loads(text)
+    return Command(**content) if isinstance(content, dict) else Argument(*content)
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a value of a reference stands for one that the reader chooses."""
+    return isinstance(value, str) and bool(_PLACEHOLDER.fullmatch(value))
+
+
+def in_python(reference: Argument | Command) -> str:
+    """Name a parameter or a command as Python does."""
+    if isinstance(reference, Command):
+        return reference.call
+    if reference.value is None:
+        return reference.name
+    return f"{reference.name}={_python_value(reference.value)}"
+
+
+def _python_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_python_value(one)}' for name, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_python_value, value))}]"
+    return str(value) if is_placeholder(value) else repr(value)
 
 
 class QueryveilError(Exception):
@@ -55,17 +140,31 @@ class QueryveilError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        message = without_secrets(message)
-        super().__init__(message)
-        self.message = message
-        self.hint = without_secrets(hint)
+        self.template = (without_secrets(message), without_secrets(hint))
+        """Cause and next step, in which references to parameters are still to be rendered."""
+        super().__init__(*self.template)
+
+    @property
+    def message(self) -> Message:
+        """The cause, in the vocabulary of Python."""
+        return Message(self.template[0])
+
+    @property
+    def hint(self) -> Message:
+        """The next step, in the vocabulary of Python."""
+        return Message(self.template[1])
 
     def __str__(self) -> str:
-        """The sentence for programs, which pass arguments; `message` and `hint` speak of the command line's options."""
-        return in_python(f"{self.message}; {self.hint}" if self.hint else self.message)
+        return f"{self.message}; {self.hint}" if self.hint else self.message
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "message": self.message, "hint": self.hint}
+    def add(self, remark: str) -> None:
+        """Add a remark to the cause, in parentheses."""
+        message, hint = self.template
+        self.template = (f"{message} ({remark})", hint)
+
+    def as_dict(self, vocabulary: Vocabulary = in_python) -> dict[str, Any]:
+        said = {"kind": self.kind, "message": self.message, "hint": self.hint}
+        return {name: render(one, vocabulary) for name, one in said.items()}
 
 
 class CheckFailed(QueryveilError):
@@ -113,10 +212,12 @@ class BudgetError(QueryveilError):
         super().__init__(message, hint)
         self.requested, self.remaining, self.short_by = requested, remaining, short_by
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, vocabulary: Vocabulary = in_python) -> dict[str, Any]:
         """With epsilon and delta that were asked for, that are left and that are missing, where these are numbers."""
         found = {"requested": self.requested, "remaining": self.remaining, "short_by": self.short_by}
-        return super().as_dict() | {name: dict(one) for name, one in found.items() if one is not None}
+        return super().as_dict(vocabulary) | {
+            name: dict(one) for name, one in found.items() if one is not None
+        }
 
 
 class CannotBeMet(QueryveilError):
@@ -168,47 +269,3 @@ def _without_parameters(word: re.Match[str]) -> str:
     rest = text[scheme.end() :]
     telling = any(mark in rest for mark in "?;#=") or ":" in rest.rpartition("@")[0]
     return f"{text[: scheme.end()]}..." if telling else text
-
-
-def in_python(sentence: str) -> str:
-    """A sentence that speaks of options, as it is said to programs: of arguments."""
-    for command, call in _COMMANDS:
-        sentence = command.sub(call, sentence)
-    return _FLAG.sub(_argument, sentence)
-
-
-def _stands_for_a_value(text: str) -> bool:
-    """NAME, 0.5, 'this', a=b and the like."""
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    return quoted or bool(_PLACEHOLDER.fullmatch(text)) or not _OF_VALUES.isdisjoint(text)
-
-
-def _argument(found: re.Match[str]) -> str:
-    before, name = found["where"] or "", found["name"].replace("-", "_")
-    name, value = _OTHER_NAMES.get(name, name), (found["value"] or "")[1:]
-    key, equals, rest = value.strip("'").partition("=")
-    if name == "vary" and equals:
-        return f"{before}vary={{{key!r}: [{rest.replace(',', ', ')}]}}"
-    if name == "columns" and equals:
-        return f"{before}columns={{{', '.join(map(_entry, value.strip(chr(39)).split(',')))}}}"
-    if _WORDS.fullmatch(value) or _stands_for_a_value(value):
-        return f"{before}{name}={_value(value)}"
-    given = f"{name}=True" if _SWITCHES.fullmatch(name) and not before else name
-    return f"{before}{given}{found['value'] or ''}"
-
-
-def _entry(text: str) -> str:
-    """`user=1` as an entry of a dict."""
-    name, _, value = text.partition("=")
-    return f"{name!r}: {'...' if value == '...' else _value(value)}"
-
-
-def _value(text: str) -> str:
-    """What is typed after an option, as it is written in Python: placeholders and numbers stay."""
-    if text.isupper() or text.startswith(("'", '"')):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return repr(text)
-    return text

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 
 _MISSING = dataclasses.MISSING
 _KEY = "queryveil"
@@ -76,6 +76,12 @@ class Parameter:
     @property
     def flag(self) -> str:
         return self.declaration.flag or _flag(self.name)
+
+    @property
+    def reference(self) -> str:
+        """The parameter as a message names it."""
+        option = self.flag.removeprefix("--")
+        return argument(self.name, option=None if option == self.name.replace("_", "-") else option)
 
     def limits(self, *, below: float = math.inf) -> str:
         """Which values it may have, in a few words; without limits that nobody comes near, from `below` on."""
@@ -185,7 +191,7 @@ def _wrong(parameter: Parameter, value: object) -> UsageError:
         f"parameter '{parameter.name}' must be {noun}{' ' + limits if limits else ''}; got {shown}",
         instead(value, parameter.declaration.choices)
         if parameter.declaration.choices
-        else f"pass {parameter.flag} within these limits",
+        else f"pass {parameter.reference} within these limits",
     )
 
 

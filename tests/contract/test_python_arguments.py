@@ -6,7 +6,7 @@ import ast
 import inspect
 import pickle
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,52 +14,81 @@ from typing import Any
 import pytest
 
 import queryveil as qv
-from queryveil.errors import in_python
-from tests.command import command
+from queryveil import errors
+from queryveil.errors import argument, command
+from queryveil.show.cli.console import as_option
+from queryveil.show.web.labels import as_field
+from tests import command as shell
 
 SOURCE = Path(qv.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 ROWS = [{"user": f"u{one}", "query": "weather"} for one in range(300)]
 
 
-def sentences() -> list[str]:
-    """Every text of the code that errors may be made of: those that speak of an option."""
-    found = []
-    for file in SOURCE.rglob("*.py"):
-        if "cli" in file.parts or "documents" in file.parts:
-            continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and OPTION.search(node.value):
-                found.append(node.value)
-    return found
+ERRORS = {name for name, one in vars(errors).items() if inspect.isclass(one) and issubclass(one, Exception)}
 
 
-def test_no_sentence_for_programs_speaks_of_an_option() -> None:
-    said = sentences()
-    assert len(said) > 100
-    assert [one for one in said if OPTION.search(in_python(one))] == []
+def texts_of_errors(file: Path) -> Iterator[str]:
+    """Every text of the code that stands in the call of an error, but not in that of a command."""
+    calls = [
+        one for one in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(one, ast.Call)
+    ]
+    named = {one: getattr(one.func, "id", getattr(one.func, "attr", "")) for one in calls}
+    lines = {node for one, name in named.items() if name == "command" for node in ast.walk(one)}
+    for one in (one for one, name in named.items() if name in ERRORS):
+        for node in ast.walk(one):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in lines:
+                yield node.value
+
+
+def test_no_error_spells_an_option_outside_of_the_command_line() -> None:
+    found = {file: list(texts_of_errors(file)) for file in SOURCE.rglob("*.py") if "cli" not in file.parts}
+    assert sum(map(len, found.values())) > 1_000
+    assert [text for texts in found.values() for text in texts if OPTION.search(text)] == []
 
 
 @pytest.mark.parametrize(
-    ("typed", "passed"),
+    ("named", "in_python", "option", "field"),
     [
-        ("pass --source NAME", "pass source=NAME"),
-        ("pass --allow-empty", "pass allow_empty=True"),
-        ("leave out --resume", "leave out resume"),
-        ("give numbers from 1, as in --columns user=1,query=2", "as in columns={'user': 1, 'query': 2}"),
+        (argument("max_items"), "max_items", "--max-items", "max items"),
+        (argument("source", "NAME"), "source=NAME", "--source NAME", "source NAME"),
+        (argument("delta", 0.5), "delta=0.5", "--delta 0.5", "delta 0.5"),
+        (argument("keep", "random"), "keep='random'", "--keep random", "keep random"),
+        (argument("allow_empty", True), "allow_empty=True", "--allow-empty", "allow empty"),
+        (argument("delimiter", "\t"), r"delimiter='\t'", r"--delimiter '\t'", "delimiter \t"),
+        (argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'", "delimiter ;"),
         (
-            "name it with --columns time=..., or use --keep random",
-            "columns={'time': ...}, or use keep='random'",
+            argument("start", "2026-01-31", option="from"),
+            "start='2026-01-31'",
+            "--from 2026-01-31",
+            "start 2026-01-31",
         ),
-        ("check --format, --delimiter and --columns", "check format, delimiter and columns"),
-        ("name a folder that `publish --out` wrote", "that `publish(..., out=...)` wrote"),
-        ("pass --from 2026-01-01", "pass start='2026-01-01'"),
-        ("write it like --vary k=2,3", "vary={'k': [2, 3]}"),
-        ("raise epsilon, lower max-items", "raise epsilon, lower max_items"),
+        (
+            argument("columns", {"user": 1, "time": "..."}),
+            "columns={'user': 1, 'time': ...}",
+            "--columns user=1,time=...",
+            "columns user=1, time=...",
+        ),
+        (argument("vary", {"k": [2, 3]}), "vary={'k': [2, 3]}", "--vary k=2,3", "vary k=[2, 3]"),
+        (command("queryveil x y", "qv.x('y')"), "qv.x('y')", "queryveil x y", "queryveil x y"),
     ],
+    ids=ascii,
 )
-def test_options_become_arguments(typed: str, passed: str) -> None:
-    assert passed in in_python(typed)
+def test_each_front_end_names_parameters_in_its_own_vocabulary(
+    named: str, in_python: str, option: str, field: str
+) -> None:
+    error = qv.UsageError(f"before {named}", f"{named} after")
+    assert str(error) == f"before {in_python}; {in_python} after"
+    assert (error.message, error.hint) == (f"before {in_python}", f"{in_python} after")
+    for vocabulary, shown in ((as_option, option), (as_field, field)):
+        assert error.as_dict(vocabulary)["message"] == f"before {shown}"
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
+    assert again.as_dict(as_option) == error.as_dict(as_option)
+
+
+def test_a_reference_keeps_no_secret_of_an_address() -> None:
+    error = qv.InputError("no log", f"pass {argument('engine', 'spark://u:secret@host?token=x')}")
+    assert "secret" not in f"{error} {error.as_dict(as_option)}" and "token" not in str(error)
 
 
 def test_the_same_error_names_an_option_on_the_command_line(tmp_path: Path) -> None:
@@ -69,7 +98,7 @@ def test_the_same_error_names_an_option_on_the_command_line(tmp_path: Path) -> N
         qv.publish(log, "zealous", epsilon=1, delta=1e-6, max_items=3, out=tmp_path / "out")
     assert "lower max_items" in str(caught.value) and "allow_empty=True" in str(caught.value)
     words = ["publish", "zealous", str(log), "--epsilon", "1", "--delta", "1e-6", "--max-items", "3"]
-    done = command(*words, "--out", str(tmp_path / "out"))
+    done = shell.command(*words, "--out", str(tmp_path / "out"))
     assert done.code == 5 and "--allow-empty" in done.err
 
 

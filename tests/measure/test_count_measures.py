@@ -205,7 +205,7 @@ def test_inaccuracy_counts_users_and_takes_the_releases_own_threshold() -> None:
     assert asked.figures["inaccuracy@0/threshold"].unit == "users"
     with pytest.raises(qv.InputError, match="states no threshold in users; name a number of users"):
         qv.evaluate(original, of_occurrences, "inaccuracy")
-    assert "--frequent" in qv.evaluate(original, of_occurrences).left_out["inaccuracy"]
+    assert "frequent" in qv.evaluate(original, of_occurrences).left_out["inaccuracy"]
     plan = qv.Zealous(epsilon=1, delta=1e-6, max_items=1, guarantee="approximate").plan()
     of_users = qv.Release(plan=plan, tables={"items": queries({"y": 3})})
     found = qv.evaluate(original, of_users, "inaccuracy@0").measures

@@ -316,7 +316,7 @@ def test_a_log_without_clicks_needs_a_file() -> None:
     original, made = qv.read(rows), keyword_release({"red": 8})
     with pytest.raises(qv.InputError, match="has no clicks to count documents by; name a file with df"):
         qv.evaluate(original, made, "index-caching")
-    assert "--df" in qv.evaluate(original, made).left_out["index-caching"]
+    assert "df" in qv.evaluate(original, made).left_out["index-caching"]
 
 
 def test_wrong_options_are_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ def test_a_sound_log_is_not_doubted() -> None:
     ("users", "queries", "said"),
     [
         ([f"u{at}" for at in range(30)], SOUND[1], "30 users"),
-        ([f"rare orchids {at % 5}" for at in range(30)], SOUND[1], "--columns"),
+        ([f"rare orchids {at % 5}" for at in range(30)], SOUND[1], "columns="),
         (["robot"] * 20 + SOUND[0][20:], SOUND[1], "67%"),
-        (["user_id", *SOUND[0]], ["Query", *SOUND[1]], "--header"),
+        (["user_id", *SOUND[0]], ["Query", *SOUND[1]], "header=True"),
         (SOUND[0], ["稀有兰花"] * 30, "100%"),
-        (SOUND[0], ["โรงแรมราคาถูก"] * 30, "--segment"),
+        (SOUND[0], ["โรงแรมราคาถูก"] * 30, "segment"),
     ],
 )
 def test_what_looks_wrong_is_said(users: list[str], queries: list[str], said: str) -> None:
@@ -50,7 +50,7 @@ def test_what_looks_wrong_is_said(users: list[str], queries: list[str], said: st
 @pytest.mark.parametrize(("year", "said"), [(2006, None), (1970, "1970-03-01"), (2900, "2900-03-01")])
 def test_times_that_cannot_be_are_said(year: int, said: str | None) -> None:
     rows = [{"user": "ann", "query": "tea", "time": dt.datetime(year, 3, 1, at)} for at in range(3)]
-    found = [note for note in qv.inspect(qv.read(rows)).notes if "--time-format" in note]
+    found = [note for note in qv.inspect(qv.read(rows)).notes if "time_format" in note]
     assert [said in note for note in found if said] == ([True] if said else [])
     assert len(found) == (said is not None)
 
@@ -58,7 +58,7 @@ def test_times_that_cannot_be_are_said(year: int, said: str | None) -> None:
 def test_a_header_among_numbered_columns_is_seen(tmp_path: Path) -> None:
     log = write(tmp_path / "log.csv", "uid,q\nann,tea\nbob,mug\n")
     found = qv.inspect(qv.read(log, columns={"user": 1, "query": 2}))
-    assert any("--header" in note for note in found.notes)
+    assert any("header=True" in note for note in found.notes)
 
 
 def test_words_are_cut_only_if_asked() -> None:
@@ -66,7 +66,7 @@ def test_words_are_cut_only_if_asked() -> None:
     whole, cut = (qv.inspect(qv.read(rows, segment=one)) for one in (False, True))
     assert (whole.items["keywords"]["distinct"], whole.items["queries"]["distinct"]) == (3, 1)
     assert (cut.items["keywords"]["distinct"], cut.items["queries"]["distinct"]) == (5, 1)
-    assert all(any("--segment" in note for note in one.notes) for one in (whole, cut))
+    assert all(any("segment" in note for note in one.notes) for one in (whole, cut))
     release = qv.publish(qv.read(rows, segment=True), qv.KKeyword(k=3))
     assert set(release.tables["items"]["prefix"].to_pylist()) == {"稀有", "兰花", "c++", "東京", "駅"}
 
@@ -107,7 +107,7 @@ def test_times_without_a_date_have_one_note(name: str, notes: int, tmp_path: Pat
     log.write_text("".join(f"00:0{n}:00\tu{n}\t[tea]\t1 1\texample.org\n" for n in range(3)))
     found = qv.inspect(qv.read(log))
     assert len([note for note in found.notes if "1970" in note]) == notes
-    assert not [note for note in found.notes if "--time-format" in note or "time_format" in note]
+    assert not [note for note in found.notes if "time_format" in note]
 
 
 def note_about(log: qv.SearchLog, option: str) -> list[str]:
@@ -139,7 +139,7 @@ def test_rows_that_whole_days_merge_are_counted(
     ]
     file = write(tmp_path / "log.tsv", "user\ttime\tquery\n" + "".join("\t".join(row) + "\n" for row in rows))
     log = qv.read(file, engine=request.getfixturevalue("spark") if engine == "spark" else engine)
-    found = note_about(log, "--columns time=")
+    found = note_about(log, "columns={'time': ")
     assert len(found) == day_only
     if day_only:
         merged = len(rows) - len(set(rows))
@@ -165,7 +165,7 @@ def test_whole_days_that_merge_nothing_have_no_note() -> None:
 )
 def test_users_that_look_like_addresses_or_programs_are_doubted(value: str) -> None:
     rows = [{"page": value.format(at % 7), "query": f"tea {at}"} for at in range(60)]
-    (found,) = note_about(qv.read(rows, columns={"user": "page"}), "--columns user=")
+    (found,) = note_about(qv.read(rows, columns={"user": "page"}), "columns={'user': ")
     assert numbers_in(found) == [7, 7]
 
 
@@ -182,5 +182,5 @@ def test_an_access_log_is_told_only_its_own_options(tmp_path: Path) -> None:
     line += '"time_iso8601": "2026-03-01T10:{0:02d}:00Z", "referer": "https://site{0}.example/"}}\n'
     file = write(tmp_path / "access.log", "".join(line.format(at % 60) for at in range(60)))
     log = qv.read(file, query_parameter=("q",), user_field="referer")
-    assert len(note_about(log, "--user-field")) == 2
-    assert not note_about(log, "--columns")
+    assert len(note_about(log, "user_field")) == 2
+    assert not note_about(log, "columns=")

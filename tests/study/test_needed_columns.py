@@ -25,7 +25,7 @@ def test_items_that_need_no_urls_do_without(study: str, vary: dict[str, list[flo
     assert set(made.findings.values("items")) == {"keywords", "queries", "query-pairs"}
     with pytest.raises(qv.InputError, match="counting clicks needs a 'url' column") as refused:
         qv.compare(log, study, repeats=1, vary=vary)
-    assert "--vary items=keywords,queries" in refused.value.hint
+    assert "vary={'items': ['keywords', 'queries']}" in refused.value.hint
 
 
 def test_items_that_need_no_times_do_without() -> None:

@@ -6,7 +6,7 @@ from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Progress, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
 from queryveil.advice.selected import MANY
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 from queryveil.privacy.strength import delta_limit
 from queryveil.reading.log import SearchLog
 from queryveil.reading.pinning import unchanged_logs
@@ -69,7 +69,7 @@ def _refuse_large_delta(delta: float, users: int) -> None:
         raise UsageError(
             f"delta {delta:g} is too large: some of these {users:,} users could have their searches published "
             "unchanged",
-            f"pass a --delta below {limit:.2g}",
+            f"pass a {argument('delta')} below {limit:.2g}",
         )
 
 

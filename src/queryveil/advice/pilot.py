@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import EVENTS, Bound
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.measure import graph
 from queryveil.measure.histograms import Histogram
 from queryveil.privacy.noise import Noise
@@ -41,7 +41,7 @@ class Pilot:
         """At most about so many users, drawn by a hash with a key that is forgotten."""
         noise = Noise()
         if log.users == 0:
-            raise CannotBeMet("the log has no user", "check the file and --columns")
+            raise CannotBeMet("the log has no user", f"check the file and {argument('columns')}")
         if log.users <= most_users:
             return cls(log, log, 1.0, noise)
         wanted = max(1, round(_PARTS * most_users / log.users))

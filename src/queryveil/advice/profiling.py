@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from queryveil.advice.pilot import Pilot
 from queryveil.advice.purpose import Advice, Option, Progress, Wanted
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.measure.evaluation import evaluate
 from queryveil.measure.profiles import TOPICS
 from queryveil.mechanisms import Mechanism
@@ -96,7 +96,7 @@ class ProfilingPurpose:
         except CannotBeMet:
             raise CannotBeMet(
                 "profiles are judged by WordNet, which knows hardly any word of this log",
-                "use publish semantic with a --taxonomy that knows its words",
+                f"use publish semantic with a {argument('taxonomy')} that knows its words",
             ) from None
 
     def remarks(self, advice: Advice) -> Sequence[str]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from queryveil.advice.pilot import Pilot
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, number
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms import Mechanism
 from queryveil.parameters import param, parameters, validate
 
@@ -44,7 +44,7 @@ class Wanted:
             raise UsageError(
                 f"a pilot needs at least {LEAST_USERS} users: with fewer, each user would be more than "
                 f"{100 / LEAST_USERS:g} % of every figure",
-                f"pass --most-users {LEAST_USERS} or more",
+                f"pass {argument('most_users', LEAST_USERS)} or more",
             )
 
 

@@ -33,7 +33,7 @@ from queryveil.attack.inversion.judging import (
 from queryveil.attack.inversion.kinds import I32
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table, difference
 from queryveil.attack.token_map import read_map
-from queryveil.errors import CannotBeMet, InputError, UsageError
+from queryveil.errors import CannotBeMet, InputError, UsageError, argument
 from queryveil.files import appearing, output
 from queryveil.parameters import param
 from queryveil.reading.log import SearchLog
@@ -82,7 +82,9 @@ class HashInversionAttack(Inversion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.out is not None and Path(self.out).suffix not in (".parquet", ".tsv"):
-            raise UsageError(f"output '{self.out}' is neither .parquet nor .tsv", "choose another --out")
+            raise UsageError(
+                f"output '{self.out}' is neither .parquet nor .tsv", f"choose another {argument('out')}"
+            )
 
     @unchanged_logs
     def run(
@@ -222,7 +224,9 @@ def _check(raw: TokenCounts, hashed: TokenCounts) -> None:
         raise InputError(
             "the reference is made of hashes"
             + (" and the target of words: they are swapped" if swapped else ""),
-            "swap --reference and --target" if swapped else "give a raw log as --reference",
+            f"swap {argument('reference')} and {argument('target')}"
+            if swapped
+            else f"give a raw log as {argument('reference')}",
         )
     if not hashed.hashed:
         raise InputError(

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.catalog import count
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import LABELS, TYPED, PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY
@@ -77,17 +77,17 @@ class HomogeneityAttack:
         if (self.query is None) != (self.size is None):
             raise UsageError(
                 "a query was given without the size of its population, or the size without a query",
-                "pass --query and --size",
+                f"pass {argument('query')} and {argument('size')}",
             )
         if self.known is not None and self.query is None:
             raise UsageError(
-                "--known is for a single query",
-                "pass --query and --size too, or a column 'known' in the file",
+                f"{argument('known')} is for a single query",
+                f"pass {argument('query')} and {argument('size')} too, or a column 'known' in the file",
             )
         if self.size is not None and (self.known or 0) > self.size:
             raise UsageError(
-                "--known is larger than --size",
-                "raise --size or lower --known",
+                f"{argument('known')} is larger than {argument('size')}",
+                f"raise {argument('size')} or lower {argument('known')}",
             )
 
     def run(
@@ -143,7 +143,8 @@ class HomogeneityAttack:
         if (population is None) == (self.query is None):
             raise UsageError(
                 "the attack needs to know how many people could have made the query",
-                "pass --population FILE with columns query and n, or --query and --size, and not both",
+                f"pass {argument('population', 'FILE')} with columns query and n, or "
+                f"{argument('query')} and {argument('size')}, and not both",
             )
         if population is not None:
             return list(read_population(Path(population)))

@@ -30,7 +30,7 @@ from queryveil.attack.protocol import (
     difference,
     origins,
 )
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.parameters import param, validate
 from queryveil.privacy.declarations import HASHES, LABELS
 from queryveil.reading.pinning import unchanged_logs
@@ -221,7 +221,7 @@ class Held:
         pairs = log.queries.select("user", "query").distinct()
         held = Held.of_batches(log.engine.batches(pairs), "user", "query")
         if not held.units:
-            raise CannotBeMet("no user of the log has a query", "check the file and --columns")
+            raise CannotBeMet("no user of the log has a query", f"check the file and {argument('columns')}")
         return held
 
     @staticmethod

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table, difference, simulate
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
 from queryveil.parameters import param, validate
@@ -132,7 +132,8 @@ class SybilAttack:
         if release is None and not given:
             raise UsageError(
                 "the attack needs a release, or the parameters of one",
-                "name a release folder, or pass --epsilon and --delta, or --noise-scale and --threshold",
+                f"name a release folder, or pass {argument('epsilon')} and {argument('delta')}, or "
+                f"{argument('noise_scale')} and {argument('threshold')}",
             )
         if release is None:
             asked = (self.epsilon, self.delta)
@@ -246,7 +247,8 @@ def published_method(release: Release) -> ClickGraph:
         )
     if plan.parameters.get("selection") == "steered":
         raise InputError(
-            "the Sybil attack knows exact chances of releases with --selection threshold only, and this one is steered",
+            f"the Sybil attack knows exact chances of releases with {argument('selection', 'threshold')} "
+            "only, and this one is steered",
             "name a release of the other selection, or give parameters instead",
         )
     try:
@@ -275,7 +277,7 @@ def _attacked_log(chances: Chances, points: Iterable[int], trials: int) -> pa.Ta
     if rows > _MOST_ROWS:
         raise UsageError(
             f"simulating {trials:,} trials needs a log of {rows:,} rows",
-            "lower --trials, or pass --trials 0 for exact figures only",
+            f"lower {argument('trials')}, or pass {argument('trials', 0)} for exact figures only",
         )
     query, user, time = [], [], []
     first_user = 0

@@ -26,7 +26,7 @@ from queryveil.auditing.worlds import World
 from queryveil.display import cards
 from queryveil.display.cards import Card
 from queryveil.display.cards import number as as_read
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.files import output
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy.guarantee import K_ANONYMITY, Guarantee
@@ -281,7 +281,7 @@ def _check(runs: int, confidence: float, workers: int | None, seed: int) -> None
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0.5 <= confidence < 1:
         raise UsageError(
             f"parameter 'confidence' must be a number >= 0.5 and < 1; got {confidence!r}",
-            "pass --confidence 0.95",
+            f"pass {argument('confidence', 0.95)}",
         )
 
 
@@ -293,7 +293,8 @@ def _planned(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned
     if not made.trials:
         raise UsageError(
             f"there is no audit for {asked.plan.method} with these parameters",
-            "audit it with one domain for all phrases, without --keep-words and --whole-queries",
+            f"audit it with one domain for all phrases, without {argument('keep_words')} "
+            f"and {argument('whole_queries', True)}",
         )
     tests = sum(one.tests for one in made.trials) + _TESTS_OF_FOLDERS
     levels = Levels.shared(tests, confidence)
@@ -302,7 +303,7 @@ def _planned(asked: Asked, confidence: float, whole_path: bool) -> tuple[Planned
         raise UsageError(
             f"{runs:,} runs on each log are too few to conclude anything about epsilon {claim.epsilon:g} and delta "
             f"{claim.delta:g}: even an output that gives everything away would not refute them",
-            f"pass --runs {least} or more"
+            f"pass {argument('runs', least)} or more"
             if least <= _MOST_RUNS
             else "audit a smaller epsilon: such a large one cannot be refuted by any number of runs that ends",
         )

@@ -19,7 +19,7 @@ from queryveil.auditing.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil.auditing.trials import AuditFinding, CellTrial, Trial
 from queryveil.auditing.whole import Runner, WholePath
 from queryveil.auditing.worlds import Pair
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.selection import steering
@@ -261,7 +261,7 @@ def _of_synthetic(made: Planned, asked: Asked) -> None:
     if not isinstance(mechanism, ClickGraph):
         raise UsageError(
             f"a synthetic log is drawn from a click graph, and {asked.plan.method} publishes none",
-            "audit click-graph, or leave out --synthetic",
+            f"audit click-graph, or leave out {argument('synthetic')}",
         )
     subject = with_public_lists(mechanism)
     for draw in asked.plan.draws:

@@ -21,7 +21,7 @@ from typing import Any
 
 from queryveil.auditing.planning import Test
 from queryveil.auditing.trials import AuditFinding, Levels, judged
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.files import interruptions, output
 
 _ABOUT = "about.json"
@@ -93,7 +93,8 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
     except BrokenProcessPool:
         raise InputError(
             "a process of the audit was stopped from outside, for instance for lack of memory",
-            "run the same command again with --workers 1; with --out, finished trials are kept",
+            f"run the same command again with {argument('workers', 1)}; with "
+            f"{argument('out')}, finished trials are kept",
         ) from None
     finally:
         pool.shutdown(wait=complete, cancel_futures=True)
@@ -127,7 +128,7 @@ class Kept:
     def _taken(self) -> UsageError:
         return UsageError(
             f"'{self.folder}' is not of this audit: other parameters, another version, or something else",
-            "move it away, or choose another --out",
+            f"move it away, or choose another {argument('out')}",
         )
 
     def read(self, test: Test, number: int) -> AuditFinding | None:

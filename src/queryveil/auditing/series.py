@@ -22,7 +22,7 @@ from queryveil.auditing.outcomes import Outcomes
 from queryveil.auditing.trials import AuditFinding
 from queryveil.auditing.whole import ROW, SEPARATOR, Runner, opened, seen
 from queryveil.auditing.worlds import Pair, World
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 from queryveil.files import workspace
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.privacy.draws import Draw
@@ -53,7 +53,7 @@ class Repeats:
         ):
             raise UsageError(
                 f"parameter 'periods' must be an int >= 1 and <= {_MOST}; got {self.periods!r}",
-                "pass --periods 3: more of them add nothing that an audit could see better",
+                f"pass {argument('periods', '3:')} more of them add nothing that an audit could see better",
             )
         if self.unit not in promises.UNITS:
             raise UsageError(f"there is no unit '{self.unit}'", instead(self.unit, promises.UNITS))

@@ -31,7 +31,7 @@ from queryveil.count.contribution import ALL, EVENTS, RANDOM, Bound
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.public_items import PublicItems
 from queryveil.count.text_codes import MAX_TEXTS, NONE, QueryCodes, TextCodes, Vocabulary
-from queryveil.errors import CannotBeMet, InputError
+from queryveil.errors import CannotBeMet, InputError, argument
 from queryveil.files import memory
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def item_rows(log: SearchLog, kind: ItemKind, bound: Bound, rows: ir.Table | Non
     if bound.keep in ("first", EVENTS) and not is_timed:
         raise InputError(
             "keeping each user's first items needs a 'time' column, and the log has none",
-            "name it with --columns time=..., or use --keep random",
+            f"name it with {argument('columns', {'time': '...'})}, or use {argument('keep', 'random')}",
         )
     return kind.item_rows(found, *(("time",) if is_timed and bound.keep != RANDOM else ()))
 

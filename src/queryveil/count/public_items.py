@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.text_codes import normal_forms
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.reading import pinning, text
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class PublicItems:
     @property
     def rows(self) -> pa.Table:
         if self.table is None:
-            raise InputError("the public list itself is not here", "name its file with --public")
+            raise InputError("the public list itself is not here", f"name its file with {argument('public')}")
         return self.table
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.files import interruptions
 from queryveil.files.forks import in_this_process
 from queryveil.files.removal import remove_tree
@@ -115,7 +115,7 @@ class Claims:
 
 
 @contextlib.contextmanager
-def claimed(*places: Path, option: str = "--out") -> Iterator[Claims]:
+def claimed(*places: Path, option: str = argument("out")) -> Iterator[Claims]:
     """Claim places until the end of the block; contents that have not appeared by then are gone."""
     claims = Claims([])
     leave = in_this_process(claims.leave)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from queryveil.errors import OutputError, UsageError
+from queryveil.errors import OutputError, UsageError, argument
 from queryveil.files import appearing, folder
 
 # A scheme and a slash, of which a path keeps one; or the letter of a drive.
@@ -25,6 +25,8 @@ _UPLOADED = {
     *("dropbox", "onedrive", "googledrive", "google drive", "icloud drive", "nextcloud", "owncloud"),
 }
 """Folders that are published, or copied to a server, by their names."""
+_OUT = argument("out")
+_PRIVATE = argument("private")
 _VERSIONED = (".git", ".hg", ".svn")
 
 
@@ -34,14 +36,14 @@ def new_release(out: Path, private: Path | None = None) -> None:
     if private is None:
         new_folder(folder.private_folder(out))
         return
-    on_this_machine(private, "--private", "folder")
+    on_this_machine(private, _PRIVATE, "folder")
     one, other = Path(os.path.realpath(out)), Path(os.path.realpath(private))
     if one == other or one in other.parents or other in one.parents:
         raise UsageError(
             "the release and its private folder must be in different places, or you would hand over both together",
-            "name a place elsewhere with --private",
+            f"name a place elsewhere with {argument('private')}",
         )
-    new_folder(private, "--private")
+    new_folder(private, _PRIVATE)
 
 
 def uploaded(private: Path) -> tuple[str, ...]:
@@ -57,17 +59,17 @@ def uploaded(private: Path) -> tuple[str, ...]:
     return ()
 
 
-def new_folder(out: Path, option: str = "--out") -> None:
+def new_folder(out: Path, option: str = _OUT) -> None:
     """Refuse a place where no new folder can be made."""
     _refuse(out, option, "folder")
 
 
-def new_file(out: Path, option: str = "--out") -> None:
+def new_file(out: Path, option: str = _OUT) -> None:
     """Refuse a place where no new file can be made."""
     _refuse(out, option, "file")
 
 
-def outside_releases(out: Path, option: str = "--out") -> None:
+def outside_releases(out: Path, option: str = _OUT) -> None:
     """Refuse a place inside a release: what is published stays as it is, and holds nothing but the release."""
     place = Path(os.path.realpath(out))
     for one in (place, *place.parents):
@@ -78,7 +80,7 @@ def outside_releases(out: Path, option: str = "--out") -> None:
             )
 
 
-def on_this_machine(out: Path, option: str = "--out", noun: str = "file") -> None:
+def on_this_machine(out: Path, option: str = _OUT, noun: str = "file") -> None:
     """Refuse the address of a bucket, a server or a drive: it would become the name of a folder here."""
     if _ELSEWHERE.match(str(out)):
         raise UsageError(
@@ -88,7 +90,7 @@ def on_this_machine(out: Path, option: str = "--out", noun: str = "file") -> Non
 
 
 @contextlib.contextmanager
-def disk_errors(out: Path, option: str = "--out") -> Iterator[None]:
+def disk_errors(out: Path, option: str = _OUT) -> Iterator[None]:
     """What the disk refuses, as a sentence."""
     try:
         yield

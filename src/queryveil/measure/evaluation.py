@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted, number, percent
-from queryveil.errors import InputError, UsageError, in_python, instead
+from queryveil.errors import InputError, Message, UsageError, argument, instead
 from queryveil.measure import MEASURES, origin
 from queryveil.measure.graph import missing_table
 from queryveil.measure.keyword_generation import domains
@@ -65,7 +65,7 @@ class Evaluation:
         rows = [(name, number(one.value), one.unit, one.direction) for name, one in self.figures.items()]
         first = ", ".join(f"{name} {number(one.value)}" for name, one in list(self.figures.items())[:3])
         line = f"{self.release}; {counted(len(rows), 'figure')}{f': {first}' if first else ''}"
-        more = [("left out", in_python(f"{name}: {why}")) for name, why in self.left_out.items()]
+        more = [("left out", f"{name}: {why}") for name, why in self.left_out.items()]
         more += [("note", said) for said in (*self.notes.values(), *self.warnings)]
         tables = [CardTable("Figures", ("measure", "value", "unit", "direction"), iter(rows), len(rows))]
         return Card(f"Evaluation of {self.release}", line, more, (cards.CURATOR_ONLY,), tables)
@@ -134,7 +134,11 @@ def evaluate(
     left_out: dict[str, str] = {}
     if metrics is None:
         used = {measure.name for measure in chosen}
-        left_out = {name: f"needs --{cls.option}" for name, cls in MEASURES.items() if name not in used}
+        left_out = {
+            name: Message(f"needs {argument(str(cls.option))}")
+            for name, cls in MEASURES.items()
+            if name not in used
+        }
     original = Original(as_log(log))
     if metrics is not None:
         _refuse(chosen, original, sides)
@@ -224,14 +228,14 @@ def _evaluation(
     for measure in chosen:
         lacking = measure.lacks(release)
         if lacking is not None:
-            left_out = left_out | {measure.name: f"the release has no table of {lacking}"}
+            left_out = left_out | {measure.name: Message(f"the release has no table of {lacking}")}
             continue
         unmet = measure.unmet(original, release)
         if unmet is not None:
-            left_out = left_out | {measure.name: f"{unmet[0]}; {unmet[1]}"}
+            left_out = left_out | {measure.name: Message(f"{unmet[0]}; {unmet[1]}")}
             continue
         if measure.uninstalled:
-            left_out = left_out | {measure.name: f"needs the package {measure.package}; {_INSTALL}"}
+            left_out = left_out | {measure.name: Message(f"needs the package {measure.package}; {_INSTALL}")}
             continue
         for name, value in measure.figures(original, release).items():
             stated = measure.stated(name)
@@ -267,8 +271,8 @@ def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[
 
 
 _EXAMPLES = {
-    "seeds": "name domains of the concept, like --seeds shoes.com,boots.com",
-    "pattern": "write it like --pattern 'fear of *'",
+    "seeds": f"name domains of the concept, like {argument('seeds', 'shoes.com,boots.com')}",
+    "pattern": f"write it like {argument('pattern', 'fear of *')}",
 }
 
 

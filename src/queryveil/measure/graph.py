@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.count import item_kinds
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -29,11 +29,16 @@ _NEEDS = {"clicks": "url", "reformulations": "time"}
 """The column that a log must have before it has such a table."""
 
 _HOW = {
-    "queries": "publish queries, with click-graph or with --items queries",
-    "clicks": "publish clicks too: --epsilon-clicks, --selection steered, or --items clicks",
-    "reformulations": "publish reformulations too: --epsilon-reformulations, --selection steered, or --items "
-    "query-pairs",
-    "keywords": "publish keywords, with zealous --items keywords or k-keyword, or a log with k-query",
+    "queries": f"publish queries, with click-graph or with {argument('items', 'queries')}",
+    "clicks": (
+        f"publish clicks too: {argument('epsilon_clicks')}, {argument('selection', 'steered')}, "
+        f"or {argument('items', 'clicks')}"
+    ),
+    "reformulations": (
+        f"publish reformulations too: {argument('epsilon_reformulations')}, {argument('selection', 'steered')}, "
+        f"or {argument('items', 'query-pairs')}"
+    ),
+    "keywords": f"publish keywords, with zealous {argument('items', 'keywords')} or k-keyword, or a log with k-query",
     "items": "use a release that counts keywords, queries, clicks or query pairs",
 }
 
@@ -78,7 +83,8 @@ class Graph:
         if not found:
             raise InputError(
                 "the release has no table of queries, clicks or reformulations, so it is not a graph",
-                "use a release of click-graph, or of zealous with --items queries, clicks or query-pairs",
+                "use a release of click-graph, or of zealous with "
+                f"{argument('items', 'queries')}, clicks or query-pairs",
             )
         return cls(**found)
 

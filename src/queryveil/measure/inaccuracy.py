@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from queryveil.errors import argument
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import LOWER, NEITHER, OfItems, Original, Released, Stated
 from queryveil.parameters import param
@@ -65,7 +66,10 @@ class Inaccuracy(OfItems):
 
     def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
         if all(self._threshold(release, kind) is None for kind in release.kinds):
-            return "the release states no threshold in users", "name a number of users with --frequent"
+            return (
+                "the release states no threshold in users",
+                f"name a number of users with {argument('frequent')}",
+            )
         return None
 
     def of_kind(self, original: Original, release: Released, kind: str) -> dict[str, float | None]:

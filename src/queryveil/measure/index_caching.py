@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.measure.histograms import Histogram
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
@@ -98,12 +98,16 @@ def memory_size(text: str) -> int:
     """Bytes of a text such as '500 MB', '64MiB' or '1000000'."""
     match = _SIZE.match(text)
     if not match:
-        raise UsageError("the memory is not a size", "write it like --memory 500MB, or in bytes")
+        raise UsageError(
+            "the memory is not a size", f"write it like {argument('memory', '500MB')}, or in bytes"
+        )
     number, unit, binary = match[1], match[2].lower(), bool(match[3])
     factor = 1024 ** "bkmgt".index(unit or "b") if binary else _UNITS[unit]
     size = int(float(number) * factor)
     if not POSTING_BYTES <= size <= 10**18:
-        raise UsageError("the memory must be from 8 bytes to a million terabytes", "choose another --memory")
+        raise UsageError(
+            "the memory must be from 8 bytes to a million terabytes", f"choose another {argument('memory')}"
+        )
     return size
 
 
@@ -141,7 +145,7 @@ class IndexCaching(Measure):
 
     def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
         if self.df is None and "url" not in original.log.columns:
-            return "the log has no clicks to count documents by", "name a file with --df"
+            return "the log has no clicks to count documents by", f"name a file with {argument('df')}"
         return None
 
     def note(self, original: Original, release: Released) -> str | None:

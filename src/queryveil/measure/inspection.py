@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 from queryveil.count import item_kinds
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted, percent
-from queryveil.errors import UsageError, in_python
+from queryveil.errors import UsageError
 from queryveil.language import spotting
 from queryveil.reading.log import SearchLog, as_log
 from queryveil.reading.validation import CLICK_WITHOUT_USER
@@ -116,7 +116,7 @@ class Inspection:
         line = (
             f"{counted(self.rows, 'row')}, {counted(self.users, 'user')}; unique: {alone or 'not measured'}"
         )
-        words = (cards.CURATOR_ONLY, *(f"Note: {in_python(note)}" for note in self.notes))
+        words = (cards.CURATOR_ONLY, *(f"Note: {note}" for note in self.notes))
         return Card("Inspection of a log", line, facts, words, tables)
 
     def plot(self) -> Picture:

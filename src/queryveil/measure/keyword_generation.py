@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.errors import CannotBeMet, InputError, UsageError
+from queryveil.errors import CannotBeMet, InputError, UsageError, argument
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
 
@@ -63,7 +63,9 @@ def generate_keywords(
     _check(threshold=threshold, leak=leak, floor=floor, min_clicks=min_clicks)
     absorbing = _seed_urls(graph, domains(seeds))
     if not len(absorbing):
-        raise CannotBeMet("no url of the graph is in the seed domains", "name other domains with --seeds")
+        raise CannotBeMet(
+            "no url of the graph is in the seed domains", f"name other domains with {argument('seeds')}"
+        )
     found = _probabilities(graph, absorbing, leak=leak, floor=floor, min_clicks=min_clicks)
     return found.filter(pc.greater(found["probability"], threshold))
 
@@ -108,7 +110,8 @@ def domains(seeds: str | Path | Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(host.strip(".") for host in given if host.strip(".")))
     if not found:
         raise UsageError(
-            "there is no seed domain", "name some, like --seeds shoes.com,boots.com, or a file of domains"
+            "there is no seed domain",
+            f"name some, like {argument('seeds', 'shoes.com,boots.com')}, or a file of domains",
         )
     return found
 
@@ -289,7 +292,9 @@ class KeywordGeneration(Measure):
         clicks = original.graph("clicks")
         absorbing = _seed_urls(clicks, self.seeds)
         if not len(absorbing):
-            raise CannotBeMet("no url of the log is in the seed domains", "name other domains with --seeds")
+            raise CannotBeMet(
+                "no url of the log is in the seed domains", f"name other domains with {argument('seeds')}"
+            )
         return _probabilities(clicks, absorbing)
 
     def _of_release(self, release: Released) -> pa.Table:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import ibis
 
 from queryveil.count import item_kinds
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language import groups
 from queryveil.measure import graph
 from queryveil.measure.graph import Graph
@@ -129,7 +129,10 @@ class Measure(ABC):
         if original.has(kind):
             return None
         column = _COLUMNS[kind]
-        return f"the log has no '{column}' column", f"name it with --columns {column}=..."
+        return (
+            f"the log has no '{column}' column",
+            f"name it with {argument('columns', {str(column): '...'})}",
+        )
 
     @property
     def uninstalled(self) -> bool:

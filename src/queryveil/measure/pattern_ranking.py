@@ -8,7 +8,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.measure.comparison import spearman
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
@@ -26,7 +26,9 @@ def rank_pattern(graph: Graph, pattern: str, n: int = 20) -> pa.Table:
 def ends(pattern: str) -> tuple[str, str]:
     """What stands before and after the one * of a pattern, in normal form."""
     if pattern.count("*") != 1:
-        raise UsageError("a pattern must have exactly one *", "write it like --pattern 'fear of *'")
+        raise UsageError(
+            "a pattern must have exactly one *", f"write it like {argument('pattern', 'fear of *')}"
+        )
     before, _, after = normalise(pattern).partition("*")
     return before, after
 
@@ -74,7 +76,7 @@ class PatternRanking(Measure):
         if release.texts == LABELS and kept == "none":
             return (
                 "the release has concepts in place of queries, and a pattern's words are not among them",
-                "keep words when publishing, with --keep-words, or leave the measure out",
+                f"keep words when publishing, with {argument('keep_words')}, or leave the measure out",
             )
         return super().unmet(original, release)
 
@@ -83,7 +85,7 @@ class PatternRanking(Measure):
         ours = _counts(_matches(original.graph("queries"), around))
         theirs = _counts(_matches(release.graph, around))
         if not ours:
-            raise CannotBeMet("no query of the log fits the pattern", "try another --pattern")
+            raise CannotBeMet("no query of the log fits the pattern", f"try another {argument('pattern')}")
         top, found = list(ours)[: self.most], set(list(theirs)[: self.most])
         both = [match for match in ours if match in theirs]
         return {

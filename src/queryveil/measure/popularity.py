@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.measure.graph import Graph
 from queryveil.reading.log import SearchLog
 
@@ -51,7 +51,7 @@ def log_popularity(log: SearchLog, *, days: int = 7) -> pa.Table:
     events = log.queries.select("user", "time", "query").distinct()
     found = log.engine.arrow(events.aggregate(first=events["time"].min()))["first"][0].as_py()
     if found is None:
-        raise InputError("the log has no query", "check the file and --columns")
+        raise InputError("the log has no query", f"check the file and {argument('columns')}")
     first = dt.datetime.combine(found.date(), dt.time())
     since = events["time"].epoch_seconds() - int(first.replace(tzinfo=dt.UTC).timestamp())
     events = events.mutate(number=(since // (86_400 * days)).cast("int64"))

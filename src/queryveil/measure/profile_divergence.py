@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.topics import Topics
 from queryveil.measure.measure import LOWER, NEITHER, Measure, Original, Released, Stated
@@ -53,7 +53,7 @@ class ProfileDivergence(Measure):
         if release.release.plan.calibration.get("taxonomy") != Taxonomy.wordnet().identity:
             return (
                 "the release's concepts are not from WordNet, but the topics are",
-                "publish without --taxonomy, or count topics of your own with qv.profile_counts",
+                f"publish without {argument('taxonomy')}, or count topics of your own with qv.profile_counts",
             )
         if _user_map(release) is None:
             return (

@@ -13,7 +13,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import domains, hosts
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
@@ -61,7 +61,7 @@ def domain_classes(classes: Classes | str) -> dict[str, str]:
             if not colon or not name.strip() or name.strip() in listed:
                 raise UsageError(
                     "classes are not names with domains, each name once",
-                    "write them like --classes health:webmd.com+nih.gov,shops:ebay.com",
+                    f"write them like {argument('classes', 'health:webmd.com+nih.gov,shops:ebay.com')}",
                 )
             listed[name.strip()] = own.split("+")
     found: dict[str, str] = {}
@@ -119,7 +119,8 @@ class QueryClassification(Measure):
         ours = original.once(("classes", self.classes), lambda: self._labels(original.graph("clicks")))
         if not ours:
             raise CannotBeMet(
-                "no query of the log has a class", "name domains that are clicked in it, with --classes"
+                "no query of the log has a class",
+                f"name domains that are clicked in it, with {argument('classes')}",
             )
         theirs = self._labels(release.graph)
         queries = release.graph.queries

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import HIGHER, NEITHER, Measure, Original, Released, Stated
 
@@ -121,7 +121,7 @@ class SpellingCorrection(Measure):
 
     def unmet(self, original: Original, release: Released) -> tuple[str, str] | None:
         if "url" not in original.log.columns:
-            return "the log has no 'url' column", "name it with --columns url=..."
+            return "the log has no 'url' column", f"name it with {argument('columns', {'url': '...'})}"
         return super().unmet(original, release)
 
     def figures(self, original: Original, release: Released) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.measure.measure import HIGHER, LOWER, NEITHER, Measure, Original, Released, Stated
 from queryveil.measure.published import private_table
 from queryveil.mechanisms.transactions.generalised import TRANSACTIONS, Coded, Vocabulary, code
@@ -83,7 +83,7 @@ def _shown(table: pa.Table, coded: Coded, name: str) -> np.ndarray:
     if None in nodes:
         raise InputError(
             f"'{name}' has concepts that no word of this log has in this taxonomy",
-            "name the log that it was made from, and its taxonomy with --taxonomy if it was not WordNet",
+            f"name the log that it was made from, and its taxonomy with {argument('taxonomy')} if it was not WordNet",
         )
     return np.array(nodes, dtype=np.int64)[labels.indices.to_numpy()] if nodes else np.empty(0, np.int64)
 

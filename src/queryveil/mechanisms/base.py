@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.parameters import parameters
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
@@ -222,7 +222,7 @@ def need_users(log: SearchLog, k: int) -> None:
     if log.users < k:
         raise CannotBeMet(
             f"the log has fewer than the {k:,} users who must share everything that is published",
-            "lower --k (2 at least), or use a log with more users",
+            f"lower {argument('k')} (2 at least), or use a log with more users",
         )
 
 

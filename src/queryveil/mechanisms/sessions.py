@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.privacy.noise import Noise
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def check(log: SearchLog) -> None:
     if "session" not in log.columns:
         raise InputError(
             "putting queries into sessions needs a 'time' or a 'session' column, and the log has neither",
-            "name one with --columns time=... or --columns session=...",
+            f"name one with {argument('columns', {'time': '...'})} or {argument('columns', {'session': '...'})}",
         )
     without = log.queries.filter(log.queries["session"].isnull()).select("user").limit(1)
     if log.engine.arrow(without).num_rows:
         raise InputError(
             "some rows have no session, and the log has no times to cut sessions by",
-            "name the column of times with --columns time=..., or leave these rows out",
+            f"name the column of times with {argument('columns', {'time': '...'})}, or leave these rows out",
         )
 
 

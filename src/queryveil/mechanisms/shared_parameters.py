@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from queryveil.count import contribution, item_kinds
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.parameters import COUNTED, PROMISES
 
 EPSILON: Final[dict[str, Any]] = {"help": "privacy loss per user", "gt": 0, "group": PROMISES}
@@ -72,12 +72,12 @@ def split_kinds(mechanism: Any) -> None:
 
 def refuse_twice(kinds: tuple[str, ...]) -> None:
     if len(set(kinds)) < len(kinds):
-        raise UsageError("an item kind is named twice", "name each kind once in --items")
+        raise UsageError("an item kind is named twice", f"name each kind once in {argument('items')}")
 
 
 def refuse_uneven(shares: tuple[float, ...] | None, kinds: tuple[str, ...]) -> None:
     if shares is not None and len(shares) != len(kinds):
         raise UsageError(
             f"epsilon-split has {len(shares)} shares for {len(kinds)} item kinds",
-            "give one share for each kind in --items, in the same order",
+            f"give one share for each kind in {argument('items')}, in the same order",
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from queryveil.count import item_kinds
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.mechanisms import sessions as session_rows
 from queryveil.mechanisms.base import Mechanism, Plan, Run, public_parameters
 from queryveil.parameters import param, validate
@@ -176,7 +176,7 @@ class TokenHash(Mechanism):
         if pc.count_distinct(table["hash"]).as_py() < table.num_rows:
             raise CannotBeMet(
                 f"two different words have the same hash of {self.digits} digits",
-                "raise --digits (64 at most)",
+                f"raise {argument('digits')} (64 at most)",
             )
         return table.sort_by("token")
 

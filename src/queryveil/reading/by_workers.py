@@ -129,7 +129,7 @@ def _read_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                     yield from _rows_and_note(share, folder)
             except QueryveilError as error:
                 # Spark would tell of it as a failure of its own, after three more tries.
-                yield _as_batch(_Note(error=(type(error).__name__, error.message, error.hint)))
+                yield _as_batch(_Note(error=(type(error).__name__, *error.template)))
 
 
 def _rows_alone(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from queryveil.errors import InputError, nearest
+from queryveil.errors import InputError, argument, nearest
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "user": (
@@ -37,7 +37,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 """Names under which a column is found by itself, in order of preference, in any case; `-` and blanks are `_`."""
 
 COLUMNS_HINT = (
-    "name the columns, as in --columns user=A,time=B,query=C; these are names in the header, or numbers from 1 in a "
+    f"name the columns, as in {argument('columns', {'user': 'A', 'time': 'B', 'query': 'C'})}; "
+    "these are names in the header, or numbers from 1 in a "
     "file without one"
 )
 _NO_PEOPLE = re.compile(r"referr?er|agent|browser|ur[il](?![a-z])|href|link", re.IGNORECASE)

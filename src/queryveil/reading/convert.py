@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.errors import CannotBeMet, UsageError, instead
+from queryveil.errors import CannotBeMet, UsageError, argument, instead
 from queryveil.files.new_files import new_files
 from queryveil.reading.log import SearchLog
 from queryveil.reading.model import COLUMNS, ReadOptions
@@ -85,7 +85,8 @@ def conversion_target(path: Path, format: str | None) -> tuple[str, str | None]:
     if kind is None:
         raise UsageError(
             f"the name {path.name!r} does not say which format to write",
-            f"end it in {', '.join(_BY_NAME)} (text also with .gz or .zst), or say --to {'|'.join(TARGETS)}",
+            f"end it in {', '.join(_BY_NAME)} (text also with .gz or .zst), or "
+            f"say {argument('to')} {'|'.join(TARGETS)}",
         )
     if kind == "parquet" and compression:
         raise UsageError("Parquet is compressed inside", "end the name in .parquet")

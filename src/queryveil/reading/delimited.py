@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.columns import (
     COLUMNS_HINT,
     as_number,
@@ -34,9 +34,8 @@ from queryveil.reading.validation import BLANK_LINE, FILTERED_OUT, WRONG_FIELDS,
 
 Split = Callable[[str], list[str]]
 
-# What separates columns in practice, likeliest first, and how it is typed where a shell has no key for it.
+# What separates columns in practice, likeliest first.
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
-_TYPED = {"\t": "\\t"}
 _FIRST_LINES = 100
 _NEARLY_ALL = 0.9
 NO_MATCH = "no match"
@@ -114,7 +113,7 @@ def resolve_layout(source: Source, options: ReadOptions, delimiter: str, split: 
     if options.header is False and names:
         raise UsageError(
             "columns are given by name, but the file is said to have no header",
-            "give numbers from 1, as in --columns user=1,query=2",
+            f"give numbers from 1, as in {argument('columns', {'user': 1, 'query': 2})}",
         )
     # Numbers mean that there is no header. If the first line decided, which is then a user's row, it could change how
     # all others are read.
@@ -130,20 +129,27 @@ def resolve_layout(source: Source, options: ReadOptions, delimiter: str, split: 
         unnamed = [name for name in missing if name not in usual_names] or missing
         elsewhere = _cut_elsewhere(source, delimiter, to_name=not has_header) if len(fields) == 1 else ""
         if unnamed != missing:
-            elsewhere = f"name it, as in --columns {unnamed[0]}=NAME"
+            elsewhere = f"name it, as in {argument('columns', {unnamed[0]: 'NAME'})}"
         raise InputError(
             f"no column of {where} has a usual name for the {' and the '.join(unnamed)}{seen(fields)}",
             elsewhere or COLUMNS_HINT,
         )
     for standard, name in chosen.items():
         if header and standard not in (options.columns or {}):
-            require_once(str(name), header, where, "give the columns as numbers from 1, and say --header")
+            require_once(
+                str(name),
+                header,
+                where,
+                f"give the columns as numbers from 1, and say {argument('header', True)}",
+            )
     columns = _numbers(chosen, header, source, delimiter, split)
     patterns = {name: one for name, one in options.patterns.items() if name in columns}
     lines = map(split, source.head.lines[has_header:_FIRST_LINES])
     times = [one[columns["time"] - 1] for one in lines if "time" in columns and len(one) >= columns["time"]]
     filtered = {f"{one.column}": one.column for one in options.conditions}
-    filter_numbers = _numbers(filtered, fields if has_header else [], source, delimiter, split, "--where")
+    filter_numbers = _numbers(
+        filtered, fields if has_header else [], source, delimiter, split, argument("where")
+    )
     conditions = [(filter_numbers[one.column], one) for one in options.conditions]
     if not has_header:
         return Layout(delimiter, None, columns, None, patterns=patterns, conditions=conditions, times=times)
@@ -181,7 +187,7 @@ def detect_delimiter(
         names = " or ".join(_DELIMITERS[one] for one in fitting)
         raise InputError(
             f"{where} may have {names} between its columns",
-            f"say which, for example --delimiter '{fitting[0]}'",
+            f"say which, for example {argument('delimiter', fitting[0])}",
         )
     return fitting[0] if fitting else None
 
@@ -212,7 +218,7 @@ def _numbers(
     source: Source,
     delimiter: str,
     split: Split,
-    flag: str = "--columns",
+    flag: str = argument("columns"),
 ) -> dict[str, int]:
     """Return field numbers for the columns named with `flag`; `fields` of the header may be a row by mistake."""
     if not columns:
@@ -225,7 +231,12 @@ def _numbers(
         name = find(str(at), fields)
         number = fields.index(name) + 1 if name is not None else as_number(at)
         if number is None and str(at) in fields:
-            require_once(str(at), fields, where, "give the columns as numbers from 1, and say --header")
+            require_once(
+                str(at),
+                fields,
+                where,
+                f"give the columns as numbers from 1, and say {argument('header', True)}",
+            )
         if number is None:
             raise InputError(
                 f"{where} has no column {at!r} {_among(fields)}{seen(fields)}",
@@ -254,9 +265,7 @@ def _cut_elsewhere(source: Source, delimiter: str, *, to_name: bool = False) -> 
     likely = max(others, key=lambda one: sum(one in line for line in lines))
     if not lines or 2 * sum(likely in line for line in lines) <= len(lines):
         return ""
-    hint = (
-        f"{_DELIMITERS[likely]} seem to separate the columns: try --delimiter '{_TYPED.get(likely, likely)}'"
-    )
+    hint = f"{_DELIMITERS[likely]} seem to separate the columns: try {argument('delimiter', likely)}"
     named = not to_name or is_header([one.strip(' "') for one in lines[0].split(likely)])
     return hint if named else f"{hint}, and {COLUMNS_HINT}"
 
@@ -314,7 +323,7 @@ def extract_fields(
         mapping=layout.mapping(),
         ignored=layout.ignored(),
         times=layout.times,
-        hints={NO_MATCH: "check the pattern in --columns"},
+        hints={NO_MATCH: f"check the pattern in {argument('columns')}"},
     )
 
 

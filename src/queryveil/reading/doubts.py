@@ -9,6 +9,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from queryveil.errors import argument
 from queryveil.reading.columns import ALIASES
 from queryveil.reading.engine import Engine
 from queryveil.reading.formats import FORMATS
@@ -119,13 +120,17 @@ def _how_to_choose(column: str, staged: Staged | None) -> str:
     """Return the option that chooses a column in this format; nothing if the format has no such option."""
     format = _format(staged)
     if format is None or not format.columns:
-        return f" (--columns {column}=...)"
-    return " (--user-field ...)" if f"{column}_field" in format.options else ""
+        return f" ({argument('columns', {column: '...'})})"
+    return f" ({argument('user_field', '...')})" if f"{column}_field" in format.options else ""
 
 
 def _how_to_leave_out(staged: Staged | None) -> str:
     format = _format(staged)
-    return " (--where, --null)" if format is not None and "where" in format.options else " of the log"
+    return (
+        f" ({argument('where')}, {argument('null')})"
+        if format is not None and "where" in format.options
+        else " of the log"
+    )
 
 
 def _merged_days(
@@ -152,8 +157,8 @@ def _merged_days(
         format = _format(staged)
         if format is None or not format.columns:
             choices = (
-                ". If a column has the time of day, name it (--columns time=...); to count every row, read the log "
-                "without times (--columns time=)"
+                f". If a column has the time of day, name it ({argument('columns', {'time': '...'})}); to count every "
+                f"row, read the log without times ({argument('columns', {'time': ''})})"
             )
         yield (
             f"times are whole days, so {merged:,} of {found['rows']:,} rows with a query are merged with another row: "
@@ -168,14 +173,20 @@ def _impossible_times(figures: Mapping[str, Any]) -> Iterator[str]:
         return
     # A day more: it is tomorrow already somewhere.
     if last.replace(tzinfo=None) > dt.datetime.now(dt.UTC).replace(tzinfo=None) + dt.timedelta(days=1):
-        yield f"the last row is from {last:%Y-%m-%d}, in the future: say how times are written (--time-format)"
+        yield (
+            f"the last row is from {last:%Y-%m-%d}, in the future: say how times are written "
+            f"({argument('time_format')})"
+        )
     if first.year < _FIRST_YEAR:
         yield (
             f"the first row is from {first:%Y-%m-%d}, before searches were logged: say how times are written "
-            "(--time-format)"
+            f"({argument('time_format')})"
         )
     if figures["rows"] >= _ENOUGH and first == last:
-        yield "all rows have the same time: if that is wrong, another column holds the time (--columns time=...)"
+        yield (
+            "all rows have the same time: if that is wrong, another column holds the time "
+            f"({argument('columns', {'time': '...'})})"
+        )
 
 
 def _header(rows: ir.Table, engine: Engine) -> Iterator[str]:
@@ -185,19 +196,22 @@ def _header(rows: ir.Table, engine: Engine) -> Iterator[str]:
     found = _count(engine, rows.filter(alike))
     if found:
         what = "1 row looks" if found == 1 else f"{found:,} rows look"
-        yield f"{what} like a line with names of columns: if so, say --header"
+        yield f"{what} like a line with names of columns: if so, say {argument('header', True)}"
 
 
 def _unsegmented(rows: ir.Table, engine: Engine, many: int, segmented: bool) -> Iterator[str]:
     """Queries in scripts without blanks, whose words are not found by blanks."""
     if segmented:
-        yield "words of Chinese, Japanese, Thai, and related scripts were found with ICU's dictionaries (--segment)"
+        yield (
+            "words of Chinese, Japanese, Thai, and related scripts were found with ICU's dictionaries "
+            f"({argument('segment')})"
+        )
         return
     without = _count(engine, rows.filter(rows["query"].re_search(f"[{WITHOUT_BLANKS}]")))
     if without > _SOME * many:
         yield (
             f"{100 * without / many:.0f}% of the queries are in scripts without blanks between words: such a query is "
-            "one keyword as a whole; --segment cuts it into words"
+            f"one keyword as a whole; {argument('segment', True)} cuts it into words"
         )
 
 

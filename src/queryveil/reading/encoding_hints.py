@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from queryveil.errors import argument
 from queryveil.reading.formats import FORMATS
 from queryveil.reading.lines import NOT_UTF8
 from queryveil.reading.model import Head, ReadOptions, Staged
@@ -134,12 +135,13 @@ def with_encoding_hints(staged: Staged, options: ReadOptions) -> Staged:
     were = "1 row was" if rejected == 1 else f"{rejected:,} rows were"
     note = f"{were} rejected because they are not in {options.encoding or 'UTF-8'}"
     if options.encoding is not None:
-        return replace(staged, notes=(*staged.notes, f"{note}; check --encoding"))
-    fitting = _as_options(fitting_encodings(list(_rejected_lines(staged))))
-    how = _how_to_say(fitting)
+        return replace(staged, notes=(*staged.notes, f"{note}; check {_name_encoding()}"))
+    encodings = fitting_encodings(list(_rejected_lines(staged)))
+    fitting = " or ".join(map(_name_encoding, encodings)) or _name_encoding()
+    how = _how_to_say(encodings)
     if others := _accepted_beyond_ascii(staged):
         note += (
-            f", but {others:,} accepted rows have characters beyond ASCII in UTF-8, which {fitting or '--encoding'} "
+            f", but {others:,} accepted rows have characters beyond ASCII in UTF-8, which {fitting} "
             "would garble; convert the rejected rows to UTF-8 instead"
         )
     else:
@@ -147,30 +149,28 @@ def with_encoding_hints(staged: Staged, options: ReadOptions) -> Staged:
     return replace(
         staged,
         notes=(*staged.notes, note),
-        hints={NOT_UTF8: how, **staged.hints} if fitting else staged.hints,
+        hints={NOT_UTF8: how, **staged.hints} if encodings else staged.hints,
     )
 
 
 def hint_for_head(head: Head) -> str:
     """Return what to do about first lines that are not UTF-8; empty if they are."""
     lines = [line for line in head.data.split(b"\n")[: _SAMPLED_LINES + 1] if not _is_utf8(line)]
-    return _how_to_say(_as_options(fitting_encodings(lines))) if lines else ""
+    return _how_to_say(fitting_encodings(lines)) if lines else ""
 
 
 def _is_utf8(line: bytes) -> bool:
     return _decoded(line, "utf-8") is not None
 
 
-def _as_options(encodings: Sequence[str]) -> str:
-    return " or ".join(f"--encoding {name}" for name in encodings)
+def _name_encoding(encoding: str = "") -> str:
+    return argument("encoding", encoding or None)
 
 
-def _how_to_say(options: str) -> str:
-    return (
-        f"say how the text is encoded: {options}"
-        if options
-        else "say how the text is encoded with --encoding"
-    )
+def _how_to_say(encodings: Sequence[str]) -> str:
+    if not encodings:
+        return f"say how the text is encoded with {_name_encoding()}"
+    return f"say how the text is encoded: {' or '.join(map(_name_encoding, encodings))}"
 
 
 def _rejected_lines(staged: Staged) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 
 UTF_8 = "utf-8"
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
@@ -74,7 +74,8 @@ def resolve_byte_order(encoding: str | None, start: bytes, label: str) -> str | 
     if marked is None or not marked.startswith(encoding):
         raise InputError(
             f"{label!r} has no byte order mark of {encoding}",
-            f"try --encoding {encoding}-le or --encoding {encoding}-be, or leave out --encoding",
+            f"try {argument('encoding', f'{encoding}-le')} or {argument('encoding', f'{encoding}-be')}, "
+            f"or leave out {argument('encoding')}",
         )
     return marked
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, counted
-from queryveil.errors import InputError, UsageError, in_python, instead
+from queryveil.errors import InputError, Message, UsageError, argument, instead
 from queryveil.files import workspace as workspaces
 from queryveil.reading import by_workers, normal_form, raw_rows, segments
 from queryveil.reading import engine as engines
@@ -96,7 +96,7 @@ class SearchLog:
         if column not in self.columns:
             raise InputError(
                 f"{why} needs a '{column}' column, and the log has none",
-                f"name it with --columns {column}=...",
+                f"name it with {argument('columns', {str(column): '...'})}",
             )
 
     @contextlib.contextmanager
@@ -135,7 +135,7 @@ class SearchLog:
             doubts = find_doubts(
                 self.source, lambda: self.queries, self.engine, self.staged, segmented=self.segmented
             )
-            return (*(self.staged.notes if self.staged else ()), *doubts)
+            return tuple(map(Message, (*(self.staged.notes if self.staged else ()), *doubts)))
 
     @functools.cached_property
     def rows(self) -> int:
@@ -235,7 +235,7 @@ def read(
     if not isinstance(session_gap_minutes, int) or session_gap_minutes < 1:
         raise UsageError(
             f"parameter 'session_gap_minutes' must be an int >= 1; got {session_gap_minutes!r}",
-            "pass --session-gap-minutes 30",
+            f"pass {argument('session_gap_minutes', 30)}",
         )
     known = [one.name for one in fields(ReadOptions) if one.init]
     if unknown := [name for name in options if name not in known]:
@@ -291,8 +291,8 @@ def _of_sample(staged: Staged | None, table: ir.Table, engine: Engine, share: fl
         return None
     rows = int(engine.arrow(table.aggregate(n=table.count()))["n"][0].as_py())
     if not rows:
-        raise InputError("no user is in the sample", "raise --sample-users")
-    note = f"a sample of about {share:.3g} of all users (--sample-users); rejected rows are those of all"
+        raise InputError("no user is in the sample", f"raise {argument('sample_users')}")
+    note = f"a sample of about {share:.3g} of all users ({argument('sample_users')}); rejected rows are those of all"
     return replace(
         staged,
         files=(),  # they have the rows of all
@@ -423,6 +423,6 @@ def _card(log: SearchLog) -> Card:
     facts.append(("engine", log.engine.name))
     words = (
         "Rows are not shown here: they are people's searches. queryveil.inspect(log) says what they hold.",
-        *(f"Note: {in_python(note)}" for note in (staged.notes if staged else ())),
+        *(f"Note: {Message(note)}" for note in (staged.notes if staged else ())),
     )
     return Card("Search log", f"{line}; engine {log.engine.name}", facts, words)

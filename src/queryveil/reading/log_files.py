@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from queryveil.errors import InputError, OutputError, UsageError, instead
+from queryveil.errors import InputError, OutputError, UsageError, argument, instead
 from queryveil.reading.columns import COLUMNS_HINT
 from queryveil.reading.delimited import detect_delimiter, has_numbers_only
 from queryveil.reading.encoding_hints import with_encoding_hints
@@ -36,21 +36,24 @@ from queryveil.reading.typed_tables import stage_table
 from queryveil.reading.validation import BAD_RANK, BAD_TIME, NO_FIELD, NO_USER, NOT_JSON, WRONG_FIELDS
 
 _HINTS: Mapping[str, str] = {
-    BAD_TIME: "say how times are written with --time-format, or name another column with --columns time=NAME; if "
-    "there are no times, leave the column out with --columns time=",
-    WRONG_FIELDS: "check --format, --delimiter and --columns",
-    NO_USER: "check --columns",
-    NO_FIELD: "check --columns",
-    BAD_RANK: "check --columns",
-    NOT_JSON: "check --format",
-    NOT_UTF8: "say how the text is encoded with --encoding",
+    BAD_TIME: (
+        f"say how times are written with {argument('time_format')}, or name another column with "
+        f"{argument('columns', {'time': 'NAME'})}; if there are no times, leave the column out with "
+        f"{argument('columns', {'time': ''})}"
+    ),
+    WRONG_FIELDS: f"check {argument('format')}, {argument('delimiter')} and {argument('columns')}",
+    NO_USER: f"check {argument('columns')}",
+    NO_FIELD: f"check {argument('columns')}",
+    BAD_RANK: f"check {argument('columns')}",
+    NOT_JSON: f"check {argument('format')}",
+    NOT_UTF8: f"say how the text is encoded with {argument('encoding')}",
 }
 """Reject reason -> the next step."""
 _HINTS_FOR_KNOWN_COLUMNS: Mapping[str, str] = {
-    BAD_TIME: "say how times are written with --time-format",
-    WRONG_FIELDS: "check --format",
+    BAD_TIME: f"say how times are written with {argument('time_format')}",
+    WRONG_FIELDS: f"check {argument('format')}",
     NO_USER: "check that line: it names no user",
-    NO_FIELD: "check --format",
+    NO_FIELD: f"check {argument('format')}",
     BAD_RANK: "check that line",
 }
 """The same in formats that declare their columns, and refuse --columns."""
@@ -116,16 +119,19 @@ def require_options(options: ReadOptions, format: Format, title: str | None = No
     """Refuse options that the format does not take: they would have no effect."""
     title = title or format.name
     if options.encoding is not None and format.is_table:
-        raise UsageError(f"an encoding has no meaning in {title}", "leave out --encoding")
+        raise UsageError(f"an encoding has no meaning in {title}", f"leave out {argument('encoding')}")
     for name in FORMAT_OPTIONS:
         if name in format.options or not getattr(options, name):
             continue
         if name == "patterns":
             raise UsageError(
-                f"patterns of columns have no meaning in {title}", "leave out :/.../ in --columns"
+                f"patterns of columns have no meaning in {title}",
+                f"leave out :/.../ in {argument('columns')}",
             )
-        flag = "--" + name.replace("_", "-")
-        raise UsageError(f"{flag} has no meaning in {title}", f"leave out {flag}, or say --format")
+        flag = argument(name)
+        raise UsageError(
+            f"{flag} has no meaning in {title}", f"leave out {flag}, or say {argument('format')}"
+        )
 
 
 def _open_files(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Format]:
@@ -146,7 +152,7 @@ def _open_files(paths: Sequence[Path], options: ReadOptions) -> tuple[Source, Fo
         elif format.name != first[1].name:
             raise InputError(
                 f"{files[0].label!r} is {first[1].name} but {label!r} is {format.name}",
-                "read them one at a time, or say --format if they are of one kind",
+                f"read them one at a time, or say {argument('format')} if they are of one kind",
             )
         try:
             files.append(as_source_file(head, label, text=not format.is_table))
@@ -185,13 +191,14 @@ def _detect_format(head: Head, label: str, options: ReadOptions) -> Format:
     if b"\0" in head.data:
         raise InputError(
             f"{label!r} is binary, and of no known format",
-            "give text or Parquet; text in UTF-16 without a byte order mark needs --encoding utf-16-le",
+            f"give text or Parquet; text in UTF-16 without a byte order mark needs {argument('encoding', 'utf-16-le')}",
         )
     if len(head.lines) > 1 and detect_delimiter(head.lines, options, repr(label)):
         raise InputError(f"no column of {label!r} has a usual name for the user and the query", COLUMNS_HINT)
     raise InputError(
         f"the format of {label!r} is not recognized",
-        f"say which it is with --format {'|'.join(FORMATS)}, and --delimiter if it is neither tab nor comma",
+        f"say which it is with {argument('format')} {'|'.join(FORMATS)}, and "
+        f"{argument('delimiter')} if it is neither tab nor comma",
     )
 
 
@@ -209,7 +216,7 @@ def require_rows(staged: Staged, max_rejected: float, source: Source) -> None:
     why = f"more than {max_rejected:.4g} of all" if staged.rows else "so none is left"
     raise InputError(
         f"{staged.rejected:,} of {total:,} rows were rejected, {why} ({reasons}{first})",
-        _hint(staged, reason) + (", or raise --max-rejected" if staged.rows else ""),
+        _hint(staged, reason) + (f", or raise {argument('max_rejected')}" if staged.rows else ""),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 from queryveil.parameters import READING, param, validate
 from queryveil.reading.encodings import resolve_encoding
 from queryveil.reading.pinning import Pin
@@ -58,7 +58,9 @@ class Condition:
         column = column.removesuffix("!").strip()
         if not equals or not column:
             # The text is not repeated: it may be a query.
-            raise UsageError("a condition is not COLUMN=VALUE", "write it like --where action=search")
+            raise UsageError(
+                "a condition is not COLUMN=VALUE", f"write it like {argument('where', 'action=search')}"
+            )
         return cls(column, value, same)
 
     def sql(self, expression: str) -> str:
@@ -143,7 +145,7 @@ class ReadOptions:
         if not 0 <= self.max_rejected <= 1:  # NaN fails this too
             raise UsageError(
                 f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
-                "give --max-rejected as a fraction, for example 0.05",
+                f"give {argument('max_rejected')} as a fraction, for example 0.05",
             )
         if self.columns is not None:
             apart = {name: _PATTERN.fullmatch(str(at)) for name, at in self.columns.items()}
@@ -158,7 +160,7 @@ class ReadOptions:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
             raise UsageError(
                 "the delimiter must be one character, and no quote or line end",
-                "give it as is, for example --delimiter ';'",
+                f"give it as is, for example {argument('delimiter', ';')}",
             )
 
 
@@ -169,6 +171,9 @@ FORMAT_OPTIONS = (
 """Options that only formats take that declare them (`Format.options`)."""
 
 
+_EXAMPLE = {"query": r"3:/\[(.*)\]/"}
+
+
 def _check_pattern(pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
@@ -177,7 +182,7 @@ def _check_pattern(pattern: str) -> None:
     if groups not in (0, 1):
         raise UsageError(
             "a column's pattern must be a regular expression with at most one group",
-            r"write it like --columns 'query=3:/\[(.*)\]/'",
+            f"write it like {argument('columns', _EXAMPLE)}",
         )
 
 
@@ -424,7 +429,7 @@ class Format:
     """Fields of `ReadOptions` that this format takes, of those in `FORMAT_OPTIONS`."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Standard column -> where it is. A format that declares this refuses `--columns`."""
-    columns_hint: str = "leave out --columns"
+    columns_hint: str = f"leave out {argument('columns')}"
     """The next step for a user who named columns."""
     extract: Callable[[Source, ReadOptions], Extraction] | None = None
     open_table: Callable[[Path, ReadOptions], OpenedTable] | None = None

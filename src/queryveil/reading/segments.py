@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 
 WITHOUT_BLANKS: Final = (
     r"\x{0E00}-\x{0EFF}\x{1000}-\x{109F}\x{1780}-\x{17FF}\x{3005}-\x{3007}\x{3040}-\x{30FF}\x{3400}-\x{4DBF}"
@@ -27,7 +27,7 @@ def cutter() -> Any:
     except ImportError:
         raise UsageError(
             "cutting Chinese, Japanese and Thai into words needs the package icu4py",
-            "install queryveil[segmentation], or leave out --segment",
+            f"install queryveil[segmentation], or leave out {argument('segment')}",
         ) from None
     return WordBreaker
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 
 FIRST_YEAR, LAST_YEAR = 1000, 9999
 """No search is older or younger, and far beyond them an engine cannot add a session's gap to a time."""
@@ -144,7 +144,7 @@ def suggest_time_formats(values: Iterable[str]) -> str:
             if not any(_fits(value, time_format) for value in present[:2]):
                 continue
             if sum(_fits(value, time_format) for value in present) >= _FITTING * len(present):
-                fitting.append(f"--time-format '{time_format}'")
+                fitting.append(f"{argument('time_format', str(time_format))}")
     return " or ".join(fitting[:_MOST_SUGGESTED])
 
 

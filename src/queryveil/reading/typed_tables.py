@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.errors import InputError, UsageError, nearest
+from queryveil.errors import InputError, UsageError, argument, nearest
 from queryveil.files import memory
 from queryveil.reading.columns import (
     as_number,
@@ -138,7 +138,7 @@ def choose_table(
         if named is None:
             raise UsageError(
                 f"{where} has no {noun} {options.table!r}; it has {listed(list(tables))}",
-                nearest(options.table, list(tables)) or "correct --table",
+                nearest(options.table, list(tables)) or f"correct {argument('table')}",
             )
         return named
     if len(tables) == 1:
@@ -155,7 +155,7 @@ def choose_table(
     why = f"{len(fitting)} of them may be a log" if fitting else f"no {noun} has a user and a query"
     raise InputError(
         f"{where} has {len(tables)} {noun}s, and {why}: {listed(shown)}",
-        f"say which it is with --table, for example --table {shown[0]}",
+        f"say which it is with {argument('table')}, for example {argument('table', shown[0])}",
     )
 
 
@@ -271,7 +271,7 @@ def read_schema(file: SourceFile) -> Any:
 def damaged(label: str) -> InputError:
     return InputError(
         f"{label!r} is damaged, cut short or not Parquet",
-        "copy it again from where it came, or name its --format",
+        f"copy it again from where it came, or name its {argument('format')}",
     )
 
 
@@ -360,7 +360,7 @@ def require_kind(standard: str, name: str, type_: Any, label: str) -> tuple[str,
     if kind not in _DIRECT[standard] | _CONVERTIBLE[standard]:
         raise InputError(
             f"column {name!r} in {label!r} is {exact}, which cannot be a {standard}",
-            "name another column with --columns, or convert it",
+            f"name another column with {argument('columns')}, or convert it",
         )
     return kind, exact
 
@@ -372,19 +372,22 @@ def columns_of(available: list[str], options: ReadOptions, where: str) -> dict[s
         if standard not in columns:
             raise InputError(
                 f"{where} has no column for the {standard}{_shown(available)}",
-                f"say which it is with --columns {standard}=NAME",
+                f"say which it is with {argument('columns', {str(standard): 'NAME'})}",
             )
     names = {}
     for standard, at in columns.items():
         name = find(str(at), available)
         if name is None and as_number(at) is not None:
-            raise UsageError(f"the columns of {where} have names", "give names, as in --columns user=user_id")
+            raise UsageError(
+                f"the columns of {where} have names",
+                f"give names, as in {argument('columns', {'user': 'user_id'})}",
+            )
         if name is None:
             require_one_each({standard: str(at)}, available, where.strip("'"))
             raise InputError(
                 f"{where} has no column {str(at)!r}{_shown(available)}",
                 nearest_column(standard, at, available if look_like_names(available) else usual(available))
-                or "correct --columns",
+                or f"correct {argument('columns')}",
             )
         names[standard] = name
     return names

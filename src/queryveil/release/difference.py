@@ -21,7 +21,7 @@ from scipy import signal, special
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
-from queryveil.errors import CannotCompose, UsageError
+from queryveil.errors import CannotCompose, UsageError, argument
 from queryveil.privacy.draws import DISCRETE_LAPLACE, LOG, SELECTION, Draw
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, REPLACE, Guarantee
 from queryveil.privacy.selection_noise import selection_noise
@@ -134,7 +134,7 @@ def diff(first: Release, second: Release, *, false_alarm: float = FALSE_ALARM) -
     if not _LEAST_RATE <= false_alarm < 1:
         raise UsageError(
             f"the false-alarm rate must be at least {_LEAST_RATE:g} and below 1; got {false_alarm}",
-            "pass --false-alarm 1e-4",
+            f"pass {argument('false_alarm', 1e-4)}",
         )
     together, reason = _together(first, second)
     shared, others = [], []

@@ -16,7 +16,7 @@ import pyarrow as pa
 from queryveil.catalog import ENGLISH
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
-from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, instead
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, argument, command, instead
 from queryveil.files import folder, interruptions, output
 from queryveil.mechanisms import Mechanism, Plan, Run, build_mechanism
 from queryveil.parameters import value_of
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from queryveil.display.pictures import Picture
 
 _COUNT = "count"
+_VERIFY = command("queryveil release verify", "queryveil.verify")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -195,9 +196,11 @@ def publish(
     if isinstance(ledger, (str, Path)):
         ledger = Ledger(str(ledger))
     if ledger is not None and not source:
-        raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+        raise UsageError(
+            "charging a ledger needs the name of the source log", f"pass {argument('source', 'NAME')}"
+        )
     if private is not None and out is None:
-        raise UsageError("a private folder needs a release", "pass --out too")
+        raise UsageError("a private folder needs a release", f"pass {argument('out')} too")
     apart = Path(private) if private is not None else None
     with contextlib.ExitStack() as stack:
         whole = log = as_log(log)
@@ -239,7 +242,7 @@ def publish(
         if not allow_empty and not any(table.num_rows for table in tables.values()):
             raise CannotBeMet(
                 "nothing is frequent enough to be published with these parameters",
-                f"{_less_strict(mechanism, plan)}, use a log with more users, or pass --allow-empty",
+                f"{_less_strict(mechanism, plan)}, use a log with more users, or pass {argument('allow_empty', True)}",
             )
         release = Release(
             plan=plan,
@@ -276,7 +279,7 @@ def _charging(
         yield charge
     except QueryveilError as error:
         if made:
-            error.message = f"{error.message} ({interruptions.CHARGED})"
+            error.add(interruptions.CHARGED)
         raise
 
 
@@ -324,8 +327,8 @@ def _less_strict(mechanism: Mechanism, plan: Plan) -> str:
     if not plan.guarantee.private:
         return "lower k if there is one"
     names = ("max_items", "max_queries", "max_phrases")
-    bounds = [name.replace("_", "-") for name in names if (value_of(mechanism, name) or 0) > 1]
-    return "raise epsilon" + "".join(f", lower {name}" for name in bounds)
+    bounds = [name for name in names if (value_of(mechanism, name) or 0) > 1]
+    return "".join([f"raise {argument('epsilon')}", *(f", lower {argument(name)}" for name in bounds)])
 
 
 def load(path: str | Path, *, private: str | Path | None = None) -> Release:
@@ -337,9 +340,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
     release = Path(path)
     apart = Path(private) if private is not None else None
     if apart is not None and not apart.is_dir():
-        raise UsageError(
-            f"there is no private folder '{apart}'", "name the one that `publish --private` made"
-        )
+        raise UsageError(f"there is no private folder '{apart}'", "name the one that `publish` made")
     file = folder.file_inside(release, folder.MANIFEST)
     if file is None:
         raise _no_release(release)
@@ -350,7 +351,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
     except loading.Malformed as error:
         raise InputError(
             f"the release in '{release}' was changed, or is not one: {error}",
-            "see what is wrong with queryveil release verify, or fetch it again",
+            f"see what is wrong with {_VERIFY}, or fetch it again",
         ) from None
     except (
         OSError,
@@ -363,7 +364,7 @@ def load(path: str | Path, *, private: str | Path | None = None) -> Release:
     ) as error:
         raise InputError(
             f"the release in '{release}' cannot be read ({type(error).__name__})",
-            "see what is wrong with queryveil release verify, or fetch it again",
+            f"see what is wrong with {_VERIFY}, or fetch it again",
         ) from None
     made: dict[str, Any] = {"created": manifest["created"], "software": manifest["software"]}
     made["about"] = About.from_dict(manifest.get("about", {}))
@@ -376,10 +377,10 @@ def _public_users(log: SearchLog, mechanism: Mechanism, bound: int | None, *, pa
     if bound is not None and log.users > bound:
         raise CannotBeMet(
             f"the log has more than the {bound:,} users that you declared",
-            "declare a larger public upper bound with --users, or leave it out",
+            f"declare a larger public upper bound with {argument('users')}, or leave it out",
         )
     if log.users == 0 and not part:
-        raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+        raise CannotBeMet("the log has no accepted row", f"check the file and {argument('columns')}")
     if bound is not None:
         return bound
     if part:
@@ -430,7 +431,7 @@ def _private(log: SearchLog, run: Run, plan: Plan, written: bool, noted: Mapping
 
 def _no_release(place: Path) -> InputError:
     """What is there in place of a release, and what to name instead."""
-    way_out = "name a folder that `publish --out` wrote"
+    way_out = "name a folder that `publish` wrote"
     if not place.is_dir():
         return InputError(f"'{place}' is not a release: there is no such folder", way_out)
     if folder.file_inside(place, folder.SERIES) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms import Mechanism, Plan
 from queryveil.parameters import value_of
 from queryveil.privacy import strength
@@ -46,7 +46,8 @@ def refuse_untold_users(mechanism: Mechanism, period: str) -> None:
     if mechanism.needs_users and counts_users(mechanism):
         raise UsageError(
             "a series must not tell how many users a period has: that changes with what one person did",
-            f"pass --users N, a public upper bound on the users of any {period}, or --neighbours add-remove",
+            f"pass {argument('users', 'N')}, a public upper bound on the users of any "
+            f"{period}, or {argument('neighbours', 'add-remove')}",
         )
 
 
@@ -95,11 +96,12 @@ def agree(plan: Plan, users: int | None, said: bool) -> None:
     if promise.kind == NONE:
         raise UsageError(
             "this release has no guarantee: readers can recognise people in it",
-            "choose a method that promises something, or pass --i-understand for a study or an attack",
+            f"choose a method that promises something, or pass {argument('i_understand', True)} "
+            "for a study or an attack",
         )
     if promise.delta_too_large:
         limit = strength.delta_limit(users, told="users" in plan.parameters)
         raise UsageError(
             promise.of_delta(users),
-            f"pass a delta below {limit:.2g}, or --i-understand: the release then says so",
+            f"pass a delta below {limit:.2g}, or {argument('i_understand', True)}: the release then says so",
         )

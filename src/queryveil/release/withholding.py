@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.privacy.guarantee import PROBABILISTIC
 from queryveil.reading.text import normalise
 from queryveil.release.publish import Release, load
@@ -41,7 +41,7 @@ def withhold(release: Release | str | Path, texts: Collection[str], out: str | P
     if loaded.guarantee.kind == PROBABILISTIC:
         raise UsageError(
             "probabilistic differential privacy may be lost when somebody chooses which rows to take out",
-            "publish anew with --guarantee approximate, and withhold from that",
+            f"publish anew with {argument('guarantee', 'approximate')}, and withhold from that",
         )
     if not all("count" in table.column_names for table in loaded.tables.values()):
         raise UsageError(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from queryveil.display.figures import Scale
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
 from queryveil.reading.log import SearchLog
 from queryveil.study.declaration import (
@@ -112,7 +112,7 @@ def measure(coded: Coded, given: Given, cell: Cell) -> Iterator[Row]:
     if size < cell["k"]:
         raise CannotBeMet(
             f"the log has {size:,} users with concepts, and a group needs {cell['k']:,}",
-            "use a log of more users, or lower k with --vary k=2,3",
+            f"use a log of more users, or lower k with {argument('vary', {'k': [2, 3]})}",
         )
     tree, bags = at_equal_distances(coded, size)
     order = cell.values.get("order")

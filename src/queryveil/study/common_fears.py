@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.measure.graph import Graph
 from queryveil.measure.measure import Original, Released
 from queryveil.measure.pattern_ranking import rank_pattern
@@ -30,7 +30,10 @@ def _events(given: Given) -> Original:
 def _in_log(original: Original, cell: Cell) -> Iterator[Row]:
     found = list(_ranking(original.graph("queries"), cell, ORIGINAL))
     if not found:
-        raise CannotBeMet("no query of the log fits the pattern", "choose one with --vary 'pattern=how to *'")
+        raise CannotBeMet(
+            "no query of the log fits the pattern",
+            f"choose one with {argument('vary', {'pattern': ['how to *']})}",
+        )
     yield from found
 
 

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument, command
 from queryveil.files import output
 from queryveil.measure.measure import Original
 from queryveil.reading.log import SearchLog
@@ -84,7 +84,7 @@ class Axis:
             }[kind]
             raise UsageError(
                 f"in study {study}, '{self.name}' varies over different {wanted}",
-                f"write it like --vary {self.name}={self._example}",
+                f"write it like {argument('vary', {self.name: [f'{self._example}']})}",
             )
         if self.closed and not set(made) <= set(self.values):
             raise UsageError(
@@ -93,7 +93,8 @@ class Axis:
             )
         if self.single and len(made) > 1:
             raise UsageError(
-                f"study {study} takes one value of '{self.name}'", f"pass one with --vary {self.name}="
+                f"study {study} takes one value of '{self.name}'",
+                f"pass one with {argument('vary', {self.name: '...'})}",
             )
         return dataclasses.replace(self, values=made)
 
@@ -140,7 +141,10 @@ class Given:
     @property
     def the_log(self) -> SearchLog:
         if self.log is None:
-            raise UsageError("this study needs a log", "name one: queryveil compare LOG --study ...")
+            raise UsageError(
+                "this study needs a log",
+                "name one: " + command("queryveil compare LOG --study ...", "queryveil.compare(log, ...)"),
+            )
         return self.log
 
 
@@ -319,7 +323,12 @@ class Study:
             return
         if log is None:
             raise UsageError(
-                f"study {self.name} needs a log", f"name one: queryveil compare LOG --study {self.name}"
+                f"study {self.name} needs a log",
+                "name one: "
+                + command(
+                    f"queryveil compare LOG --study {self.name}",
+                    f"queryveil.compare(log, {self.name!r})",
+                ),
             )
         for column in self.needs:
             log.need(column, f"study {self.name}")

@@ -17,7 +17,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.reading.log import SearchLog
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def span_of(log: SearchLog) -> tuple[dt.datetime, dt.datetime]:
     found = log.engine.arrow(times.aggregate(first=times["time"].min(), last=times["time"].max()))
     first, last = found["first"][0].as_py(), found["last"][0].as_py()
     if first is None:
-        raise CannotBeMet("the log has no query", "check the file and --columns")
+        raise CannotBeMet("the log has no query", f"check the file and {argument('columns')}")
     return first, last
 
 

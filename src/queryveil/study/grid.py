@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from queryveil.errors import CannotBeMet, InputError
+from queryveil.errors import CannotBeMet, InputError, argument
 from queryveil.measure.measure import Counted as Counted  # noqa: PLC0414 - functions of studies give it
 from queryveil.measure.measure import Measure, Original, Released
 from queryveil.mechanisms import MECHANISMS, Mechanism
@@ -175,7 +175,7 @@ class Grid:
         if given.log is None:
             return
         if given.log.users == 0:
-            raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+            raise CannotBeMet("the log has no accepted row", f"check the file and {argument('columns')}")
         for cell in cells:
             entry = self.method(cell)
             if isinstance(entry, Entry):

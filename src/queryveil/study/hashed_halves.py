@@ -11,7 +11,7 @@ from queryveil.attack.inversion import Inverted, Statistics, TokenCounts
 from queryveil.attack.inversion.judging import Score, ceiling, score, truth_of
 from queryveil.attack.inversion.kinds import I32, L1
 from queryveil.display.figures import Scale
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.mechanisms.token_hash import TokenHash
 from queryveil.reading.log import SearchLog
 from queryveil.release.publish import publish
@@ -142,7 +142,7 @@ def few_splits(given: Given, _: Sequence[Cell]) -> None:
     if given.repeats > MOST_SPLITS:
         raise UsageError(
             f"each run splits the log in another way, and there are {MOST_SPLITS} ways",
-            f"pass --repeats {MOST_SPLITS} or fewer",
+            f"pass {argument('repeats', MOST_SPLITS)} or fewer",
         )
 
 
@@ -174,7 +174,7 @@ def sizes(given: Given, hashed: Hashed, name: str = "n", largest: int | None = N
     if largest > hashed.least:
         raise UsageError(
             f"'{name}' goes up to {largest:,}, and half of the log has {hashed.least:,} different words",
-            f"pass smaller sizes with --vary {name}=..., or a longer log",
+            f"pass smaller sizes with {argument('vary', {str(name): ['...']})}, or a longer log",
         )
 
 

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from queryveil.display.figures import Scale
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.measure.measure import Original
 from queryveil.study.declaration import Axis, Cell, Findings, Given, Row
 from queryveil.study.grid import Entry, Grid, Take, method_axis
@@ -93,6 +93,7 @@ def possible(grid: Grid, given: Given, cells: Sequence[Cell]) -> None:
         if column is not None and column not in given.the_log.columns:
             raise InputError(
                 f"counting {kind} needs a '{column}' column, and the log has none",
-                f"name it with --columns {column}=..., or leave them out with --vary items={others or 'queries'}",
+                f"name it with {argument('columns', {column: '...'})}, or leave them out with "
+                f"{argument('vary', {'items': (others or 'queries').split(',')})}",
             )
     grid.plan(given, cells)

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.files import folder, interruptions, output
 from queryveil.study.declaration import Cell, Given, Row, Study
 from queryveil.study.kept_folder import ABOUT, beside, check_place, json_of, meant, plain
@@ -43,7 +43,7 @@ class Kept:
             if note.exists() and json_of(note) != about:
                 raise UsageError(
                     f"'{self.folder}' holds the finished cells of another study, log or setting",
-                    "move that folder away, or choose another --out",
+                    f"move that folder away, or choose another {argument('out')}",
                 )
             self.folder.chmod(0o700)
             for file in self._mine():

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.files import output
 
 PARTIAL_SUFFIX = ".partial"
@@ -30,7 +30,7 @@ def check_place(out: Path) -> None:
     if taken:
         raise UsageError(
             f"finished cells would be kept in '{place}', which exists already and is not from an earlier run",
-            "move it away, or choose another --out",
+            f"move it away, or choose another {argument('out')}",
         )
 
 

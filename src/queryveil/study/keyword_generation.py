@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from queryveil.count import public_lists
 from queryveil.display.figures import Scale
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.measure.graph import Graph
 from queryveil.measure.keyword_generation import generate_keywords
 from queryveil.measure.measure import Original, Released
@@ -52,7 +52,8 @@ def seed_set(text: str) -> tuple[str, list[str]]:
     name, _, domains = text.partition(":")
     if not name or not domains:
         raise UsageError(
-            "a seed set is a name and domains", "write it like --vary seeds=shoes:shoes.com+boots.com,..."
+            "a seed set is a name and domains",
+            f"write it like {argument('vary', {'seeds': ['shoes:shoes.com+boots.com', '...']})}",
         )
     return name, domains.split("+")
 
@@ -91,7 +92,7 @@ def _keywords(side: Original | Released, graph: Graph, cell: Cell) -> set[str]:
                 return {}
             raise CannotBeMet(
                 f"no url of the log is in the domains of seed set '{name}'",
-                "choose seeds of this log with --vary seeds=NAME:DOMAIN+DOMAIN,...",
+                f"choose seeds of this log with {argument('vary', {'seeds': ['NAME:DOMAIN+DOMAIN', '...']})}",
             ) from None
         return dict(zip(found["query"].to_pylist(), found["probability"].to_pylist(), strict=True))
 

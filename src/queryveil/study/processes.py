@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.files import workspace
 from queryveil.reading import engine
 from queryveil.reading.log import SearchLog, read
@@ -35,7 +35,9 @@ _WORTH_IT = 200_000
 
 def check(workers: int | None) -> None:
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or workers < 1):
-        raise UsageError(f"parameter 'workers' must be an int >= 1; got {workers!r}", "pass --workers 1")
+        raise UsageError(
+            f"parameter 'workers' must be an int >= 1; got {workers!r}", f"pass {argument('workers', 1)}"
+        )
 
 
 def sensible(study: Study, given: Given, cells: int, wanted: int | None) -> int:
@@ -92,7 +94,7 @@ def _spread(
         except BrokenProcessPool:
             raise InputError(
                 "a process of the study was stopped from outside, for instance for lack of memory",
-                "run the same command again with --workers 1: what is finished is kept",
+                f"run the same command again with {argument('workers', 1)}: what is finished is kept",
             ) from None
         finally:
             pool.shutdown(wait=done, cancel_futures=True)

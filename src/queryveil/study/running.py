@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from queryveil.display import cards, figures
 from queryveil.display.cards import Card, CardTable, counted
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 from queryveil.files import appearing, output
 from queryveil.reading.log import SearchLog
 from queryveil.study import processes, writing
@@ -150,7 +150,7 @@ def _check_repeats(repeats: int | None) -> None:
     if repeats is not None and not (whole and 1 <= repeats <= MOST_REPEATS):
         raise UsageError(
             f"parameter 'repeats' must be an int from 1 to {MOST_REPEATS}; got {repeats!r}",
-            "pass --repeats 1",
+            f"pass {argument('repeats', 1)}",
         )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import parameters
 from queryveil.release.publish import Release
@@ -68,7 +68,9 @@ def verify(
             return verify(found, key=key, taxonomy=taxonomy)
     release = Path(path)
     if taxonomy is not None and not Path(taxonomy).is_file():
-        raise InputError(f"there is no taxonomy file '{taxonomy}'", "check the path, or leave out --taxonomy")
+        raise InputError(
+            f"there is no taxonomy file '{taxonomy}'", f"check the path, or leave out {argument('taxonomy')}"
+        )
     if key is not None:
         sshsig.public_keys(Path(key))  # a key that cannot be read is no fault of a release
     if series.is_series(release):
@@ -86,7 +88,7 @@ def verify(
     if taxonomy is not None and known and not _takes_taxonomy(str(method)):
         raise UsageError(
             f"'{release}' was made by {method}, which uses no taxonomy, so there is nothing to compare the file with",
-            "leave out --taxonomy",
+            f"leave out {argument('taxonomy')}",
         )
     unknown = (
         f"this version of queryveil does not know the method {quoted(method)}, and checked only the folder"

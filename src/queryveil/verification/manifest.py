@@ -133,14 +133,12 @@ class Manifest:
 def load(release: Path) -> Manifest:
     """The manifest of a folder; without a readable one there is no release to check."""
     if not release.is_dir():
-        raise InputError(
-            f"there is no release folder '{release}'", "name a folder that `publish --out` wrote"
-        )
+        raise InputError(f"there is no release folder '{release}'", "name a folder that `publish` wrote")
     file = folder.file_inside(release, folder.MANIFEST)
     if file is None:
         raise InputError(
             f"'{release}' is not a release: it has no {folder.MANIFEST}",
-            "name a folder that `publish --out` wrote",
+            "name a folder that `publish` wrote",
         )
     repeated: list[str] = []
 

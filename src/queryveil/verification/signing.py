@@ -10,7 +10,7 @@ import os
 import secrets
 from pathlib import Path
 
-from queryveil.errors import CheckFailed, InputError, UsageError
+from queryveil.errors import CheckFailed, InputError, UsageError, argument, command
 from queryveil.files import folder, output
 from queryveil.verification import sshsig, verify
 
@@ -30,11 +30,12 @@ def sign(release: str | Path, key: str | Path, *, replace: bool = False) -> sshs
     if failed:
         raise CheckFailed(
             f"the release fails {len(failed)} of its checks ({', '.join(failed)}), and is not signed",
-            f"see what is wrong with queryveil release verify {release}",
+            "see what is wrong with "
+            + command(f"queryveil release verify {release}", f"queryveil.verify({str(release)!r})"),
         )
     manifest = folder.file_inside(path, folder.MANIFEST)
     if manifest is None:
-        raise InputError(f"'{path}' is not a release", "name a folder that `publish --out` wrote")
+        raise InputError(f"'{path}' is not a release", "name a folder that `publish` wrote")
     made = sshsig.sign(manifest.read_bytes(), Path(key))
     with output.disk_errors(file, ""):
         _write(path, file, made.text(), replace=replace)
@@ -69,5 +70,5 @@ def _write(release: Path, file: Path, text: str, *, replace: bool) -> None:
 def _exists(release: Path) -> UsageError:
     return UsageError(
         f"the release '{release}' is signed already",
-        "pass --replace to replace that signature with yours",
+        f"pass {argument('replace', True)} to replace that signature with yours",
     )

@@ -221,8 +221,8 @@ def test_more_than_there_is_says_how_much_there_is() -> None:
     assert refused.value.hint == "pass -n 3 or less"
     with pytest.raises(qv.UsageError, match="the reference has only 3 different words") as refused:
         qv.Inversion(n=2, expand_to=4).invert(long, short)
-    assert refused.value.hint == "pass --expand-to 3 or less"
+    assert refused.value.hint == "pass expand_to=3 or less"
     with pytest.raises(qv.UsageError, match="the reference has only 3 different words") as refused:
         qv.Inversion(n=2, company=4).invert(long, short)
-    assert refused.value.hint == "pass --company 3 or less"
+    assert refused.value.hint == "pass company=3 or less"
     assert len(qv.Inversion().invert(short, long).stages[0]) == 3, "left out, n is what there is"

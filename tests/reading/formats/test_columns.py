@@ -116,7 +116,7 @@ def test_keys_that_are_not_read_are_noted(named: dict[str, str], tmp_path: Path)
     )
     log = qv.read(file, columns=named)
     assert ("time" in log.columns) == ("time" in named)
-    assert ["--columns time=ts" in note for note in log.notes] == ([] if "time" in named else [True])
+    assert ["columns={'time': 'ts'}" in note for note in log.notes] == ([] if "time" in named else [True])
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "jsonl"])

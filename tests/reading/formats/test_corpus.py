@@ -109,7 +109,7 @@ def test_a_log_of_solr_without_users_is_refused(tmp_path: Path) -> None:
     (tmp_path / "solr.log").write_text(plain)
     with pytest.raises(qv.InputError, match="says who searched") as caught:
         read(tmp_path / "solr.log", tmp_path / "into")
-    assert "--user-field" in caught.value.hint
+    assert "user_field" in caught.value.hint
     staged = read(tmp_path / "solr.log", tmp_path / "told", user_field="n", max_rejected=0.5)
     assert staged.rows == 2
 

@@ -131,7 +131,7 @@ def test_one_of_several_is_named(kind: str, tmp_path: Path) -> None:
         qv.InputError, match=f"3 {what}s, and 2 of them may be a log: 'february', 'january'"
     ) as caught:
         read(log, tmp_path / "asked", max_rejected=0.5)
-    assert "--table february" in caught.value.hint
+    assert "table='february'" in caught.value.hint
     staged = read(log, tmp_path / "told", max_rejected=0.5, table="February")
     assert rows_of(staged, "user", "time", "query") == GOOD
     with pytest.raises(qv.UsageError, match=f"has no {what} 'march'"):

@@ -84,7 +84,7 @@ WRITTEN = {
 
 
 def proposed_encodings(text: str) -> list[str]:
-    return [codecs.lookup(name).name for name in re.findall(r"--encoding ([\w-]+)", text)]
+    return [codecs.lookup(name).name for name in re.findall(r"encoding='([\w-]+)'", text)]
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -105,7 +105,7 @@ def test_the_encodings_that_fit_rejected_rows_are_proposed(name: str, share: flo
         assert log.staged is not None and log.staged.rejected == 150
         (note,) = log.notes
         assert "150" in note and qv.inspect(log).notes == log.notes
-        assert all(one in log._repr_html_() for one in re.findall(r"--encoding ([\w-]+)", note))
+        assert all(one in log._repr_html_() for one in re.findall(r"encoding='([\w-]+)'", note))
         proposed = proposed_encodings(note)
     assert name in proposed and len(proposed) <= 3
     again = qv.read(file, encoding=name)

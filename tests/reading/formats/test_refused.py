@@ -179,5 +179,5 @@ def test_another_delimiter_is_proposed_together_with_columns_if_those_are_needed
         log = write(tmp_path / f"{also}.csv", names + "\n" + "ann;tea\n" * 9)
         with pytest.raises(InputError) as caught:
             read(log, tmp_path / f"into-{also}", delimiter=",")
-        assert "semicolons seem to separate the columns: try --delimiter ';'" in caught.value.hint
+        assert "semicolons seem to separate the columns: try delimiter=';'" in caught.value.hint
         assert ("name the columns" in caught.value.hint) == also

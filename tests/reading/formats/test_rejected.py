@@ -194,7 +194,7 @@ def test_more_than_max_rejected_stops(bad: int, stops: bool, tmp_path: Path) -> 
     assert caught.value.exit_code == 3
     assert "6 of 100 rows were rejected" in str(caught.value)
     assert "'x.tsv' line 96" in str(caught.value)
-    assert "--max-rejected" in caught.value.hint
+    assert "max_rejected" in caught.value.hint
     assert "secret" not in str(caught.value)
 
 

@@ -33,7 +33,7 @@ def test_what_is_not_certain_is_asked(tmp_path: Path) -> None:
     log = write(tmp_path / "log", "1;a,x;private\n2;c,y;private\n")
     with pytest.raises(qv.InputError, match="may have semicolons or commas between its columns") as caught:
         read(log, tmp_path / "into", columns={"user": 1, "query": 2})
-    assert "--delimiter" in caught.value.hint
+    assert "delimiter" in caught.value.hint
     assert "private" not in str(caught.value)
     staged = read(log, tmp_path / "told", columns={"user": 1, "query": 2}, delimiter=";")
     assert rows_of(staged, "query") == [("a,x",), ("c,y",)]
@@ -125,4 +125,4 @@ def test_columns_that_look_wrong_are_noted(tmp_path: Path) -> None:
         for user, query in ((3, 1), (1, 3))
     )
     assert any("30 users" in note for note in swapped)
-    assert len(right) == 1 and "--columns time=" in right[0]
+    assert len(right) == 1 and "columns={'time': " in right[0]

@@ -17,7 +17,7 @@ from queryveil.attack.active import trials as active_trials
 from queryveil.attack.active.schemes import DRAWN, SCHEMES, Setting
 from queryveil.attack.active.trials import Background, Tried
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.parameters import param, validate
 from queryveil.reading.pinning import unchanged_logs
 
@@ -70,7 +70,7 @@ class ActiveAttack:
             object.__setattr__(self, "methods", tuple(given.split(",")))
         validate(self)
         if len(set(self.methods)) < len(self.methods):
-            raise UsageError("a method is named twice", "name each method once in --methods")
+            raise UsageError("a method is named twice", f"name each method once in {argument('methods')}")
 
     @unchanged_logs
     def run(
@@ -84,7 +84,7 @@ class ActiveAttack:
         """Attack every method through a real release, with targets who posed the query and targets who did not."""
         background = Background.of(log if log is not None else _generated())
         if not background.users:
-            raise CannotBeMet("the log has no accepted row", "check the file and --columns")
+            raise CannotBeMet("the log has no accepted row", f"check the file and {argument('columns')}")
         at = Setting(
             k=self.k,
             epsilon=self.epsilon,
@@ -104,7 +104,7 @@ class ActiveAttack:
                 # What is not installed is left out, unless it was asked for.
                 if name not in DRAWN or self.methods != USUAL:
                     raise
-                left_out[name] = f"{error.message}; {error.hint}"
+                left_out[name] = str(error)
             if progress:
                 progress(number, len(self.methods))
         # The worst line is chosen for its figures, so intervals are such that those of all lines hold together.

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.active.schemes import Scheme, Variant
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms import Mechanism
 from queryveil.mechanisms.profile_histogram.profile_histogram import ProfileHistogram
 from queryveil.mechanisms.semantic.semantic import Semantic
@@ -101,7 +101,7 @@ def tried(
     if rows > MOST_ROWS:
         raise UsageError(
             f"{trials:,} trials against {scheme.method.name} take {rows:,} rows of fake accounts",
-            "lower --trials, or raise --epsilon",
+            f"lower {argument('trials')}, or raise {argument('epsilon')}",
         )
     together = max(_FEWEST, background.users // _USERS_PER_TRIAL) if scheme.groups else trials
     found: list[Tried] = []
@@ -118,7 +118,7 @@ def _in_one_release(
     if len(queries) < 2 * trials * len(scheme.variants):
         raise UsageError(
             f"the attack on {scheme.method.name} has {len(queries) // 2:,} trials at most in one release",
-            f"pass --trials {len(queries) // 2}",
+            f"pass {argument('trials', len(queries) // 2)}",
         )
     promise = scheme.method.plan(users=scheme.users or background.users).guarantee
     # With a guarantee for users who are added or removed, a target who did not pose the query is not in the log.

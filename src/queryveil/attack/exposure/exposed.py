@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from queryveil.attack.token_map import read_map
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.language.spotting import Reading
 from queryveil.language.spotting.counting import Texts
 from queryveil.mechanisms import sessions
@@ -283,7 +283,8 @@ def with_words(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
     """The subjects, hashed ones with what their hashes are taken for."""
     if truth is not None and mapping is None:
         raise UsageError(
-            "--truth says whether a mapping is right, and there is none", "pass --mapping FILE too"
+            f"{argument('truth')} says whether a mapping is right, and there is none",
+            f"pass {argument('mapping', 'FILE')} too",
         )
     if mapping is not None:
         reading = Reading(_words_of(mapping), _words_of(truth) if truth is not None else None)
@@ -297,7 +298,8 @@ def with_words(given: list[Subject], mapping: Map, truth: Map) -> list[Subject]:
     for one in given:
         if one.hashed and one.texts.reading is None:
             raise InputError(
-                f"'{one.name}' holds hashes and no words", "say what they are taken for with --mapping FILE"
+                f"'{one.name}' holds hashes and no words",
+                f"say what they are taken for with {argument('mapping', 'FILE')}",
             )
     return given
 

@@ -25,7 +25,7 @@ from queryveil.attack.inversion.kinds import (
     too_many,
 )
 from queryveil.attack.inversion.statistics import Statistics, TokenCounts
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.parameters import param, validate
 
 if TYPE_CHECKING:
@@ -132,27 +132,30 @@ class Inversion:
         validate(self)
         if self.expand_to is not None and self.n is not None and self.expand_to < self.n:
             raise UsageError(
-                f"expanding from {self.n:,} to {self.expand_to:,} hashes is no expansion", "raise --expand-to"
+                f"expanding from {self.n:,} to {self.expand_to:,} hashes is no expansion",
+                f"raise {argument('expand_to')}",
             )
         continuous = self.update in CONTINUOUS
         if continuous and self.start != NODESTART:
-            raise UsageError(f"update {self.update} begins with nodestart's pairs", "leave --start out")
+            raise UsageError(
+                f"update {self.update} begins with nodestart's pairs", f"leave {argument('start')} out"
+            )
         if self.bootstrap and not continuous:
             raise UsageError(
                 "only updates heap and surest take pairs that are known",
-                "pass --update surest, or no --bootstrap",
+                f"pass {argument('update', 'surest')}, or no {argument('bootstrap')}",
             )
         if self.company is not None and (continuous or not self.iterations):
             raise UsageError(
                 "company beyond the words that are matched is read by an update of its own, which "
-                f"{f'update {self.update}' if continuous else '--iterations 0'} leaves out",
-                "leave --company out",
+                f"{f'update {self.update}' if continuous else argument('iterations', 0)} leaves out",
+                f"leave {argument('company')} out",
             )
         asked = max(self.n or 0, self.expand_to or 0)
         if self.company is not None and self.company < asked:
             raise UsageError(
                 f"{asked:,} words are matched, and the company of only {self.company:,} is to be read",
-                "raise --company, or leave it out",
+                f"raise {argument('company')}, or leave it out",
             )
         largest = max(self.n or 0, 0 if continuous else self.expand_to or 0)
         if largest > MOST_PAIRS.get(self.update, largest):
@@ -169,11 +172,12 @@ class Inversion:
         least = min(len(target), len(reference))
         whose = "the target has only" if len(target) <= len(reference) else "the reference has only"
         noun = "hashes" if len(target) <= len(reference) else "words"
-        for flag, asked in (("-n", self.n), ("--expand-to", self.expand_to), ("--company", self.company)):
+        for name in ("n", "expand_to", "company"):
+            asked = getattr(self, name)
             if asked is not None and asked > least:
                 raise UsageError(
                     f"{asked:,} are to be matched, and {whose} {least:,} different {noun}",
-                    f"pass {flag} {least} or less",
+                    f"pass {argument(name, least)} or less",
                 )
         first = self.n if self.n is not None else min(DEFAULT_N, self.expand_to or DEFAULT_N, least)
         return _doubled(first, self.expand_to or first)
@@ -284,7 +288,8 @@ def _pairs(mapping: I32, known: I32 | None, bootstrap: int) -> I32:
     if bootstrap:
         if known is None:
             raise UsageError(
-                "the attacker can know pairs beforehand only if the truth is given", "leave --bootstrap out"
+                "the attacker can know pairs beforehand only if the truth is given",
+                f"leave {argument('bootstrap')} out",
             )
         given = known[: min(bootstrap, n)]
         hashes = np.flatnonzero((given >= 0) & (given < n))

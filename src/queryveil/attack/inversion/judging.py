@@ -11,7 +11,7 @@ import numpy as np
 
 from queryveil.attack.inversion.kinds import I32, NOBODY
 from queryveil.attack.inversion.statistics import Statistics, TokenCounts
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 
 if TYPE_CHECKING:
     from queryveil.attack.inversion.matching import Sides
@@ -112,18 +112,20 @@ def check_matchable(truth: I32, n: int, given: int = 0) -> None:
     nothing = np.full(n, NOBODY, np.int32)
     if given >= n:
         raise UsageError(
-            f"the words of all {n:,} hashes are given by --bootstrap {given}, and nothing is left to be found",
-            "pass a smaller --bootstrap, or a larger -n",
+            f"the words of all {n:,} hashes are given by {argument('bootstrap', given)}, "
+            "and nothing is left to be found",
+            f"pass a smaller {argument('bootstrap')}, or a larger {argument('n')}",
         )
     if given and score(nothing, truth).matchable and not score(nothing, truth, given).matchable:
         raise CannotBeMet(
-            f"--bootstrap {given} gives every word that could be found: none of the other {n - given:,} hashes stands "
+            f"{argument('bootstrap', given)} gives every word that could be found: "
+            f"none of the other {n - given:,} hashes stands "
             f"for one of the {n:,} most frequent words of the reference",
-            "pass a smaller --bootstrap, or a larger -n",
+            f"pass a smaller {argument('bootstrap')}, or a larger {argument('n')}",
         )
     if score(nothing, truth).matchable == 0:
         raise CannotBeMet(
             f"none of the {n:,} most frequent hashes stands for one of the {n:,} most frequent words of the "
             "reference, so none of them can be found",
-            "check that the true map is of this target, give a reference of the same language and kind, or raise -n",
+            "check that the true map is of this target, give a reference of the same language and kind, or raise n",
         )

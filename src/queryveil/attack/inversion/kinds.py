@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 
 F32 = npt.NDArray[np.float32]
 I32 = npt.NDArray[np.int32]
@@ -38,5 +38,5 @@ MOST_PAIRS: Final = {MINCOST: 10_000, RANKS: 10_000, HEAP: 16_384, SUREST: 16_38
 def too_many(rule: str) -> UsageError:
     return UsageError(
         f"update {rule} looks at all pairs at once, of {MOST_PAIRS[rule]:,} hashes at most",
-        f"lower -n or --expand-to, or use --update {GREEDY}",
+        f"lower {argument('n')} or {argument('expand_to')}, or use {argument('update', GREEDY)}",
     )

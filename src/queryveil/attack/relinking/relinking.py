@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
 from queryveil.attack.relinking.pieces import PSEUDONYM, VIEWS, Ints, Pieces
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.parameters import param, validate
 from queryveil.reading.pinning import unchanged_logs
 
@@ -57,7 +57,7 @@ class RelinkingAttack:
             object.__setattr__(self, "methods", tuple(given.split(",")))
         validate(self)
         if len(set(self.methods)) < len(self.methods):
-            raise UsageError("a method is named twice", "name each method once in --methods")
+            raise UsageError("a method is named twice", f"name each method once in {argument('methods')}")
 
     @unchanged_logs
     def run(self, log: SearchLog, /, *, progress: Progress | None = None) -> AttackResult:
@@ -74,7 +74,7 @@ class RelinkingAttack:
         if not any(one["trials"] for one in results):
             raise CannotBeMet(
                 "nothing can be put together again: no user has two sessions, or pseudonyms, with a word in them",
-                "use a log of several sessions per user, or lower --k",
+                f"use a log of several sessions per user, or lower {argument('k')}",
             )
         worst = max(results, key=lambda one: (one["advantage"], one["success"]))
         return AttackResult(

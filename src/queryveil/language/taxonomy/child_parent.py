@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.language.taxonomy.morphology import key
 
 LAYOUT = "each line has a child, a tab or comma, and its parent"
@@ -44,7 +44,7 @@ def read_child_parent(path: str | os.PathLike[str]) -> ChildParent:
     except OSError as error:
         raise InputError(
             f"the taxonomy '{Path(path).name or path}' cannot be read ({error.strerror})",
-            "name a file of child and parent in two columns, or leave --taxonomy out for WordNet's nouns",
+            f"name a file of child and parent in two columns, or leave {argument('taxonomy')} out for WordNet's nouns",
         ) from None
     except UnicodeDecodeError:
         raise InputError(f"the taxonomy {Path(path).name} is not UTF-8 text", "save it as UTF-8") from None

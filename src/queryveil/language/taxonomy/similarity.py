@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language.taxonomy.links import IntArray, Links, int_array
 from queryveil.language.taxonomy.model import Taxonomy
 
@@ -35,7 +35,8 @@ class Domain:
         self.concepts: IntArray = int_array(concepts)
         if not 0 < len(self.concepts) <= _MOST_CONCEPTS:
             raise UsageError(
-                f"a domain must have from 1 to {_MOST_CONCEPTS:,} concepts", "choose another --domain"
+                f"a domain must have from 1 to {_MOST_CONCEPTS:,} concepts",
+                f"choose another {argument('domain')}",
             )
 
     @classmethod
@@ -89,7 +90,7 @@ class Domain:
             raise UsageError(
                 f"the taxonomy is too deep: a concept has {most:,} ancestors inside the domain, and at most "
                 f"{_MOST_ANCESTORS} are possible",
-                "give a flatter one with --taxonomy",
+                f"give a flatter one with {argument('taxonomy')}",
             )
         return most
 

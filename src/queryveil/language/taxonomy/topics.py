@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language.taxonomy.links import IntArray, int_array
 from queryveil.language.taxonomy.model import Taxonomy
 
@@ -41,7 +41,7 @@ class Topics:
                 if other != place and root in concepts:
                     raise UsageError(
                         f"topics overlap: '{names[place]}' is at or below '{names[other]}'",
-                        "with --topics, name topics that are not kinds of each other",
+                        f"with {argument('topics')}, name topics that are not kinds of each other",
                     )
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language import identifiers
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import sessions
@@ -116,14 +116,15 @@ class AdHoc(Mechanism):
             object.__setattr__(self, "steps", tuple(given.split(",")))
         validate(self)
         if len(set(self.steps)) < len(self.steps):
-            raise UsageError("a step is named twice", "name each step once in --steps")
+            raise UsageError("a step is named twice", f"name each step once in {argument('steps')}")
         for step, name in (*_NEEDS.items(), ("scrub", "regions")):
-            flag, value = "--" + name.replace("_", "-"), getattr(self, name)
+            flag, value = argument(name), getattr(self, name)
             if step in self.steps and value is None and name != "regions":
                 raise UsageError(f"step {step} needs {flag}", f"pass {flag}")
             if step not in self.steps and value is not None:
                 raise UsageError(
-                    f"{flag} is for the step {step}", f"add {step} to --steps, or leave {flag} out"
+                    f"{flag} is for the step {step}",
+                    f"add {step} to {argument('steps')}, or leave {flag} out",
                 )
         self._refuse_wrong_order()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language import groups
 from queryveil.mechanisms.base import MOST_USERS, Plan, Run
 from queryveil.mechanisms.click_graph import parameter_conflicts
@@ -55,7 +55,7 @@ class ClickGraph(GraphParameters):
         if users is not None and not 1 <= users <= MOST_USERS:
             raise UsageError(
                 f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
-                "pass --users N, a public upper bound on the number of users",
+                f"pass {argument('users', 'N')}, a public upper bound on the number of users",
             )
         return self._strategy().plan(users)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from queryveil.count.item_kinds import ItemKind
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.mechanisms.base import Plan, Run
 from queryveil.mechanisms.selection.item_selection import ItemSelection, publish_items
 
@@ -113,5 +113,5 @@ def require_a_click(log: SearchLog, next_step: str) -> None:
     if log.engine.arrow(clicks.select("user")).num_rows == 0:
         raise InputError(
             "the log has a 'url' column but no click in it",
-            f"{next_step}, or name the column of clicked urls with --columns url=...",
+            f"{next_step}, or name the column of clicked urls with {argument('columns', {'url': '...'})}",
         )

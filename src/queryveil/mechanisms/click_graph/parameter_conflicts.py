@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.click_graph import steered_graph
 from queryveil.mechanisms.click_graph.graph_parameters import MAX_QUERIES, GraphParameters
 from queryveil.mechanisms.selection.gaussian_account import MOST_EPSILON, MOST_ITEMS
@@ -35,7 +35,8 @@ def refuse_contradictions(method: GraphParameters) -> None:
     if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
         raise UsageError(
             "click-graph needs epsilon and delta, or a noise scale and a threshold",
-            "pass --epsilon and --delta, or --noise-scale and --threshold",
+            f"pass {argument('epsilon')} and {argument('delta')}, or "
+            f"{argument('noise_scale')} and {argument('threshold')}",
         )
     if method.epsilon_counts is not None and method.counts_noise_scale is not None:
         raise _twice("epsilon-counts", "counts-noise-scale")
@@ -45,7 +46,7 @@ def refuse_contradictions(method: GraphParameters) -> None:
     if (method.counts == "fresh") != fresh:
         raise UsageError(
             "fresh counts have their own privacy loss, and reused ones have none",
-            "pass --counts fresh together with --epsilon-counts, or neither",
+            f"pass {argument('counts', 'fresh')} together with {argument('epsilon_counts')}, or neither",
         )
     _refuse_half_bought_clicks(method)
     _refuse_half_bought_reformulations(method)
@@ -53,14 +54,15 @@ def refuse_contradictions(method: GraphParameters) -> None:
 
 def _refuse_lists_of_groups(method: GraphParameters) -> None:
     for flag, given in (
-        ("--results", method.results),
-        ("--suggestions", method.suggestions),
-        ("--public", method.public),
+        (argument("results"), method.results),
+        (argument("suggestions"), method.suggestions),
+        (argument("public"), method.public),
     ):
         if method.is_grouped and given is not None:
             raise UsageError(
                 f"{flag} lists queries as they are typed, and groups of queries are published",
-                f"leave out {flag}, or --group-queries; clicks of groups can be private: --urls private or --selection "
+                f"leave out {flag}, or {argument('group_queries', True)}; clicks of groups can be private: "
+                f"{argument('urls', 'private')} or {argument('selection')} "
                 "steered",
             )
 
@@ -70,8 +72,9 @@ def _refuse_others(method: GraphParameters, names: tuple[str, ...], owner: str) 
     for one in parameters(type(method)):
         if one.name in names and getattr(method, one.name) != one.default:
             raise UsageError(
-                f"{one.flag} belongs to --selection {owner}, and queries are selected by '{method.selection}'",
-                f"leave out {one.flag}, or pass --selection {owner}",
+                f"{argument(one.name)} belongs to {argument('selection', owner)}, and "
+                f"queries are selected by '{method.selection}'",
+                f"leave out {argument(one.name)}, or pass {argument('selection', owner)}",
             )
 
 
@@ -79,17 +82,17 @@ def _refuse_steered(method: GraphParameters) -> None:
     if method.epsilon is None or method.delta is None:
         raise UsageError(
             "steered selection needs epsilon and delta, which all tables share",
-            "pass --epsilon and --delta",
+            f"pass {argument('epsilon')} and {argument('delta')}",
         )
     if method.epsilon > MOST_EPSILON:
         raise UsageError(
             f"parameter 'epsilon' must be a number > 0 and <= {MOST_EPSILON:g}; got {method.epsilon:g}",
-            "pass a smaller --epsilon; about 1 is usual",
+            f"pass a smaller {argument('epsilon')}; about 1 is usual",
         )
     if method.public_z is not None and method.public_z > MOST_Z_OF_SUMS:
         raise UsageError(
             f"parameter 'public_z' must be a number > 0 and <= {MOST_Z_OF_SUMS:g}; got {method.public_z:g}",
-            "pass a smaller --public-z; 4 is usual",
+            f"pass a smaller {argument('public_z')}; 4 is usual",
         )
     for name in ("max_queries", "max_clicks", "max_reformulations"):
         if (asked := getattr(method, name)) is not None and asked > MOST_ITEMS:
@@ -101,15 +104,15 @@ def _refuse_steered(method: GraphParameters) -> None:
     if len(given) != len(steered_graph.SHARES) or given[0] == 0:
         raise UsageError(
             "shares are three numbers, for queries, clicks and reformulations, and that of queries is above 0",
-            "pass --shares 50,30,20, or 0 for clicks or reformulations that you do not want",
+            f"pass {argument('shares', '50,30,20')}, or 0 for clicks or reformulations that you do not want",
         )
     of_tables = {"max_clicks": given[1], "max_reformulations": given[2], "decoys": given[2]}
     for name, share in of_tables.items():
-        flag = "--" + name.replace("_", "-")
+        flag = argument(name)
         if getattr(method, name) is not None and share == 0:
             raise UsageError(
                 f"{flag} is for a table that has no share of the privacy budget",
-                f"leave out {flag}, or give the table a share with --shares",
+                f"leave out {flag}, or give the table a share with {argument('shares')}",
             )
 
 
@@ -117,29 +120,36 @@ def _refuse_half_bought_reformulations(method: GraphParameters) -> None:
     if method.epsilon_reformulations is None:
         if method.suggestions is not None or method.delta_reformulations is not None:
             raise UsageError(
-                "reformulations have their own privacy loss", "pass --epsilon-reformulations too"
+                "reformulations have their own privacy loss", f"pass {argument('epsilon_reformulations')} too"
             )
     elif (method.suggestions is None) == (method.delta_reformulations is None):
         raise UsageError(
             "reformulations come from public suggestion lists, or from query pairs behind a threshold",
-            "pass --suggestions FILE, or --delta-reformulations, and not both",
+            f"pass {argument('suggestions', 'FILE')}, or {argument('delta_reformulations')}, and not both",
         )
 
 
 def _refuse_half_bought_clicks(method: GraphParameters) -> None:
     if not method.has_clicks:
         if method.results is not None or method.delta_clicks is not None or method.urls != "public":
-            raise UsageError("click counts have their own privacy loss", "pass --epsilon-clicks too")
+            raise UsageError(
+                "click counts have their own privacy loss", f"pass {argument('epsilon_clicks')} too"
+            )
         return
     if (method.urls == "private") != (method.delta_clicks is not None):
         raise UsageError(
             "urls that are not public need a threshold with a delta, public ones need none",
-            "pass --urls private together with --delta-clicks, or neither",
+            f"pass {argument('urls', 'private')} together with {argument('delta_clicks')}, or neither",
         )
     if method.urls == "private" and method.epsilon_clicks is None:
-        raise UsageError("private urls are calibrated from epsilon and delta", "pass --epsilon-clicks")
+        raise UsageError(
+            "private urls are calibrated from epsilon and delta", f"pass {argument('epsilon_clicks')}"
+        )
     if method.urls != "public" and method.results is not None:
-        raise UsageError("the urls come from the log and from result lists", "drop --urls, or drop --results")
+        raise UsageError(
+            "the urls come from the log and from result lists",
+            f"drop {argument('urls')}, or drop {argument('results')}",
+        )
 
 
 def _twice(one: str, other: str) -> UsageError:

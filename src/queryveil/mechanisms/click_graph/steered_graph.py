@@ -17,6 +17,7 @@ import pyarrow as pa
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
+from queryveil.errors import argument
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     SESSIONS_APART,
@@ -349,7 +350,7 @@ class SteeredGraph:
     def check(self, log: SearchLog) -> None:
         """Refuse a log that lacks what a table needs, or of which nothing can be published."""
         if CLICKS in self.parts:
-            require_a_click(log, "leave clicks out with --shares 70,0,30")
+            require_a_click(log, f"leave clicks out with {argument('shares', '70,0,30')}")
         if REFORMULATIONS in self.parts:
             item_kinds.kind("query-pairs").rows(log)
         histories.refuse_too_many(log, self.method.public_items)

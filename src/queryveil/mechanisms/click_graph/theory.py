@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.privacy import calibration
 
 _MAX_THRESHOLD = 2**53
@@ -76,7 +76,7 @@ def paper_setting(d: int, epsilon: float, delta: float, *, once: bool) -> Settin
     if threshold < d:
         raise UsageError(
             f"the paper's theorem needs a threshold of at least d = {d}, and these parameters give {threshold:.4g}",
-            "lower delta, or use --analysis tight",
+            f"lower delta, or use {argument('analysis', 'tight')}",
         )
     setting = Setting(
         d=d, scale=calibration.scale_for(d, epsilon, "max-queries"), top=math.ceil(threshold), once=once
@@ -92,14 +92,15 @@ def given_setting(d: int, scale: float, threshold: float, *, once: bool, by_pape
         raise UsageError(
             f"the paper's theorem needs a threshold of at least d = {d}; got {threshold:g}: below it, a query that "
             "one user alone makes d times is published more often than not",
-            "raise --threshold, lower --max-queries, or use --analysis tight with --count-by users",
+            f"raise {argument('threshold')}, lower {argument('max_queries')}, or use "
+            f"{argument('analysis', 'tight')} with {argument('count_by', 'users')}",
         )
     setting = Setting(d=d, scale=scale, top=calibration.floor(threshold), once=once)
     least = 1 if once else d
     if setting.top < least:
         raise UsageError(
             f"with a threshold below {least} a query that one user alone makes is published more often than not",
-            "raise --threshold or lower --max-queries",
+            f"raise {argument('threshold')} or lower {argument('max_queries')}",
         )
     return _refuse_unreachable(setting, "max-queries")
 

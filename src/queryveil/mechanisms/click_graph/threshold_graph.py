@@ -20,7 +20,7 @@ from queryveil.count import histories, item_kinds, public_lists
 from queryveil.count.contribution import EVENTS, Bound
 from queryveil.count.histories import UserCounts
 from queryveil.count.item_kinds import ItemKind
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     SESSIONS_APART,
@@ -529,11 +529,11 @@ class ThresholdGraph:
         if method.max_clicks is not None or method.has_clicks:
             log.need("url", "counting clicks")
             if method.has_clicks:
-                require_a_click(log, "leave out --epsilon-clicks")
+                require_a_click(log, f"leave out {argument('epsilon_clicks')}")
         if method.has_clicks and method.urls == "public" and method.results is None:
             raise UsageError(
                 "click counts need public result lists; the log's own clicked urls are not public",
-                "pass --results FILE, or --urls private with --delta-clicks",
+                f"pass {argument('results', 'FILE')}, or {argument('urls', 'private')} with {argument('delta_clicks')}",
             )
         if isinstance(method.results, str):
             public_lists.read(Path(method.results))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.similarity import Domain
 from queryveil.language.taxonomy.topics import Topics, root_named
@@ -118,7 +118,9 @@ def _made(taxonomy: Taxonomy, domain: str, names: tuple[str, ...], criterion: st
     topics = Topics(taxonomy, names) if names else None
     if domain == PER_TOPIC:
         if topics is None:
-            raise UsageError("a domain per topic needs topics", "name them with --topics disease,sport")
+            raise UsageError(
+                "a domain per topic needs topics", f"name them with {argument('topics', 'disease,sport')}"
+            )
         domains = [Domain(taxonomy, topics.concepts(number)) for number in range(len(topics))]
         # Inside of a topic everything is in the same topic.
         samplers = tuple(Exponential(one, criterion, tight=tight) for one in domains)
@@ -129,16 +131,19 @@ def _made(taxonomy: Taxonomy, domain: str, names: tuple[str, ...], criterion: st
         if topics is not None:
             raise UsageError(
                 f"topics have no effect on criterion {criterion} in one domain",
-                "leave out --topics, or pass --criterion sqc2 or --domain per-topic",
+                f"leave out {argument('topics')}, or pass {argument('criterion', 'sqc2')} "
+                f"or {argument('domain', 'per-topic')}",
             )
         return Choice(taxonomy, (Exponential(one, criterion, tight=tight),), (label,))
     if topics is None:
-        raise UsageError("criterion sqc2 needs topics", "name them with --topics disease,sport")
+        raise UsageError(
+            "criterion sqc2 needs topics", f"name them with {argument('topics', 'disease,sport')}"
+        )
     for top, name in zip(topics.roots, topics.labels, strict=True):
         if one.places(np.array([top]))[0] < 0:
             raise UsageError(
                 f"topic '{name}' is outside the domain '{label}'",
-                "choose topics inside the domain, or a wider --domain",
+                f"choose topics inside the domain, or a wider {argument('domain')}",
             )
     sampler = Exponential(one, criterion, topics.of[one.concepts], tight=tight)
     return Choice(taxonomy, (sampler,), (label,), topics.labels)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.files import workspace
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms.concept_profiles.concept_drawing import Drawn
@@ -97,7 +97,10 @@ class Rows:
         if phrases:
             return
         cause = "no query of this log has a phrase with a concept inside the domain"
-        way_out = "choose a wider --domain such as entity, or a --taxonomy that knows the log's words"
+        way_out = (
+            f"choose a wider {argument('domain')} such as entity, or a "
+            f"{argument('taxonomy')} that knows the log's words"
+        )
         if not padded:
             raise CannotBeMet(cause, way_out)
         say(f"all of it is chance: {cause}; {way_out}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.errors import CannotBeMet, CheckFailed
+from queryveil.errors import CannotBeMet, CheckFailed, argument
 from queryveil.mechanisms.k_session import loops
 
 Ints = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ def group(sets: KeywordSets, k: int, candidates: int = CANDIDATES_PER_KEYWORD) -
     if people < k:
         raise CannotBeMet(
             f"groups of k = {k} users were asked for, but only {people:,} have a session with a keyword",
-            "lower --k, or use a longer log",
+            f"lower {argument('k')}, or use a longer log",
         )
     reduced = _possible(sets, k)
     # An order that depends on the sets alone, so that the order in which an engine gave them does not matter.

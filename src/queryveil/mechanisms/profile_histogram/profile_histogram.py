@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
 from queryveil.mechanisms.concept_profiles import descriptions
 from queryveil.mechanisms.concept_profiles.concept_drawing import drawn
@@ -70,11 +70,11 @@ class ProfileHistogram(Mechanism):
     def __post_init__(self) -> None:
         validate(self)
         if self.domain == PER_TOPIC:
-            raise UsageError("a histogram has one domain", "name a concept with --domain")
+            raise UsageError("a histogram has one domain", f"name a concept with {argument('domain')}")
         if self.scale > _LARGEST_SCALE:
             raise UsageError(
                 f"noise of scale {self.scale:.3g} is more than can be drawn",
-                "raise --epsilon or lower --max-queries",
+                f"raise {argument('epsilon')} or lower {argument('max_queries')}",
             )
 
     @property

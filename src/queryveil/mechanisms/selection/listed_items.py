@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from queryveil.count import item_kinds
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import Mechanism, Run
 from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.parameters import value_of
@@ -90,10 +90,12 @@ class TakesPublicItems(Mechanism):
         if self.public is not None and len(self.listed_kinds) != 1:
             raise UsageError(
                 "a public list has one kind of item, and several kinds are counted",
-                "name one kind in --items",
+                f"name one kind in {argument('items')}",
             )
         if self.public is None and self.public_z is not None:
-            raise UsageError("public-z is the threshold of a public list", "name its file with --public")
+            raise UsageError(
+                "public-z is the threshold of a public list", f"name its file with {argument('public')}"
+            )
 
 
 def with_stated_list(mechanism: _M, stated: PublicList) -> _M:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 
 if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
@@ -42,7 +42,8 @@ def numbers(place: Path) -> pa.Table:
     if not _GOES_ON.items() <= said.items():
         raise InputError(
             "the earlier release did not say that others may have its numbers, and may not be padded",
-            "leave out --follows, or follow a release that was made with --reserve or --follows",
+            f"leave out {argument('follows')}, or follow a release that was made with "
+            f"{argument('reserve')} or {argument('follows')}",
         )
     return table
 
@@ -67,7 +68,7 @@ def _refuse_missing(users: int) -> None:
     if users:
         raise InputError(
             f"{users:,} users of the earlier release are not in this log",
-            "publish from a log that still has them, with --since for their new queries",
+            f"publish from a log that still has them, with {argument('since')} for their new queries",
         )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
 from queryveil.mechanisms.concept_profiles import descriptions as shared
 from queryveil.mechanisms.concept_profiles.concept_drawing import drawn
@@ -121,24 +121,27 @@ class Semantic(Mechanism):
     def __post_init__(self) -> None:
         validate(self)
         if self.pad and self.max_phrases is None:
-            raise UsageError("padding needs a number of phrases", "pass --max-phrases N too")
+            raise UsageError("padding needs a number of phrases", f"pass {argument('max_phrases', 'N')} too")
         if self.pad and self.domain == PER_TOPIC:
             raise UsageError(
                 "padding is drawn from one domain, and per-topic has several",
-                "drop --pad, or name one --domain",
+                f"drop {argument('pad')}, or name one {argument('domain')}",
             )
 
         if self.tight and (not self.fixed or self.criterion == NSQC):
             raise UsageError(
                 "the search for the largest exponent needs one epsilon for all phrases, and a criterion of similarity",
-                "pass --max-phrases or --epsilon-per query, and sqc1 or sqc2; nsqc is tight already",
+                f"pass {argument('max_phrases')} or {argument('epsilon_per', 'query')}, "
+                "and sqc1 or sqc2; nsqc is tight already",
             )
         if self.pad and self.keep_words != "none":
-            raise UsageError("padding has no words to keep", "drop --pad or --keep-words")
+            raise UsageError(
+                "padding has no words to keep", f"drop {argument('pad')} or {argument('keep_words')}"
+            )
         if self.whole_queries and self.keep_words != "none":
             raise UsageError(
                 "whole queries leave no words to keep",
-                "drop --whole-queries or --keep-words",
+                f"drop {argument('whole_queries')} or {argument('keep_words')}",
             )
 
         self._check_later()
@@ -149,12 +152,12 @@ class Semantic(Mechanism):
             if getattr(self, name) is not None and not self.pad:
                 raise UsageError(
                     f"--{name} is for releases that add up, and only padded ones do",
-                    "pass --max-phrases N --pad too",
+                    f"pass {argument('max_phrases', 'N')} {argument('pad', True)} too",
                 )
         if self.reserve is not None and self.epsilon_per == "query":
             raise UsageError(
                 "an epsilon per query has nothing to reserve: later releases cost what they cost",
-                "drop --reserve or --epsilon-per query",
+                f"drop {argument('reserve')} or {argument('epsilon_per', 'query')}",
             )
         _moment(self.since)
 
@@ -232,7 +235,7 @@ class Semantic(Mechanism):
         if any(not sampler.exponent(each) for sampler in choice.samplers):
             raise UsageError(
                 f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too small to draw with",
-                "raise --epsilon or lower --max-phrases",
+                f"raise {argument('epsilon')} or lower {argument('max_phrases')}",
             )
         if not self.fixed:
             return shown | {"drawn_for_phrases": 1}
@@ -281,7 +284,7 @@ class Semantic(Mechanism):
     def check(self, log: SearchLog) -> None:
         """Any log with users and queries will do; new queries are told by their times."""
         if self.since is not None:
-            log.need("time", "--since")
+            log.need("time", argument("since"))
         if self.follows is not None:
             # Asked before the charge: what cannot be published must not be paid for.
             earlier.require_all(log, earlier.numbers(Path(self.follows)))
@@ -350,5 +353,5 @@ def _moment(since: str | None) -> datetime | None:
         return given.astimezone(UTC).replace(tzinfo=None) if given.tzinfo else given
     except (ValueError, OverflowError):  # the first and the last day may be none in UTC
         raise UsageError(
-            "--since is not a day or a time", "write it like 2026-05-01 or 2026-05-01T12:00:00"
+            f"{argument('since')} is not a day or a time", "write it like 2026-05-01 or 2026-05-01T12:00:00"
         ) from None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.errors import CannotBeMet
+from queryveil.errors import CannotBeMet, argument
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
 from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run
@@ -253,7 +253,7 @@ def code(log: SearchLog, vocabulary: Vocabulary, transactions: str) -> Coded:
     if not (concepts >= 0).any():
         raise CannotBeMet(
             f"the taxonomy has a concept for none of this log's {vocabulary.noun}",
-            f"give one that knows its {vocabulary.noun} with --taxonomy"
+            f"give one that knows its {vocabulary.noun} with {argument('taxonomy')}"
             + ("" if vocabulary.skipped else ", or leave it out for WordNet"),
         )
     lengths = (starts[1:] - starts[:-1])[texts]

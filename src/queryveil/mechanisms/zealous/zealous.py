@@ -18,7 +18,7 @@ import pyarrow as pa
 from queryveil.catalog import list_parts as in_a_row
 from queryveil.count import item_kinds, public_lists
 from queryveil.count.histories import UserCounts
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.mechanisms import shared_parameters as shared
 from queryveil.mechanisms.base import (
     MOST_USERS,
@@ -146,12 +146,13 @@ class Zealous(SelectsItems):
         if not ((all(given) and not any(asked)) or (all(asked) and not any(given))):
             raise UsageError(
                 "zealous needs epsilon and delta, or a noise scale and a second threshold",
-                "pass --epsilon and --delta, or --noise-scale and --second-threshold",
+                f"pass {argument('epsilon')} and {argument('delta')}, or {argument('noise_scale')} "
+                f"and {argument('second_threshold')}",
             )
         if self.guarantee == "probabilistic" and self.neighbours == "add-remove":
             raise UsageError(
                 "probabilistic differential privacy is proven here for a replaced history only",
-                "use --neighbours replace, or --guarantee approximate",
+                f"use {argument('neighbours', 'replace')}, or {argument('guarantee', 'approximate')}",
             )
         shared.refuse_twice(self.items)
         shared.refuse_uneven(self.epsilon_split, self.items)
@@ -159,7 +160,8 @@ class Zealous(SelectsItems):
         if self.then_clicks and (self.items != ("queries",) or self.results is None):
             raise UsageError(
                 "then-clicks publishes clicks of published queries on public result lists",
-                "use --items queries and name the lists with --results, or publish --items clicks",
+                f"use {argument('items', 'queries')} and name the lists with {argument('results')}, "
+                f"or publish {argument('items', 'clicks')}",
             )
 
     # -- before data -------------------------------------------------------------------------------------
@@ -169,12 +171,13 @@ class Zealous(SelectsItems):
         if users is not None and not 1 <= users <= MOST_USERS:
             raise UsageError(
                 f"parameter 'users' must be an int >= 1 and <= {MOST_USERS:g}; got {users}",
-                "pass --users N, a public upper bound on the number of users",
+                f"pass {argument('users', 'N')}, a public upper bound on the number of users",
             )
         if self.guarantee == "probabilistic" and users is None:
             raise UsageError(
                 "a probabilistic guarantee depends on the number of users",
-                "pass --users N, a public upper bound on it, or use --guarantee approximate",
+                f"pass {argument('users', 'N')}, a public upper bound on it, or use "
+                f"{argument('guarantee', 'approximate')}",
             )
         settings = {part.items[0]: part._thresholds(users) for part in self._parts()}
         promises = [self._promise(kind, setting, users) for kind, setting in settings.items()]

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 
 _MASTERS = re.compile(r"spark://(.+)")
 _ANSWER_SECONDS = 5.0
@@ -41,7 +41,8 @@ def require_reachable(master: str) -> None:
     if found:
         raise UsageError(
             f"no Spark master answers at '{master}'",
-            "check host and port (the master's page shows them) and that it runs, or use --engine duckdb",
+            "check host and port (the master's page shows them) and that it "
+            f"runs, or use {argument('engine', 'duckdb')}",
         )
 
 

@@ -20,7 +20,7 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, shown_address
+from queryveil.errors import CannotBeMet, InputError, QueryveilError, UsageError, argument, shown_address
 from queryveil.files import interruptions, workspace
 from queryveil.reading.engine import cluster
 from queryveil.reading.engine.base import BLANK, Engine, T, UserMap, temporary_name
@@ -275,7 +275,7 @@ def _told(error: Exception, *, stopped: bool) -> QueryveilError:
     if any(sign in words for sign in _TOO_LITTLE_MEMORY):
         return CannotBeMet(
             "the log does not fit into Spark's memory",
-            "use --engine duckdb, a Spark with more memory, or part of the log",
+            f"use {argument('engine', 'duckdb')}, a Spark with more memory, or part of the log",
         )
     if _OTHER_PYTHON in words:
         return UsageError(
@@ -291,7 +291,8 @@ def _told(error: Exception, *, stopped: bool) -> QueryveilError:
     if stopped or not failed or not words or any(sign in words for sign in _GONE):
         return CannotBeMet(
             "Spark was lost while it worked: its process ended, or its workers did",
-            "check that it has enough memory and nobody stops it, and run again, or use --engine duckdb",
+            "check that it has enough memory and nobody stops it, and run again, "
+            f"or use {argument('engine', 'duckdb')}",
         )
     return InputError(
         f"Spark could not read or process the log ({type(error).__name__})",
@@ -346,7 +347,8 @@ def start(url: str) -> Spark:
     except Exception as error:  # noqa: BLE001 (Java missing, master unreachable: many classes, one meaning)
         raise UsageError(
             f"Spark did not start at '{master}' ({type(error).__name__})",
-            "check that Java 17 or newer is installed and the master is reachable, or use --engine duckdb",
+            "check that Java 17 or newer is installed and the master is reachable, "
+            f"or use {argument('engine', 'duckdb')}",
         ) from None
     return Spark(ibis.pyspark.connect(session))
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.encodings import create_url_decode, url_decode_sql
 from queryveil.reading.lines import BINARY, NOT_UTF8
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged, most_are
@@ -72,21 +72,23 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
     if options.query_parameter is None and "{query}" not in (options.query_path or ""):
         raise InputError(
             f"{label!r} is an access log, and nothing says where the query is",
-            f"name its parameter, as in --query-parameter q{_usual_parameters(source.head)}, or its place in the path, "
-            "as in --query-path '/search/{query}'; addresses of referrers are not searched",
+            f"name its parameter, as in {argument('query_parameter')} "
+            f"q{_usual_parameters(source.head)}, or its place in the path, "
+            f"as in {argument('query_path', '/search/{query}')}; addresses of referrers are not searched",
         )
     is_json = most_are(line.lstrip().startswith("{") for line in source.head.first_lines)
     user = options.user_field or _USERS[0]
     if not is_json and user not in _USERS:
         raise UsageError(
-            f"an access log of this kind has no field {user!r}", f"say --user-field {'|'.join(_USERS)}"
+            f"an access log of this kind has no field {user!r}",
+            f"say {argument('user_field')} {'|'.join(_USERS)}",
         )
 
     def require_requests(staged: Staged) -> None:
         if not staged.rows + staged.rejected:
             raise InputError(
                 f"no request of {label!r} has a query in the named place",
-                "check --query-parameter and --query-path",
+                f"check {argument('query_parameter')} and {argument('query_path')}",
             )
 
     return Extraction(
@@ -280,7 +282,7 @@ FORMAT = Format(
         "time": "time of the request",
         "query": "the named parameter or place in the path",
     },
-    columns_hint="leave out --columns, and say where the query is with --query-parameter",
+    columns_hint=f"leave out {argument('columns')}, and say where the query is with {argument('query_parameter')}",
     extract=_extract,
     can_split=lambda *_: True,
     has_encoded_queries=True,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.columns import as_number, choose_columns, nearest_column, seen, usual
 from queryveil.reading.model import Format, OpenedTable, ReadOptions
 from queryveil.reading.typed_tables import choose_table
@@ -74,7 +74,8 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
         if standard not in choose_columns(options.columns, header):
             raise InputError(
                 f"{where} has no column for the {standard} in its first row{seen(header)}",
-                f"say which it is, for example --columns user=...,query=...,time=...; {hint}",
+                f"say which it is, for example {argument('columns', {'user': '...', 'query': '...', 'time': '...'})}; "
+                f"{hint}",
             )
     present = {name.strip().lower() for name in header}
     for standard, at in (options.columns or {}).items():
@@ -82,11 +83,12 @@ def _require_names(header: list[str], options: ReadOptions, where: str) -> None:
             continue
         if as_number(at) is not None:
             raise UsageError(
-                "the columns of a sheet have names", f"give names, as in --columns user=user_id; {hint}"
+                "the columns of a sheet have names",
+                f"give names, as in {argument('columns', {'user': 'user_id'})}; {hint}",
             )
         raise InputError(
             f"{where} has no column {str(at)!r} in its first row{seen(header)}",
-            nearest_column(standard, at, usual(header)) or f"correct --columns; {hint}",
+            nearest_column(standard, at, usual(header)) or f"correct {argument('columns')}; {hint}",
         )
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from queryveil.errors import InputError, UsageError
+from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.columns import ALIASES, as_number
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged
 from queryveil.reading.times import literal
@@ -96,7 +96,10 @@ def _spellings(alias: str) -> tuple[str, ...]:
 def _named(columns: Mapping[str, str | int]) -> Pointers:
     """Return pointers to the keys that the user named: a path of keys, or one key that contains dots."""
     if any(as_number(at) is not None for at in columns.values()):
-        raise UsageError("JSON lines have no column numbers", "give keys, as in --columns user=user_id")
+        raise UsageError(
+            "JSON lines have no column numbers",
+            f"give keys, as in {argument('columns', {'user': 'user_id'})}",
+        )
     return {
         name: tuple(dict.fromkeys((_pointer(str(at).split(".")), _pointer([str(at)]))))
         for name, at in columns.items()
@@ -177,7 +180,8 @@ def _require_filled(options: ReadOptions, staged: Staged, where: str, rows: Rows
     for name, at in (options.columns or {}).items():
         if at and staged.rows and name not in staged.filled:
             raise InputError(
-                f"no row of {where} has a value at {at!r}", f"correct --columns: {_describe_keys(rows)}"
+                f"no row of {where} has a value at {at!r}",
+                f"correct {argument('columns')}: {_describe_keys(rows)}",
             )
 
 
@@ -193,7 +197,7 @@ def _describe_unread_columns(pointers: Pointers, options: ReadOptions, rows: Row
             path = ".".join(_steps(key))
             yield (
                 f"the key {path!r} is not read, because user and query are both named; to read it, add "
-                f"--columns {name}={path} to them"
+                f"{argument('columns', {str(name): str(path)})} to them"
             )
 
 
@@ -211,7 +215,8 @@ def _hints(pointers: Pointers, options: ReadOptions, rows: Rows) -> dict[str, st
             else ""
         )
         found[reason] = (
-            f"say where the {name} is with --columns {name}=...{or_none}: there is {sought} in the first rows; "
+            f"say where the {name} is with {argument('columns', {name: '...'})}{or_none}: "
+            f"there is {sought} in the first rows; "
             f"{_describe_keys(rows)}"
         )
     return found

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.reading.json_documents import objects_in
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged, most_are
 from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
@@ -143,6 +143,6 @@ FORMAT = Format(
         "query": "words of the source",
     },
     extract=_extract,
-    hints={_NO_SEARCH: "check --format"},
+    hints={_NO_SEARCH: f"check {argument('format')}"},
     notes=_NOTES,
 )

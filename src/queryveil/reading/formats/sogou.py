@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from queryveil.errors import argument
 from queryveil.reading.delimited import Layout, extract_fields
 from queryveil.reading.encodings import mostly_utf8
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
@@ -76,6 +77,6 @@ FORMAT = Format(
         "rank": "first number of column 4",
         "url": "the last column",
     },
-    columns_hint="leave out --columns, or say --format tsv",
+    columns_hint=f"leave out {argument('columns')}, or say {argument('format', 'tsv')}",
     extract=_extract,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from queryveil.errors import InputError
+from queryveil.errors import InputError, argument
 from queryveil.reading.columns import ALIASES
 from queryveil.reading.encodings import create_url_decode, url_decode_sql
 from queryveil.reading.lines import BINARY, NOT_UTF8
@@ -50,7 +50,7 @@ def _require_user(head: Head, label: str) -> None:
     raise InputError(
         f"nothing in {label!r} says who searched: Solr knows no users, and no parameter is called like one",
         "let the application send a parameter for the user (Solr passes over those that it does not know), and "
-        "name it with --user-field",
+        f"name it with {argument('user_field')}",
     )
 
 
@@ -100,7 +100,7 @@ FORMAT = Format(
     options=("query_parameter", "user_field"),
     recognize=_is_solr,
     columns={"user": f"parameter {_USUAL}", "time": "time of the line", "query": "parameter q"},
-    columns_hint="leave out --columns, and say which parameter is the user with --user-field",
+    columns_hint=f"leave out {argument('columns')}, and say which parameter is the user with {argument('user_field')}",
     extract=_extract,
     has_encoded_queries=True,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.reading.json_documents import objects_in
 from queryveil.reading.model import (
     CLICK,
@@ -104,7 +104,8 @@ def check_user_field(given: str | None, known: Sequence[str]) -> str | None:
     """Return the field that names users, or None for the first of `known` that a document has."""
     if given is not None and given not in known:
         raise UsageError(
-            f"the user cannot be read from the field {given!r}", f"say --user-field {'|'.join(known)}"
+            f"the user cannot be read from the field {given!r}",
+            f"say {argument('user_field')} {'|'.join(known)}",
         )
     return given
 
@@ -246,7 +247,10 @@ FORMAT = Format(
         "rank": "position.ordinal of clicks",
         "session": "session_id",
     },
-    columns_hint="leave out --columns; --format jsonl reads every line as one row, events as searches too",
+    columns_hint=(
+        f"leave out {argument('columns')}; {argument('format', 'jsonl')} reads "
+        "every line as one row, events as searches too"
+    ),
     extract=_extract,
     hints={CLICK_WITHOUT_USER: "let each click be logged with its user or client"},
 )

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.reading.model import COLUMNS, Extraction, Format, Head, ReadOptions, Source, most_are
 from queryveil.reading.validation import BLANK_LINE, NO_USER, WRONG_FIELDS, validate_sql
 
@@ -46,7 +46,8 @@ def _is_yandex(head: Head) -> bool:
 def _extract(source: Source, options: ReadOptions) -> Extraction:
     if options.time_format is not None:
         raise UsageError(
-            f"{source.files[0].label!r} is a session log, whose times are known", "leave out --time-format"
+            f"{source.files[0].label!r} is a session log, whose times are known",
+            f"leave out {argument('time_format')}",
         )
     return Extraction(
         columns=COLUMNS, sql=_LINES, transform=_number_records(), combine=(_SESSIONS, _PAGES, _ROWS)
@@ -120,7 +121,7 @@ FORMAT = Format(
         "rank": "place of the URL on the result page",
         "session": "session",
     },
-    columns_hint="leave out --columns, or say --format tsv",
+    columns_hint=f"leave out {argument('columns')}, or say {argument('format', 'tsv')}",
     extract=_extract,
     hints={NO_USER: _HINT, _NO_PAGE: "check that no line is missing"},
     notes=(_NOTE,),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from queryveil.errors import BudgetError, UsageError
+from queryveil.errors import BudgetError, UsageError, argument
 from queryveil.privacy import gaussian
 from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, PROBABILISTIC, PURE, Guarantee, rounded_up
 from queryveil.privacy.losses import Loss
@@ -90,7 +90,7 @@ class Account:
         if period is None:
             raise UsageError(
                 f"the budget of '{self.source}' is for each {self.unit}, and this release is of no period",
-                "publish a series with --unit user-period, or charge a source that counts per user",
+                f"publish a series with {argument('unit', 'user-period')}, or charge a source that counts per user",
             )
         kind, _ = calendar.named(period)
         if self.unit != f"user-{kind}":

@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from queryveil.errors import BudgetError, UsageError, nearest
+from queryveil.errors import BudgetError, UsageError, argument, nearest
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, Guarantee
 from queryveil.reading.text import normalise
@@ -77,9 +77,13 @@ class Ledger:
         _check_name("the name of a source log", source)
         budget = Amount(epsilon=number("epsilon", epsilon), delta=number("delta", delta))
         if not budget.epsilon > 0:
-            raise UsageError(f"epsilon must be above 0; got {epsilon}", "pass a budget such as --epsilon 2")
+            raise UsageError(
+                f"epsilon must be above 0; got {epsilon}", f"pass a budget such as {argument('epsilon', 2)}"
+            )
         if not 0 <= budget.delta < 1:
-            raise UsageError(f"delta must be at least 0 and below 1; got {delta}", "pass --delta 1e-6")
+            raise UsageError(
+                f"delta must be at least 0 and below 1; got {delta}", f"pass {argument('delta', 1e-6)}"
+            )
         if neighbours not in _NEIGHBOURS:
             raise UsageError("no such neighbour relation", f"use one of {', '.join(_NEIGHBOURS)}")
         terms = _terms(
@@ -92,7 +96,7 @@ class Ledger:
             if self._budget_rows(connection, source):
                 raise UsageError(
                     f"source '{source}' has a budget already in {self._store.name}",
-                    "a budget is never changed: charge it, or choose another --source for new data",
+                    f"a budget is never changed: charge it, or choose another {argument('source')} for new data",
                 )
             self._refuse_same_in_other_case(connection, source)
             self._chains(connection)
@@ -265,7 +269,7 @@ def _terms(
     if repeated and gaussian is not None:
         raise UsageError(
             "a source whose releases are all like the first keeps no share for Gaussian ones",
-            "leave out --gaussian",
+            f"leave out {argument('gaussian')}",
         )
     terms += [_REPEATED] if repeated else []
     if unit != "user" and unit not in PERIODS:
@@ -275,11 +279,13 @@ def _terms(
         share = number("the share for Gaussian releases", gaussian)
         if not 0 <= share <= 1:
             raise UsageError(
-                f"the share for Gaussian releases must be from 0 to 1; got {gaussian}", "pass --gaussian 0.5"
+                f"the share for Gaussian releases must be from 0 to 1; got {gaussian}",
+                f"pass {argument('gaussian', 0.5)}",
             )
         if share and not budget.delta:
             raise UsageError(
-                "Gaussian releases need a delta, and this budget has none", "pass a --delta such as 1e-6"
+                "Gaussian releases need a delta, and this budget has none",
+                f"pass a {argument('delta')} such as 1e-6",
             )
         terms.append(f"{_GAUSSIAN_SHARE}{share!r}")
     return " ".join(terms)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from queryveil.errors import InputError, OutputError, UsageError, without_secrets
+from queryveil.errors import InputError, OutputError, UsageError, argument, command, without_secrets
 from queryveil.files import output
 from queryveil.release.ledger import schema
 from queryveil.release.ledger.schema import tables
@@ -41,7 +41,9 @@ class Store:
         self._wait = wait
         self._name = ""
         if not address or "\0" in address:
-            raise UsageError("a ledger needs the name of a file or a database URL", "pass --ledger FILE")
+            raise UsageError(
+                "a ledger needs the name of a file or a database URL", f"pass {argument('ledger', 'FILE')}"
+            )
 
     @cached_property
     def _path(self) -> Path | None:
@@ -325,7 +327,9 @@ class Store:
     def way_to_open(self, source: str) -> str:
         where = shlex.quote(self._shown_path) if self._path is not None else "URL"
         name = shlex.quote(source)
-        return f"open it first: queryveil ledger open {where} --source {name} --epsilon E --delta D"
+        line = f"queryveil ledger open {where} --source {name} --epsilon E --delta D"
+        call = f"queryveil.Ledger({str(where)!r}).open({name!r}, epsilon=E, delta=D)"
+        return f"open it first: {command(line, call)}"
 
 
 def _appear(temporary: Path, path: Path) -> None:

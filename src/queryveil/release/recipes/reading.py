@@ -75,7 +75,8 @@ class Document:
         try:
             return made()
         except QueryveilError as error:
-            raise UsageError(f"{self.name}: {error.message}", error.hint) from None
+            message, hint = error.template
+            raise UsageError(f"{self.name}: {message}", hint) from None
 
 
 def as_type(text: str, kind: type) -> Any:

@@ -7,9 +7,10 @@ somebody searched. So both are given, and periods without a single search are pu
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from queryveil.errors import UsageError, instead
+from queryveil.errors import UsageError, argument, instead
 from queryveil.release import clock
 
 DAY, WEEK, MONTH = "day", "week", "month"
@@ -54,19 +55,22 @@ class Calendar:
         """From dates, or texts such as 2026-01-31."""
         if period not in PERIODS:
             raise UsageError(f"there is no period '{period}'", instead(period, PERIODS))
-        made = cls(period=period, first=_date(first, "--from"), last=_date(last, "--to"))
+        made = cls(period=period, first=_date(first, _first), last=_date(last, _last))
         made.periods()
         return made
 
     def periods(self) -> list[Period]:
         """In their order; the calendar must begin and end with whole ones."""
         if self.last < self.first:
-            raise UsageError("the series ends before it begins", "pass a --to that is not before --from")
+            raise UsageError(
+                "the series ends before it begins",
+                f"pass a {_last()} that is not before {_first()}",
+            )
         found, first = [], _begin(self.period, self.first)
         if first != self.first:
             raise UsageError(
                 f"the series begins within a {self.period}",
-                f"pass --from {first} or --from {_after(self.period, first)}",
+                f"pass {_first(first)} or {_first(_after(self.period, first))}",
             )
         while first <= self.last:
             after = _after(self.period, first)
@@ -78,7 +82,7 @@ class Calendar:
             before, ends = found[-1].first - datetime.timedelta(days=1), first - datetime.timedelta(days=1)
             raise UsageError(
                 f"the series ends within a {self.period}",
-                f"pass --to {ends} or an earlier end such as {before}",
+                f"pass {_last(ends)} or an earlier end such as {before}",
             )
         return found
 
@@ -90,7 +94,9 @@ class Calendar:
         if not future:
             return
         before = future[0].first - datetime.timedelta(days=1)
-        earlier = f"--to {before}" if len(future) < len(periods) else "an earlier --from and --to"
+        earlier = _last(before)
+        if len(future) == len(periods):
+            earlier = f"an earlier {_first()} and {_last()}"
         raise UsageError(
             f"the {self.period} {future[0].name} has not ended: it ends at {future[0].end:%Y-%m-%d %H:%M} UTC",
             f"pass {earlier}, or wait until it has ended",
@@ -112,15 +118,16 @@ def named(name: str) -> tuple[str, Period]:
     )
 
 
-def _date(given: object, option: str) -> datetime.date:
+def _date(given: object, name_it: Callable[[datetime.date | None], str]) -> datetime.date:
+    example = name_it(datetime.date(2026, 1, 31))
     if isinstance(given, datetime.datetime) or given is None:
-        raise UsageError(f"a series needs {option}, a day in UTC", f"pass {option} 2026-01-31")
+        raise UsageError(f"a series needs {name_it(None)}, a day in UTC", f"pass {example}")
     if isinstance(given, datetime.date):
         return given
     try:
         return datetime.datetime.strptime(str(given), "%Y-%m-%d").date()
     except ValueError:
-        raise UsageError(f"{option} is not a date", f"pass a day such as {option} 2026-01-31") from None
+        raise UsageError(f"{name_it(None)} is not a date", f"pass a day such as {example}") from None
 
 
 def _begin(period: str, day: datetime.date) -> datetime.date:
@@ -140,3 +147,11 @@ def _name(period: str, first: datetime.date) -> str:
         year, week, _ = first.isocalendar()
         return f"{year}-W{week:02d}"
     return f"{first:%Y-%m}" if period == MONTH else first.isoformat()
+
+
+def _first(day: datetime.date | None = None) -> str:
+    return argument("start", day and str(day), option="from")
+
+
+def _last(day: datetime.date | None = None) -> str:
+    return argument("end", day and str(day), option="to")

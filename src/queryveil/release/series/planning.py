@@ -11,7 +11,7 @@ from typing import Any
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, counted
-from queryveil.errors import BudgetError, UsageError, instead
+from queryveil.errors import BudgetError, UsageError, argument, instead
 from queryveil.mechanisms import Mechanism, Plan, build_mechanism
 from queryveil.privacy.noise import Noise
 from queryveil.release.ledger import pricing
@@ -113,7 +113,8 @@ def planned(
     if whole.delta_too_large and unit == USER and not said:
         raise UsageError(
             f"over {periods:,} {calendar.period}s {whole.of_delta()}",
-            f"lower --delta to a {periods:,}th, choose longer periods, or pass --i-understand",
+            f"lower {argument('delta')} to a {periods:,}th, choose longer periods, "
+            f"or pass {argument('i_understand', True)}",
         )
     return plan, dataclasses.replace(found, whole=whole)
 
@@ -129,12 +130,12 @@ def refuse_unaffordable(book: Ledger, source: str, plan: Plan, promised: Promise
     if account.unit not in ("user", f"user-{promised.period}"):
         raise UsageError(
             f"the budget of '{source}' is for each {account.unit}, and the series is by {promised.period}",
-            "open a source with the unit of the series, or with --unit user",
+            f"open a source with the unit of the series, or with {argument('unit', 'user')}",
         )
     if account.unit != "user" and promised.unit == USER:
         raise UsageError(
             f"the budget of '{source}' is for each {account.unit}, and the series promises more: a user over all",
-            "charge a source that counts per user, or pass --unit user-period",
+            f"charge a source that counts per user, or pass {argument('unit', 'user-period')}",
         )
     _, cost = pricing.price(plan.guarantee, account.neighbours, plan.draws)
     if cost is None or not left:
@@ -155,7 +156,8 @@ def refuse_unaffordable(book: Ledger, source: str, plan: Plan, promised: Promise
     raise BudgetError(
         f"the series charges {len(left):,} times {cost}, which {comes_to} with what was spent; the budget of "
         f"'{source}' is {account.budget}, and {there} of it are left",
-        "lower epsilon and delta, choose fewer or longer periods, or open the source of a new log with --repeated",
+        "lower epsilon and delta, choose fewer or longer periods, or open the "
+        f"source of a new log with {argument('repeated')}",
         requested={"delta": wanted.delta} | ({"epsilon": wanted.epsilon} if finite else {}),
         remaining={"epsilon": there.epsilon, "delta": there.delta},
     )

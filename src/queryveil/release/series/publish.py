@@ -14,7 +14,7 @@ from typing import Any
 
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
-from queryveil.errors import CannotBeMet, UsageError
+from queryveil.errors import CannotBeMet, UsageError, argument
 from queryveil.files import appearing, folder, output
 from queryveil.mechanisms import Mechanism, Plan, build_mechanism
 from queryveil.privacy.noise import Noise
@@ -103,7 +103,9 @@ def publish_series(
     check_name(name)
     unit = planning.known_unit(unit, period)
     if ledger is not None and not source:
-        raise UsageError("charging a ledger needs the name of the source log", "pass --source NAME")
+        raise UsageError(
+            "charging a ledger needs the name of the source log", f"pass {argument('source', 'NAME')}"
+        )
     mechanism = build_mechanism(mechanism, parameters, items)
     book = Ledger(str(ledger)) if isinstance(ledger, (str, Path)) else ledger
     calendar, place = Calendar.of(period, start, end), Path(out)
@@ -126,7 +128,8 @@ def publish_series(
     if not inside and not allow_empty:
         raise CannotBeMet(
             f"the log has no row from {calendar.first} to {calendar.last}",
-            "check --from and --to, or pass --allow-empty to publish empty releases",
+            f"check {argument('start', option='from')} and {argument('end', option='to')}, or pass "
+            f"{argument('allow_empty', True)} to publish empty releases",
         )
     warnings = _check_complete(log, _left(place, periods), allow=allow_incomplete_period)
     head = _head(name, plan, said)
@@ -184,7 +187,7 @@ def _refuse_too_many(log: SearchLog, periods: list[Period], users: int | None) -
     if any(log.between(one.start, one.end).users > users for one in periods):
         raise CannotBeMet(
             f"a period has more than the {users:,} users that you declared",
-            "declare a larger public upper bound with --users",
+            f"declare a larger public upper bound with {argument('users')}",
         )
 
 
@@ -205,9 +208,13 @@ def _check_complete(log: SearchLog, periods: list[Period], *, allow: bool) -> tu
         return (f"{message[0].upper()}{message[1:]}.",)
     before = late[0].first - datetime.timedelta(days=1)
     shorter = (
-        f"pass --to {before}, read a log that covers it" if late[0] != periods[0] else "read a log that does"
+        f"pass {argument('end', str(before), option='to')}, read a log that covers it"
+        if late[0] != periods[0]
+        else "read a log that does"
     )
-    raise CannotBeMet(message, f"{shorter}, or pass --allow-incomplete-period to publish it as it is")
+    raise CannotBeMet(
+        message, f"{shorter}, or pass {argument('allow_incomplete_period', True)} to publish it as it is"
+    )
 
 
 # -- the folder ----------------------------------------------------------------------------------------------
@@ -216,12 +223,12 @@ def _check_complete(log: SearchLog, periods: list[Period], *, allow: bool) -> tu
 def _refuse_place(place: Path, apart: Path, *, resume: bool) -> None:
     """Refuse a place that is taken, or that has no series to go on with."""
     if resume and not index.is_series(place):
-        raise UsageError(f"there is no series in '{place}' to go on with", "leave out --resume")
+        raise UsageError(f"there is no series in '{place}' to go on with", f"leave out {argument('resume')}")
     if not resume:
         if index.is_series(place):
             raise UsageError(
                 f"output '{place}' holds a series already",
-                "go on with it by --resume, or choose another --out",
+                f"go on with it by {argument('resume', True)}, or choose another {argument('out')}",
             )
         output.new_release(place, None if apart == folder.private_folder(place) else apart)
 
@@ -298,7 +305,9 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
         there |= {"guarantee": _figures(found["guarantee"])}
         published = {str(one["period"]): str(one["manifest_sha256"]) for one in found["periods"]}
     except (ValueError, KeyError, TypeError):
-        raise UsageError(f"the series in '{place}' cannot be read", "choose another --out") from None
+        raise UsageError(
+            f"the series in '{place}' cannot be read", f"choose another {argument('out')}"
+        ) from None
     wanted = {name: head[name] for name in ("name", "method", "parameters")}
     wanted |= {"about": head.get("about", {})}
     wanted |= {"from": calendar.first.isoformat(), "to": calendar.last.isoformat()}
@@ -307,7 +316,7 @@ def _same_series(place: Path, head: Mapping[str, Any], calendar: Calendar, promi
     if other:
         raise UsageError(
             f"the series in '{place}' was begun with another {other[0]}",
-            "go on with the options that it was begun with, or choose another --out",
+            f"go on with the options that it was begun with, or choose another {argument('out')}",
         )
     _refuse_gone(place, published)
 
@@ -326,7 +335,7 @@ def _refuse_gone(place: Path, published: Mapping[str, str]) -> None:
             raise UsageError(
                 f"the series in '{place}' has published {name if folder.plain(name) else 'a period'} already, and "
                 "that release is gone or changed: drawn again it would be a second release of the same period",
-                "put it back, or choose another --out and count both series",
+                f"put it back, or choose another {argument('out')} and count both series",
             )
 
 

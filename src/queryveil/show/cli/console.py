@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.status import Status
 
-from queryveil.errors import QueryveilError
+from queryveil.errors import Argument, Command, QueryveilError, is_placeholder, render_all
 
 _LABEL = 12
 _COLOURS = {
@@ -35,7 +35,7 @@ _signs: list[Status | Progress] = []
 
 def as_json(document: Any) -> None:
     """The one document of `--json`, in ASCII: it is the same in every locale."""
-    line(json.dumps(document, allow_nan=False, default=str))
+    line(json.dumps(render_all(document, as_option), allow_nan=False, default=str))
 
 
 def line(text: str = "", *, label: str = "") -> None:
@@ -157,7 +157,33 @@ def warn(message: str, hint: str) -> None:
 
 
 def fail(error: QueryveilError) -> None:
-    fail_with(error.kind, error.message, error.hint, error.as_dict())
+    said = error.as_dict(as_option)
+    fail_with(error.kind, said["message"], said["hint"], said)
+
+
+def as_option(reference: Argument | Command) -> str:
+    """Name a parameter or a command of a message as the command line does."""
+    if isinstance(reference, Command):
+        return reference.line
+    name = reference.option or reference.name.replace("_", "-")
+    option = name if name.startswith("-") else f"--{name}"
+    if reference.value is None or reference.value is True:
+        return option
+    return f"{option} {_typed(reference.value)}"
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed after an option: lists with commas, texts by name with an equals sign."""
+    if isinstance(value, dict):
+        text = ",".join(
+            f"{name}={','.join(map(str, one)) if isinstance(one, list) else one}"
+            for name, one in value.items()
+        )
+    else:
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not text.isprintable():
+        text = text.encode("unicode_escape").decode("ascii")
+    return text if is_placeholder(text) else shlex.quote(text)
 
 
 def fail_with(kind: str, message: str, hint: str, more: Mapping[str, Any] | None = None) -> None:

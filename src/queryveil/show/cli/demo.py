@@ -58,7 +58,7 @@ def _made(out: Path) -> Iterator[None]:
             if made:
                 shutil.rmtree(out, ignore_errors=True)
         if isinstance(error, qv.CannotBeMet):
-            raise qv.CannotBeMet(error.message, "pass more --users") from None
+            raise qv.CannotBeMet(error.template[0], "pass more --users") from None
         raise
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
+from queryveil.errors import render
 from queryveil.parameters import parameters
 from queryveil.show.cli import console, options, releases
 
@@ -131,7 +132,7 @@ def show(found: list[qv.Evaluation]) -> None:
     if len(kinds) == 1:
         console.labelled("items", f"{kinds.pop()}, unless the name of a measure says otherwise")
     for name, reason in {name: reason for one in found for name, reason in one.left_out.items()}.items():
-        console.labelled("left out", f"{name}: {reason}")
+        console.labelled("left out", f"{name}: {render(reason, console.as_option)}")
     notes = dict.fromkeys((name, note) for one in found for name, note in one.notes.items())
     named = list(dict.fromkeys(name for name, _ in notes))
     for name, note in sorted(notes, key=lambda pair: named.index(pair[0])):

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from queryveil.errors import QueryveilError
+from queryveil.show.web.labels import as_field, worded
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -49,7 +50,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"number": number, "percent": percent, "size": size, "day": day, "sentence": sentence}
-    made.filters["urlencode_lists"] = _query
+    made.filters |= {"urlencode_lists": _query, "worded": worded}
     return made
 
 
@@ -78,12 +79,13 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
 
 def refused(request: Request, error: QueryveilError) -> HTMLResponse:
     """An error that somebody can do something about."""
+    said = error.as_dict(as_field)
     return page(
         request,
         "problem.html",
         status=_STATUS.get(error.kind, 400),
-        message=error.message,
-        hint=error.hint,
+        message=said["message"],
+        hint=said["hint"],
         back=True,
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from queryveil.errors import OutputError
+from queryveil.errors import OutputError, argument
 from queryveil.show.web.app import application
 from queryveil.show.web.settings import Settings
 
@@ -113,7 +113,8 @@ def bound(host: str, port: int) -> socket.socket:
         made.close()
         raise OutputError(
             f"port {port} of {host} cannot be used ({error.strerror or type(error).__name__})",
-            "another program may have it; pass another --port, or --port 0 for any that is free",
+            f"another program may have it; pass another {argument('port')}, or "
+            f"{argument('port', 0)} for any that is free",
         ) from None
     return made
 

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from queryveil.errors import QueryveilError
+from queryveil.errors import QueryveilError, render_all
 from queryveil.files import interruptions, memory
 from queryveil.show.web import tasks
+from queryveil.show.web.labels import as_field
 
 _OFTEN = 0.1
 
@@ -95,7 +96,7 @@ def main(folder: Path) -> int:
             )
             return 130
         except QueryveilError as error:
-            write(folder, "error", error.as_dict() | {"charged": stands.charged})
+            write(folder, "error", error.as_dict(as_field) | {"charged": stands.charged})
             return error.exit_code
         except BaseException as error:
             if os.environ.get("QUERYVEIL_DEBUG"):
@@ -119,7 +120,7 @@ def main(folder: Path) -> int:
             return 70
         for one in interruptions.SIGNALS:
             signal.signal(one, signal.SIG_IGN)
-        write(folder, "result", result)
+        write(folder, "result", render_all(result, as_field))
     return 0
 
 

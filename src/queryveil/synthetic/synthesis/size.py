@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from queryveil.errors import UsageError
+from queryveil.errors import UsageError, argument
 from queryveil.parameters import param, validate
 from queryveil.synthetic.generator.settings import LARGEST_SEED, MOST_ROWS, MOST_USERS, ROWS_PER_USER
 
@@ -54,7 +54,7 @@ class Size:
         if rows is None and self.users is None and released > MOST_UNASKED:
             raise UsageError(
                 f"the released counts add up to more than {MOST_UNASKED:,} rows",
-                "say how many you want with --rows",
+                f"say how many you want with {argument('rows')}",
             )
         if rows is None:
             rows = self.users * ROWS_PER_USER if self.users is not None else max(1, round(released))

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 import queryveil as qv
 from queryveil.show.web import charts, forms, same
 from queryveil.show.web.jobs import DONE, Job
+from queryveil.show.web.labels import worded
 from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.pages.risk import inspection
@@ -65,7 +66,8 @@ class Setting:
         """What is promised, for people."""
         if self.plan is None:
             error = self.error or qv.UsageError("this setting is not complete", "fill in the fields")
-            return {"error": error.message, "hint": error.hint}
+            said = worded(error)
+            return {"error": said["message"], "hint": said["hint"]}
         guarantee = self.plan.guarantee
         return {
             "headline": guarantee.headline,
@@ -132,7 +134,10 @@ async def _previewed(request: Request, log: LogSnapshot, setting: Setting) -> di
         )
     except qv.QueryveilError as error:
         # The rest of the page is as good as ever.
-        return dict.fromkeys(_FIGURES) | {"items": "items", "why_not": f"{error.message}; {error.hint}"}
+        return dict.fromkeys(_FIGURES) | {
+            "items": "items",
+            "why_not": "; ".join((worded(error)["message"], worded(error)["hint"])),
+        }
     session.looked.setdefault(log.id, set()).add(str(setting.query))
     return found
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 import queryveil as qv
+from queryveil.errors import argument
 from queryveil.show.web import shelf
 from queryveil.show.web.guard import REPORT_POLICY
 from queryveil.show.web.pages.log import find_snapshot
@@ -114,7 +115,7 @@ def sign(request: Request, _: FormData) -> Response:
     if key is None:
         raise qv.UsageError(
             "the workbench was started without a key",
-            "start it with --key FILE; ssh-keygen -t ed25519 makes one",
+            f"start it with {argument('key', 'FILE')}; ssh-keygen -t ed25519 makes one",
         )
     qv.sign(release.path, key)
     return RedirectResponse(f"/releases/{release.name}", 303)

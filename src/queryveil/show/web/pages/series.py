@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 import queryveil as qv
+from queryveil.errors import argument
 from queryveil.show.web import charts, same, shelf
 from queryveil.show.web.guard import REPORT_POLICY, SERIES_POLICY
 from queryveil.show.web.jobs import DONE
@@ -200,7 +201,7 @@ def go_on(request: Request, _: FormData) -> Response:
     if log is None:
         raise qv.UsageError(
             "the log of this series is not here any more",
-            "put it back, or go on at a terminal with queryveil publish and --resume",
+            f"put it back, or go on at a terminal with queryveil publish and {argument('resume', True)}",
         )
     if require_confirmed(request, log).as_dict() != spec["log"]:
         raise qv.UsageError(

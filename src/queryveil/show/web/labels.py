@@ -1,0 +1,25 @@
+"""Names parameters in messages by the labels of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from queryveil.errors import Argument, Command, QueryveilError
+
+
+def as_field(reference: Argument | Command) -> str:
+    """Name a parameter of a message as the label of its field, and a command as it is typed."""
+    if isinstance(reference, Command):
+        return reference.line
+    label, value = reference.name.replace("_", " "), reference.value
+    if value is None or value is True:
+        return label
+    if isinstance(value, dict):
+        value = ", ".join(f"{name}={one}" for name, one in value.items())
+    return f"{label} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def worded(error: QueryveilError | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Cause and next step of an error with the labels of fields; of a job, they have them already."""
+    return error.as_dict(as_field) if isinstance(error, QueryveilError) else error
