@@ -158,11 +158,18 @@ class QueryveilError(Exception):
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
     def add(self, remark: str) -> None:
-        """Add a remark to the cause, in parentheses."""
+        """Add a remark to the cause, in parentheses.
+
+        `remark`: part of a sentence.
+        """
         message, hint = self.template
         self.template = (f"{message} ({remark})", hint)
 
     def as_dict(self, vocabulary: Vocabulary = in_python) -> dict[str, Any]:
+        """Return kind, cause, and next step.
+
+        `vocabulary`: how to name parameters, which a front end may do in its own way.
+        """
         said = {"kind": self.kind, "message": self.message, "hint": self.hint}
         return {name: render(one, vocabulary) for name, one in said.items()}
 
@@ -213,7 +220,10 @@ class BudgetError(QueryveilError):
         self.requested, self.remaining, self.short_by = requested, remaining, short_by
 
     def as_dict(self, vocabulary: Vocabulary = in_python) -> dict[str, Any]:
-        """With epsilon and delta that were asked for, that are left and that are missing, where these are numbers."""
+        """With epsilon and delta that were asked for, that are left and that are missing, where these are numbers.
+
+        `vocabulary`: how to name parameters, which a front end may do in its own way.
+        """
         found = {"requested": self.requested, "remaining": self.remaining, "short_by": self.short_by}
         return super().as_dict(vocabulary) | {
             name: dict(one) for name, one in found.items() if one is not None
