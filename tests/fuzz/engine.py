@@ -20,7 +20,7 @@ from queryveil.reading import staging
 SESSIONS = 2000
 """Sessions of one engine, so that nothing piles up in it."""
 _FAILED_INSIDE = (duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
-_MADE = re.compile(r"\s*CREATE (TABLE|VIEW) (\w+)")
+_MADE = re.compile(r"\s*CREATE (TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)")
 
 
 class Shared:

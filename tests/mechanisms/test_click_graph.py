@@ -59,7 +59,7 @@ def publish(
     log: pa.Table | Path, engine: Any = "duckdb", noise: Noise | None = None, **parameters: Any
 ) -> qv.Release:
     given = EXACT | {"max_queries": 1} | parameters
-    seeded = {} if noise is None else {"noise": noise, "i_understand": True}
+    seeded: dict[str, Any] = {} if noise is None else {"noise": noise, "i_understand": True}
     return qv.publish(qv.read(log, engine=engine), qv.ClickGraph(**given), allow_empty=True, **seeded)
 
 

@@ -17,7 +17,13 @@ TABLE = crowd(20, (0, "cheap hotels", "u"), (1, "Hotel cheap", None), (2, "cars"
 
 def test_groups_reach_what_their_queries_do_not() -> None:
     """2 x 20 events of the group; the bound of 2 takes both queries, and not a group of them."""
-    method = {"max_queries": 2, "threshold": 25, "noise_scale": 0.01, "epsilon": None, "delta": None}
+    method: dict[str, Any] = {
+        "max_queries": 2,
+        "threshold": 25,
+        "noise_scale": 0.01,
+        "epsilon": None,
+        "delta": None,
+    }
     assert counts(publish(TABLE, **method).tables["queries"]) == {}
     grouped = publish(TABLE, **method, group_queries="words").tables["queries"]
     assert counts(grouped) == {"cheap hotel": 40}
@@ -53,7 +59,7 @@ def test_a_folder_verifies_and_is_measured_against_the_grouped_log(selection: st
 
 
 def test_spark_counts_the_same_groups(spark: Any) -> None:
-    asked = {"max_queries": 3, "group_queries": "words"}
+    asked: dict[str, Any] = {"max_queries": 3, "group_queries": "words"}
     ours, theirs = (counts(publish(TABLE, engine, **asked).tables["queries"]) for engine in ("duckdb", spark))
     assert ours == theirs == {"cheap hotel": 40, "car": 20}
 

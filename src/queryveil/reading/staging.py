@@ -94,8 +94,9 @@ def stage_text(
         add = functools.partial(_hold, connection) if extraction.combine else writer.write_rows
         for validated in validate_chunks(connection, extraction.sql, tables):
             writer.add(validated, add)
-        for rows in _combine(connection, extraction.combine):
-            writer.add(rows)
+        if extraction.combine:
+            for rows in _combine(connection, extraction.combine):
+                writer.add(rows)
         staged = writer.finish()
     suggested = suggest_time_formats(extraction.times) if "bad time" in staged.reasons else ""
     known_times = {"bad time": f"say how times are written: {suggested}"} if suggested else {}

@@ -218,7 +218,7 @@ def test_more_than_there_is_says_how_much_there_is() -> None:
     short, long = (qv.TokenCounts.of(pa.chunked_array([texts])) for texts in (["a b", "b c"], ["a b c d e"]))
     with pytest.raises(qv.UsageError, match="the target has only 3 different hashes") as refused:
         qv.Inversion(n=4).invert(short, long)
-    assert refused.value.hint == "pass -n 3 or less"
+    assert "n=3" in refused.value.hint
     with pytest.raises(qv.UsageError, match="the reference has only 3 different words") as refused:
         qv.Inversion(n=2, expand_to=4).invert(long, short)
     assert refused.value.hint == "pass expand_to=3 or less"
