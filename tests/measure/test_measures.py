@@ -196,15 +196,15 @@ def test_a_release_without_the_table_is_refused_if_asked_by_name_and_left_out_ot
     assert found.left_out.pop("profile-divergence").startswith("the release has no users with concepts")
     assert found.left_out.pop("transaction-quality").startswith("the release has no transactions")
     assert found.left_out == {
-        "inaccuracy": "the release states no threshold in users; name a number of users with --frequent",
+        "inaccuracy": "the release states no threshold in users; name a number of users with frequent",
         "index-caching": "the release has no table of keywords",
         "query-substitution": "the release has no table of reformulations",
-        "keyword-generation": "needs --seeds",
+        "keyword-generation": "needs seeds",
         "similar-queries": "the release has no table of clicks",
         "suggestions": "the release has no table of reformulations",
         "spelling-correction": "the release has no table of clicks",
         "query-classification": "the release has no table of clicks",
-        "pattern-ranking": "needs --pattern",
+        "pattern-ranking": "needs pattern",
     }
 
 

@@ -258,7 +258,7 @@ def _named(name: str | Measure, given: dict[str, Any], top: int | None) -> list[
         raise UsageError(f"there is no measure '{word}'", instead(word, MEASURES, most=2))
     cls = MEASURES[word]
     if cls.option is not None and cls.option not in given:
-        raise UsageError(f"measure '{word}' needs --{cls.option}", _EXAMPLES[cls.option])
+        raise UsageError(f"measure '{word}' needs {argument(str(cls.option))}", _EXAMPLES[cls.option])
     at = None
     if sign:
         try:

@@ -161,7 +161,7 @@ def test_publish_has_the_keys_that_scripts_read(here: Path) -> None:
     assert made["release"] == "new/folders/release"
     assert made["guarantee"]["kind"] == "probabilistic-dp"
     assert made["released"] == {"items": 3}
-    assert made["seconds"].keys() >= {"read", "bound", "count", "protect", "write"}
+    assert made["seconds"].keys() >= {"read", "bound", "select", "count", "write"}
     release = here / "new" / "folders" / "release"
     assert {one.name for one in release.iterdir()} == {
         "manifest.json",
@@ -179,7 +179,7 @@ def test_publish_has_the_keys_that_scripts_read(here: Path) -> None:
 def test_publish_in_words_tells_every_stage_the_guarantee_and_what_is_next() -> None:
     said = done("publish", "log.tsv", *ZEALOUS, "--out", "out").out
     told = [line.split()[0] for line in said.splitlines() if line.startswith("  ") and line[2:3] != " "]
-    assert told[:6] == ["read", "bound", "count", "protect", "write", "Guarantee"]
+    assert told[:5] == ["read", "bound", "select", "write", "Guarantee"]
     assert "epsilon 2, delta 0.001, if one user's history is replaced" in " ".join(said.split())
     assert "queryveil release verify out" in said
 

@@ -47,7 +47,7 @@ LOGS = [
     ("empty.tsv", "'empty.tsv' is empty"),
     ("blank.tsv", "'blank.tsv' is empty"),
     ("header.tsv", "holds no rows"),
-    ("binary.tsv", "is binary, and of no kind"),
+    ("binary.tsv", "is binary"),
     ("columns.tsv", "has a usual name for the user"),
     ("cut.tsv.gz", "damaged or cut short"),
     ("cut.parquet", "damaged, cut short or not Parquet"),
