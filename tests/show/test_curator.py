@@ -41,12 +41,12 @@ def test_it_shows_what_a_hand_computes(release: Path) -> None:
     file = qv.write_curator_report(release, qv.read(LOG), metrics=("coverage@4", "missing@4"))
     page = text(file)
     assert file == release.with_name("out.private") / "report.html"
-    assert "Of the log&#x27;s 4 most frequent queries, 2 are in the release" in page
+    assert "Of the log&#39;s 4 most frequent queries, 2 are in the release" in page
     # A wide and a narrow picture, each with the two that are there and the two that are missing.
     assert page.count('<rect class="there"') == page.count('<rect class="missing"') == 4
-    assert "2 of the log&#x27;s 4 different queries (50 %)" in page and "600 of its 604 pairs" in page
+    assert "2 of the log&#39;s 4 different queries (50 %)" in page and "600 of its 604 pairs" in page
     assert re.search(r"Of 2 queries in both, \d have a lower count", page)
-    assert "2 of the log&#x27;s queries have as many or more" in page
+    assert "2 of the log&#39;s queries have as many or more" in page
     assert re.search(r"<code>coverage@4</code></td><td[^>]*>0.5000<", page)
     assert re.search(r"<code>missing@4</code></td><td[^>]*>2<", page)
     assert re.search(r'her secret</bdi></td><td class="n">2</td><td class="n">missing', page)
@@ -62,7 +62,7 @@ def test_without_lists_of_names_it_says_how_to_get_them(
     """As after `pip install queryveil` alone, with which the demo writes this page."""
     monkeypatch.setattr("queryveil.language.spotting.lists.PACKAGES", ("not_installed",))
     page = text(qv.write_curator_report(release, qv.read(LOG), metrics="coverage"))
-    assert page.count("pip install &#x27;queryveil[language]&#x27;") == 2, "in the check and in the section"
+    assert page.count("pip install &#39;queryveil[language]&#39;") == 2, "in the check and in the section"
     assert "4 of 5 checks are done" not in page and "No published text was found to name" not in page
 
 
@@ -88,8 +88,8 @@ def test_released_counts_are_no_share_of_the_log(tmp_path: Path) -> None:
     )
     qv.publish(log, qv.KQuery(k=3), out=tmp_path / "out")
     page = text(qv.write_curator_report(tmp_path / "out", log, metrics="coverage"))
-    assert "2 of the log&#x27;s 42 different queries (4.76 %)" in page and "86 of its 126 occurrences" in page
-    assert "1 of the log&#x27;s 81 different query pairs (1.23 %)" in page
+    assert "2 of the log&#39;s 42 different queries (4.76 %)" in page and "86 of its 126 occurrences" in page
+    assert "1 of the log&#39;s 81 different query pairs (1.23 %)" in page
     assert "3 of its 83 occurrences" in page, "the release has 43 of them"
     assert (
         "Of 1 query pairs in both, 0 have a lower count in the release, 0 the same and 1 a higher one" in page
@@ -347,7 +347,7 @@ def test_export_to_a_spreadsheet(tmp_path: Path) -> None:
 def test_an_attack_is_kept_by_its_command(tmp_path: Path) -> None:
     qv.publish(qv.read(pages.hostile_log()), pages.METHODS["approximate"], out=tmp_path / "out")
     made = command("attack", "sybil", str(tmp_path / "out"), "--trials", "3", "--save", "--json")
-    assert made.code == 0 and made.document["kept"] == [
+    assert made.code == 0 and made.document["saved"] == [
         str(tmp_path / "out.private" / "attacks" / "sybil.json")
     ]
     assert "<h3>sybil</h3>" in text(qv.write_curator_report(tmp_path / "out"))
