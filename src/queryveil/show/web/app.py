@@ -6,6 +6,7 @@ import functools
 import hmac
 import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from starlette.applications import Starlette
@@ -24,18 +25,7 @@ from queryveil.show.web import rendering
 from queryveil.show.web.guard import Guard
 from queryveil.show.web.jobs import Jobs
 from queryveil.show.web.logs import Logs
-from queryveil.show.web.pages import (
-    attack,
-    design,
-    entrance,
-    history,
-    jobs,
-    log,
-    publish,
-    releases,
-    risk,
-    series,
-)
+from queryveil.show.web.pages import MODULES, log
 from queryveil.show.web.previews import Previews
 from queryveil.show.web.sessions import Sessions
 from queryveil.show.web.settings import Settings
@@ -93,7 +83,8 @@ def _routes() -> list[BaseRoute]:
         Route("/static/charts.js", _charts),
         Mount("/static", StaticFiles(directory=rendering.STATIC), name="static"),
     ]
-    for module in (entrance, log, risk, design, publish, attack, releases, series, history, jobs):
+    for name in MODULES:
+        module = import_module(f"{log.__package__}.{name}")
         made += [Route(path, handler) for path, handler in module.PAGES.items()]
         made += [Route(path, posting(handler), methods=["POST"]) for path, handler in module.FORMS.items()]
     return made

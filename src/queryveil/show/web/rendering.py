@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 
 from queryveil.errors import QueryveilError
 from queryveil.show.web.labels import as_field, worded
+from queryveil.show.web.pages import LINKS
 
 TEMPLATES = Path(__file__).parent / "templates"
 STATIC = Path(__file__).parent / "static"
@@ -64,6 +65,7 @@ def page(request: Request, template: str, *, status: int = 200, step: str = "", 
         .get_template(template)
         .render(
             steps=STEPS,
+            links=LINKS,
             step=step,
             csrf=session.csrf if session else "",
             who=session.who if session else None,
