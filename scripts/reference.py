@@ -35,7 +35,7 @@ def section(cls: type[qv.Mechanism]) -> Iterator[str]:
     yield from (f"## `{cls.name}`", "", f"{inspect.getdoc(cls)} [Proof](../proofs/{cls.name}.md).", "")
     yield from ("| option | default | what it is |", "|---|---|---|")
     for one in parameters(cls):
-        yield f"| `{one.flag}` | {shown(one)} | {cell(one.declaration.help)} |"
+        yield f"| `{one.flag}` | {shown(one)} | {cell(described(one))} |"
     example = ", ".join(f"{name} {value}" for name, value in plan.parameters.items() if name in cls.example)
     yield from ("", f"With {example or 'no option'}: {plan.guarantee.headline}. {plan.what}.", "")
     for table in plan.tables:
@@ -57,6 +57,16 @@ def shown(one: Parameter) -> str:
     if value is None or value is False:
         return ""
     return f"`{','.join(map(str, value)) if isinstance(value, tuple) else value}`"
+
+
+def described(one: Parameter) -> str:
+    """Return what an option is, which values it may have, and what its declaration adds for this page."""
+    rule = one.declaration
+    if rule.choices:
+        limits = ", ".join(f"`{choice}`" for choice in rule.choices) + (", with commas" if rule.many else "")
+    else:
+        limits = ", ".join([*(["several, with commas"] if rule.many else []), *one.bounds(below=10**9)])
+    return f"{rule.help}{f' ({limits})' if limits else ''}{f'. {rule.details}' if rule.details else ''}"
 
 
 def cell(text: str) -> str:

@@ -37,6 +37,8 @@ class Declaration:
     """What is known of one parameter beyond its Python type."""
 
     help: str
+    details: str = ""
+    """What the reference page adds, in Markdown; help and forms have `help` alone."""
     group: str = METHOD
     """What it is about, one of `GROUPS`: parameters of a group stand together in help."""
     gt: float | None = None
@@ -82,6 +84,12 @@ class Parameter:
         """The parameter as a message names it."""
         option = self.flag.removeprefix("--")
         return argument(self.name, option=None if option == self.name.replace("_", "-") else option)
+
+    def bounds(self, *, below: float = math.inf) -> list[str]:
+        """Return its limits below a number in words: above 0, at most 20."""
+        rule = self.declaration
+        words = (("above", rule.gt), ("at least", rule.ge), ("below", rule.lt), ("at most", rule.le))
+        return [f"{word} {limit:,.10g}" for word, limit in words if limit is not None and limit < below]
 
     def limits(self, *, below: float = math.inf) -> str:
         """Which values it may have, in a few words; without limits that nobody comes near, from `below` on."""

@@ -116,10 +116,15 @@ def commands(
 
 
 def sections() -> dict[str, str]:
-    """commands.md by its headings `## `queryveil ...``."""
+    """commands.md by its headings `## `queryveil ...``, and the options of each method from methods.md."""
     text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
     found = re.split(r"^## `queryveil ?([^`]*)`$", text, flags=re.MULTILINE)
-    return dict(zip(found[1::2], found[2::2], strict=True))
+    page = dict(zip(found[1::2], found[2::2], strict=True))
+    text = (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    found = re.split(r"^## `([^`]*)`$", text, flags=re.MULTILINE)
+    for method, options in zip(found[1::2], found[2::2], strict=True):
+        page[f"plan {method}"] = page["plan"] + page.get(f"plan {method}", "") + options
+    return page
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -147,7 +152,7 @@ def test_documented_commands_and_options_exist() -> None:
     for heading, text in sections().items():
         path = tuple(heading.split())
         assert path in real, f"commands.md documents queryveil {heading}, which does not exist"
-        if heading in ("publish", "audit"):
+        if heading in ("plan", "publish", "audit"):
             real[path] = {flag for other, flags in real.items() if other[:1] == path for flag in flags}
         listed = set(re.findall(r"^\| `(--[\w-]+)", text.partition("## Options for")[0], re.MULTILINE))
         assert listed <= real[path], f"{heading}: {sorted(listed - real[path])} do not exist"

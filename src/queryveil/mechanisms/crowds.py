@@ -30,7 +30,13 @@ class Crowds(Mechanism):
 
     needs_users: ClassVar[bool] = False
 
-    k: int = param("users who must share everything that is published", ge=2, le=MOST_USERS, group=PROMISES)
+    k: int = param(
+        "users who must share everything that is published",
+        ge=2,
+        le=MOST_USERS,
+        group=PROMISES,
+        details="If the log has fewer users, the exit code is 5",
+    )
 
     def __post_init__(self) -> None:
         validate(self)

@@ -50,6 +50,7 @@ COUNTS_SHARE: Final[dict[str, Any]] = {
 }
 PUBLIC: Final[dict[str, Any]] = {
     "help": "file of public items (a catalogue, page titles): all get noise, and need no delta",
+    "details": "[Items that are public anyway](../how-to/publish-a-release.md#items-that-are-public-anyway)",
     "path": True,
     "default": None,
     "group": COUNTED,

@@ -56,8 +56,19 @@ class TokenHash(Mechanism):
     needs_users: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
 
-    digits: int = param("hexadecimal digits of each hash to keep", ge=4, le=64, default=16)
-    token_order: str = param("order of the words in a query", choices=("keep", "shuffle"), default="keep")
+    digits: int = param(
+        "hexadecimal digits of each hash to keep",
+        ge=4,
+        le=64,
+        default=16,
+        details="If two words get the same digits, the exit code is 5",
+    )
+    token_order: str = param(
+        "order of the words in a query",
+        choices=("keep", "shuffle"),
+        default="keep",
+        details="`shuffle` is the order of their hashes",
+    )
     sessions: str = param(
         "whether a session's queries stay together", choices=("keep", "drop"), default="keep"
     )

@@ -119,13 +119,16 @@ class TruncatedGeometric(SelectsItems):
         le=10**9,
         default=1,
         group=COUNTED,
+        details="Noise grows with it: choose what most users have from public knowledge, not from the log",
     )
     items: tuple[str, ...] = param(**shared.ITEMS)
     keep: str = param(**shared.KEEP)
-    neighbours: str = param(**shared.NEIGHBOURS)
+    neighbours: str = param(**shared.NEIGHBOURS, details="`replace` doubles the noise")
     epsilon_split: tuple[float, ...] | None = param(**shared.EPSILON_SPLIT)
     public: str | None = param(**shared.PUBLIC)
-    public_z: float | None = param(**shared.PUBLIC_Z)
+    public_z: float | None = param(
+        **shared.PUBLIC_Z, details="Or above the limit of the noise, if that is less"
+    )
 
     def __post_init__(self) -> None:
         shared.split_kinds(self)

@@ -11,6 +11,7 @@ May import: errors, parameters, catalog, display, files, language, privacy, mech
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 from queryveil.errors import InputError, UsageError, argument
@@ -100,13 +101,19 @@ def verify(
     elif known:
         made += draws.checks(read)
         made += rows.checks(read, opened)
-        made += _METHODS[str(method)](read, opened) if method in _METHODS else []
+        if method in _METHODS:
+            made += _METHODS[str(method)](dataclasses.replace(read, declared=_declared(str(method))), opened)
     made += rewrite.checks(release, read, opened, None if taxonomy is None else Path(taxonomy))
     made += signed.checks()
     others = unchecked.unchecked(
         read, taxonomy_given=taxonomy is not None, passes=all(check.passes for check in made)
     )
     return Verification(release, tuple(made), (*signed.unchecked(), *others))
+
+
+def _declared(method: str) -> frozenset[str]:
+    """Return the parameters of a method that a manifest may show."""
+    return frozenset(one.name for one in parameters(MECHANISMS[method]) if not one.declaration.path)
 
 
 def _takes_taxonomy(method: str) -> bool:

@@ -49,7 +49,7 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
         judge(
             "parameters",
             "the parameters belong to the method and are within their limits",
-            lambda: _parameters(parameters, manifest.section("calibration"), promised),
+            lambda: _parameters(manifest, promised),
         ),
         judge(
             "promise",
@@ -59,18 +59,16 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
     ]
 
 
-def _parameters(
-    parameters: Mapping[str, Any], calibration: Mapping[str, Any], promised: Promised
-) -> Iterator[str]:
-    rules = promised.parameters
-    known = {*rules, *([_READ_SO] if parameters.get(_READ_SO) is True else [])}
+def _parameters(manifest: Manifest, promised: Promised) -> Iterator[str]:
+    parameters, rules = manifest.section("parameters"), promised.parameters
+    known = {*rules, *manifest.declared, *([_READ_SO] if parameters.get(_READ_SO) is True else [])}
     yield from (f"the method has no parameter {quoted(name)}" for name in parameters if name not in known)
     for name, holds in rules.items():
         if name not in parameters:
             yield f"'{name}' is missing"
         elif not holds(parameters[name]):
             yield f"'{name}' is outside its limits"
-    if calibration:
+    if manifest.section("calibration"):
         yield "the manifest states a calibration, but the method adds no noise"
 
 

@@ -123,6 +123,8 @@ class Manifest:
 
     content: Mapping[str, Any]
     repeated: tuple[str, ...]
+    declared: frozenset[str] = frozenset()
+    """Parameters that the method declares, for checks of one method; they limit only those that they use."""
 
     def section(self, name: str) -> dict[str, Any]:
         """A section, or an empty one where it is missing or no object; check 'keys' says so."""

@@ -108,6 +108,7 @@ class AdHoc(Mechanism):
         "where phone numbers without a country code are from, for scrub; US if left out",
         many=True,
         default=None,
+        details="Two capital letters each, such as US",
     )
 
     def __post_init__(self) -> None:

@@ -28,7 +28,11 @@ class GraphParameters(TakesPublicItems):
         "privacy loss per user, for choosing queries; with --selection steered, for all tables together",
         **_PRICE,
     )
-    delta: float | None = param("probability that the loss is exceeded, for the same tables", **_CHANCE)
+    delta: float | None = param(
+        "probability that the loss is exceeded, for the same tables",
+        **_CHANCE,
+        details="Choose it below one over the number of users",
+    )
     selection: str = param(
         "how queries are chosen: noisy counts above a threshold, or steered Gaussian selection, which publishes more",
         choices=("threshold", "steered"),
@@ -74,6 +78,8 @@ class GraphParameters(TakesPublicItems):
         choices=("none", "words"),
         default="none",
         group=COUNTED,
+        details="[How to read such a "
+        "release](../how-to/publish-a-click-graph.md#count-queries-with-one-meaning-as-one)",
     )
     counts: str = param(
         "publish the noisy count that chose a query (free, biased near the threshold) or a fresh one",
@@ -90,14 +96,21 @@ class GraphParameters(TakesPublicItems):
         group=COUNTED,
     )
     results: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
-        "file of public result lists (query, url)", path=True, function=True, default=None, group=COUNTED
+        "file of public result lists (query, url)",
+        path=True,
+        function=True,
+        default=None,
+        group=COUNTED,
+        details="For `--urls public`: text between tabs, commas, semicolons, or bars, or Parquet",
     )
     max_clicks: int | None = param(
         "clicks that one user may add, chosen like queries (d_c); max-queries if left out",
         default=None,
         **_BOUND,
     )
-    epsilon_clicks: float | None = param("privacy loss of click counts", **_PRICE)
+    epsilon_clicks: float | None = param(
+        "privacy loss of click counts", **_PRICE, details="Without it there is no table of clicks"
+    )
     delta_clicks: float | None = param("delta of private urls", **_CHANCE)
     suggestions: str | Callable[[str], Iterable[str]] | None = param(  # noqa: RUF009 (a frozen value)
         "file of public suggestion lists (query, suggestion); query pairs of the log if left out",
@@ -111,8 +124,16 @@ class GraphParameters(TakesPublicItems):
         default=None,
         **_BOUND,
     )
-    epsilon_reformulations: float | None = param("privacy loss of reformulation counts", **_PRICE)
-    delta_reformulations: float | None = param("delta of reformulations", **_CHANCE)
+    epsilon_reformulations: float | None = param(
+        "privacy loss of reformulation counts",
+        **_PRICE,
+        details="Without it there is no table of reformulations",
+    )
+    delta_reformulations: float | None = param(
+        "delta of reformulations",
+        **_CHANCE,
+        details="Only for reformulations that are not from `--suggestions`",
+    )
     neighbours: str = param(
         **shared.NEIGHBOURS
         | {
@@ -124,9 +145,13 @@ class GraphParameters(TakesPublicItems):
         **shared.PUBLIC
         | {"help": "file of public queries (a catalogue, page titles): all get noise, and need no delta"}
     )
-    public_z: float | None = param(**shared.PUBLIC_Z)
+    public_z: float | None = param(**shared.PUBLIC_Z, details="At most 40 with `--selection steered`")
     analysis: str = param(
-        "thresholds by the paper or by our proof", choices=("paper", "tight"), default="tight", group=PROMISES
+        "thresholds by the paper or by our proof",
+        choices=("paper", "tight"),
+        default="tight",
+        group=PROMISES,
+        details="The paper's theorem needs K of at least d",
     )
     noise_scale: float | None = param("scale of the noise (b), instead of epsilon", **_SCALE)
     threshold: float | None = param(

@@ -62,6 +62,7 @@ class ProfileHistogram(Mechanism):
     )
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out",
+        details="[Your own taxonomy](taxonomy.md#your-own-taxonomy)",
         path=True,
         default=None,
         group=COUNTED,

@@ -56,14 +56,21 @@ class Semantic(Mechanism):
         "what is close: similar in meaning (sqc1), similar and of the same topic (sqc2), equal (nsqc)",
         choices=CRITERIA,
         default=SQC1,
+        details="`sqc2` needs `--topics`; `nsqc` is a baseline",
     )
     domain: str | None = param(
         "concept above all drawn ones, or per-topic; if left out, abstraction or the file's root",
         default=None,
         group=COUNTED,
+        details="A label, or a word, whose sense with the most concepts below it counts: `abstraction` is "
+        "`abstraction.n.06`, and `entity` is everything",
     )
     topics: tuple[str, ...] | None = param(
-        "concepts, none below another", many=True, default=None, group=COUNTED
+        "concepts, none below another",
+        many=True,
+        default=None,
+        group=COUNTED,
+        details="For example `disease,sport`",
     )
     epsilon_per: str = param(
         "spread epsilon over all phrases of a user, or spend it on each phrase",
@@ -79,12 +86,18 @@ class Semantic(Mechanism):
         group=PROMISES,
     )
     pad: bool = param(
-        "give every user exactly max-phrases queries of one phrase", default=False, group=PROMISES
+        "give every user exactly max-phrases queries of one phrase",
+        default=False,
+        group=PROMISES,
+        details="The only way to hide how many phrases a user has, and to add up in a ledger",
     )
     tight: bool = param(
         "search for the largest exponent that the taxonomy allows, and draw with it",
         default=False,
         group=PROMISES,
+        details="In `abstraction` the exponent is then 1.5 to 1.8 times half of epsilon, for the same "
+        "guarantee. Needs one epsilon for all phrases (`--max-phrases` or `--epsilon-per query`). The "
+        "search takes about 10 s, and the calibration has its `certificate`",
     )
     keep_words: str = param(
         "put back words that were not replaced, without protection: function words, or modifiers too",
@@ -98,21 +111,33 @@ class Semantic(Mechanism):
         le=_MOST_PHRASES,
         default=None,
         group=PROMISES,
+        details="This release costs its own part only. Needs a ledger that keeps the rest: [publish new "
+        "queries](../how-to/publish-new-queries.md)",
     )
     since: str | None = param(
         "replace only queries from this day or time on, such as 2026-05-01; all users stay (with --pad)",
         default=None,
         group=COUNTED,
+        details="A day, or a day and a time, in UTC if no time zone is given. Users without such queries get "
+        "random ones",
     )
     follows: str | None = param(
         "private folder of an earlier release, whose numbers for users are kept (with --pad)",
         path=True,
         default=None,
         group=COUNTED,
+        details="The earlier release must have been made with `--reserve` or `--follows`",
     )
-    whole_queries: bool = param("treat a query as one phrase, not as words", default=False, group=COUNTED)
+    whole_queries: bool = param(
+        "treat a query as one phrase, not as words",
+        default=False,
+        group=COUNTED,
+        details="A query that is a name of the taxonomy is replaced, and any other is left out. For logs in "
+        "which a query is a product or a tag, with a taxonomy of these. Not with `--keep-words`",
+    )
     taxonomy: str | None = param(
         "file of child and parent in two columns; WordNet's nouns if left out",
+        details="[Your own taxonomy](taxonomy.md#your-own-taxonomy)",
         path=True,
         default=None,
         group=COUNTED,

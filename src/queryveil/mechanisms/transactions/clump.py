@@ -45,11 +45,18 @@ class Clump(Crowds):
     r: int = param("open clusters that a transaction may choose from", ge=1, le=10**6, default=10)
     transactions: str = generalised.whose_transactions()
     taxonomy: str | None = generalised.taxonomy_file()
-    whole_queries: bool = param("treat a query as one item, not as words", default=False, group=COUNTED)
+    whole_queries: bool = param(
+        "treat a query as one item, not as words",
+        default=False,
+        group=COUNTED,
+        details="For logs in which a query is a product or a tag, with a taxonomy of these",
+    )
     algorithm: str = param(
         "equal transactions of k users first, then the better of two groupings; or only the paper's clusters",
         choices=("better", "paper"),
         default="better",
+        details="`better` leaves transactions that k users share item for item as they are, and clusters the "
+        "others all together or inside the groups of Partition, whichever loses less",
     )
     criterion: str = param(
         "join the cluster whose distortion rises least, or whose total is least (the paper's)",
@@ -65,6 +72,7 @@ class Clump(Crowds):
         "exact least common generalisation, or the paper's, which drops leftovers",
         choices=("exact", "paper"),
         default="exact",
+        details="[Why the paper's drops leftovers](../decisions/0007-least-common-generalisation.md)",
     )
     distinct: bool = param("remove duplicates from what is published", default=False)
 

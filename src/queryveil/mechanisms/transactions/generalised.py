@@ -109,6 +109,7 @@ def whose_transactions() -> Any:
     """The parameter that says what a transaction is."""
     return param(
         "one transaction per user (merged words) or per query",
+        details="Groups have k users either way",
         choices=TRANSACTIONS,
         default="users",
         group=COUNTED,
@@ -119,6 +120,8 @@ def taxonomy_file() -> Any:
     """The parameter that names the taxonomy."""
     return param(
         "file of child and parent in two columns; WordNet's nouns if left out",
+        details="[Your own taxonomy](taxonomy.md#your-own-taxonomy). If it has no word of the log, the exit "
+        "code is 5",
         path=True,
         default=None,
         group=COUNTED,

@@ -34,7 +34,12 @@ class Partition(Crowds):
 
     transactions: str = generalised.whose_transactions()
     taxonomy: str | None = generalised.taxonomy_file()
-    whole_queries: bool = param("treat a query as one item, not as words", default=False, group=COUNTED)
+    whole_queries: bool = param(
+        "treat a query as one item, not as words",
+        default=False,
+        group=COUNTED,
+        details="For logs in which a query is a product or a tag, with a taxonomy of these",
+    )
 
     def vocabulary(self) -> generalised.Vocabulary:
         return generalised.Vocabulary.of(self.taxonomy, whole=self.whole_queries)

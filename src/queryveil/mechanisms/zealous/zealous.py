@@ -84,7 +84,14 @@ class Zealous(SelectsItems):
 
     epsilon: float | None = param(**shared.EPSILON, default=None)
     delta: float | None = param(**shared.DELTA, default=None)
-    max_items: int = param("items that one user may add (m)", ge=1, le=10**9, default=1, group=COUNTED)
+    max_items: int = param(
+        "items that one user may add (m)",
+        ge=1,
+        le=10**9,
+        default=1,
+        group=COUNTED,
+        details="1 publishes most",
+    )
     items: tuple[str, ...] = param(**shared.ITEMS)
     epsilon_split: tuple[float, ...] | None = param(**shared.EPSILON_SPLIT)
     keep: str = param(**shared.KEEP)
@@ -93,6 +100,7 @@ class Zealous(SelectsItems):
         choices=("probabilistic", "approximate"),
         default="approximate",
         group=PROMISES,
+        details="`probabilistic` is the paper's and needs the number of users",
     )
     analysis: str = param(
         "thresholds by the paper or by our proof", choices=("paper", "tight"), default="tight", group=PROMISES

@@ -60,7 +60,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     return Field(
         name=one.name,
         label=one.name.replace("_", " "),
-        help=_help(rule),
+        help=_help(one),
         kind=kind,
         value=typed(value),
         choices=rule.choices or (),
@@ -72,11 +72,11 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     )
 
 
-def _help(rule: Any) -> str:
+def _help(one: Parameter) -> str:
     """What a parameter is, and what it may be, in words."""
-    words = (("above", rule.gt), ("at least", rule.ge), ("below", rule.lt), ("at most", rule.le))
-    limits = [f"{word} {one:,.10g}" for word, one in words if one is not None and one < 10**6]
-    return f"{rule.help} ({', '.join(limits)})" if limits and not rule.choices else str(rule.help)
+    rule = one.declaration
+    limits = [] if rule.choices else one.bounds(below=10**6)
+    return f"{rule.help} ({', '.join(limits)})" if limits else rule.help
 
 
 def typed(value: Any) -> str:

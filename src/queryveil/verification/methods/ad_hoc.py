@@ -6,6 +6,7 @@ no mail address is left, shares and sealed texts have their form.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,8 +47,10 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     parameters = manifest.section("parameters")
     given = parameters.get("steps")
     steps: list[str] = given if isinstance(given, list) and _known(given) else []
+    # A parameter of a step may be stated only with its step.
+    others = manifest.declared - {"regions", *(name for name, _ in _PARAMETERS.values())}
     made = [
-        *manifest_checks(manifest, _promised(parameters, steps)),
+        *manifest_checks(dataclasses.replace(manifest, declared=others), _promised(parameters, steps)),
         columns_check(_columns(steps), set(manifest.section("tables")), opened),
     ]
     judgeable = all(check.passes for check in made if check.name in {"parameters", "columns"})

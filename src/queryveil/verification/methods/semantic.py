@@ -68,7 +68,7 @@ _OPTIONAL = {"topics", "max_phrases", "reserve", "since"}
 def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     given = manifest.section("parameters")
     made = [
-        judge("parameters", _WITHIN, lambda: _semantic_parameters(given)),
+        judge("parameters", _WITHIN, lambda: _semantic_parameters(manifest)),
         judge("calibration", "the figures follow from the parameters", lambda: _semantic_figures(manifest)),
         judge("promise", _PROMISED, lambda: _semantic_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
@@ -80,7 +80,7 @@ def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
 def profile_histogram(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     given = manifest.section("parameters")
     made = [
-        judge("parameters", _WITHIN, lambda: _parameters(given, _HISTOGRAM)),
+        judge("parameters", _WITHIN, lambda: _parameters(manifest, _HISTOGRAM)),
         judge("calibration", "the noise follows from the parameters", lambda: _histogram_figures(manifest)),
         judge("promise", _PROMISED, lambda: _histogram_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
@@ -95,8 +95,9 @@ _PROMISED = "kind, numbers, neighbours and caveats of the guarantee follow from 
 # -- parameters and figures ----------------------------------------------------------------------------------
 
 
-def _parameters(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> Iterator[str]:
-    yield from (f"the method has no parameter {quoted(name)}" for name in given if name not in rules)
+def _parameters(manifest: Manifest, rules: Mapping[str, Rule]) -> Iterator[str]:
+    given, known = manifest.section("parameters"), {*rules, *manifest.declared}
+    yield from (f"the method has no parameter {quoted(name)}" for name in given if name not in known)
     for name, holds in rules.items():
         if name not in given:
             if name not in _OPTIONAL:
@@ -105,8 +106,9 @@ def _parameters(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> Iterator
             yield f"'{name}' is outside its limits"
 
 
-def _semantic_parameters(given: Mapping[str, Any]) -> Iterator[str]:
-    yield from _parameters(given, _SEMANTIC)
+def _semantic_parameters(manifest: Manifest) -> Iterator[str]:
+    given = manifest.section("parameters")
+    yield from _parameters(manifest, _SEMANTIC)
     if given.get("pad") and (
         "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
     ):
