@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pyarrow.parquet as pq
@@ -228,7 +229,7 @@ def test_every_call_of_spark_is_guarded(method: str) -> None:
         def __getattr__(self, name: str) -> object:
             raise ConnectionRefusedError(111, "Connection refused")
 
-    columns = {"exact_texts": [["query"]]}.get(method, [])
+    more: dict[str, list[Any]] = {"exact_texts": [["query"]], "map_batches": [len, "user string"]}
     given: object = [Path("log.parquet")] if method == "read_parquet" else Gone()
     with pytest.raises(qv.CannotBeMet, match="Spark was lost"):
-        getattr(Spark(Gone()), method)(given, *columns)
+        getattr(Spark(Gone()), method)(given, *more.get(method, ()))

@@ -72,8 +72,8 @@ def _extract(source: Source, options: ReadOptions) -> Extraction:
     if options.query_parameter is None and "{query}" not in (options.query_path or ""):
         raise InputError(
             f"{label!r} is an access log, and nothing says where the query is",
-            f"name its parameter, as in {argument('query_parameter')} "
-            f"q{_usual_parameters(source.head)}, or its place in the path, "
+            f"name its parameter, as in {argument('query_parameter', 'q')}"
+            f"{_usual_parameters(source.head)}, or its place in the path, "
             f"as in {argument('query_path', '/search/{query}')}; addresses of referrers are not searched",
         )
     is_json = most_are(line.lstrip().startswith("{") for line in source.head.first_lines)

@@ -7,12 +7,16 @@ from typing import Any
 
 from queryveil.errors import Argument, Command, QueryveilError
 
+_LABELS = {"start": "from", "end": "to"}
+"""Labels of fields that are not called like their parameters."""
+
 
 def as_field(reference: Argument | Command) -> str:
     """Name a parameter of a message as the label of its field, and a command as it is typed."""
     if isinstance(reference, Command):
         return reference.line
-    label, value = reference.name.replace("_", " "), reference.value
+    label = _LABELS.get(reference.name, reference.name.replace("_", " "))
+    value = reference.value
     if value is None or value is True:
         return label
     if isinstance(value, dict):
