@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import numbers
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +31,6 @@ SEARCH, CLICK, ORPHAN_CLICK = "search", "click", "orphan click"
 LONGEST_TEXT = 1024 * 1024
 """Bytes that a user, query, url or session may have; a longer one is a bad row."""
 
-_KINDS = {"format": str, "time_format": str, "delimiter": str, "header": bool, "max_rejected": numbers.Real}
-"""Types of options that are not declared with `param`."""
 _FIRST_LINES = 100
 _PATTERN = re.compile(r"\A([^:]+):/(.+)/\Z")
 _COMPRESSED = {".gz", ".zst", ".gzip", ".zstd", ".bz2", ".xz"}
@@ -77,12 +74,14 @@ class ReadOptions:
     formats that do not declare them.
     """
 
-    format: str | None = None
+    format: str | None = param("format of the log; detected if left out", default=None, group=READING)
     columns: Mapping[str, str | int] | None = None
-    time_format: str | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    max_rejected: float = 0.05
+    time_format: str | None = param("how times are written, as for strptime", default=None, group=READING)
+    header: bool | None = param("whether the first line names the columns", default=None, group=READING)
+    delimiter: str | None = param("what separates columns", default=None, group=READING)
+    max_rejected: float = param(
+        "bad rows allowed", ge=0, le=1, default=0.05, group=READING, details="As a share of all rows"
+    )
     patterns: Mapping[str, str] = field(default_factory=dict)
     """Standard column -> a regular expression that finds its value in the source's column.
 
@@ -132,21 +131,9 @@ class ReadOptions:
     """What `where` says."""
 
     def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind) and (value is not None or name == "max_rejected"):
-                raise UsageError(
-                    f"parameter {name!r} must be of type {kind.__name__.lower()}, not {type(value).__name__}",
-                    f"correct {name}",
-                )
         validate(self)
         if self.encoding is not None:
             object.__setattr__(self, "encoding", resolve_encoding(self.encoding))
-        if not 0 <= self.max_rejected <= 1:  # NaN fails this too
-            raise UsageError(
-                f"the share of rejected rows must be between 0 and 1, got {self.max_rejected}",
-                f"give {argument('max_rejected')} as a fraction, for example 0.05",
-            )
         if self.columns is not None:
             apart = {name: _PATTERN.fullmatch(str(at)) for name, at in self.columns.items()}
             found = {name: one[2] for name, one in apart.items() if one is not None}

@@ -26,7 +26,6 @@ from queryveil.release.recipes.reading import Document, content_of
 
 FILE = "release.yaml"
 VERSION = "1"
-_PLAIN = {"format": str, "time_format": str, "header": bool, "delimiter": str, "max_rejected": float}
 _OF_READ = {"engine": str, "session_gap_minutes": int}
 _LOG = ("files", "columns", "columns_confirmed")
 _SECTIONS = ("recipe", "log", "method", "items", "parameters", "users", "budget", "out", "private", "about")
@@ -303,15 +302,14 @@ def _parsed(content: Mapping[str, Any], file: Path) -> Recipe:
 
 
 def _reading_options() -> dict[str, type]:
-    return {**_PLAIN, **_OF_READ, **{one.name: one.type for one in parameters(ReadOptions)}}
+    return {**_OF_READ, **{one.name: one.type for one in parameters(ReadOptions)}}
 
 
 def _reading(document: Document, log: Mapping[str, Any]) -> dict[str, Any]:
     declared = {one.name: one for one in parameters(ReadOptions)}
-    plain = {**_PLAIN, **_OF_READ}
     return {
-        name: document.typed(value, name, plain[name])
-        if name in plain
+        name: document.typed(value, name, _OF_READ[name])
+        if name in _OF_READ
         else document.parameter(value, declared[name])
         for name, value in log.items()
         if name not in _LOG

@@ -69,9 +69,9 @@ def generate(
         Path | None, typer.Option(metavar="FILE", help="Also write the public result lists to this file.")
     ] = None,
     columns: options.Columns = None,
-    time_format: options.TimeFormat = None,
-    header: options.Header = None,
-    delimiter: options.Delimiter = None,
+    time_format: Annotated[str | None, options.reading_option("time_format")] = None,
+    header: Annotated[bool | None, options.reading_option("header")] = None,
+    delimiter: Annotated[str | None, options.reading_option("delimiter")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Write a synthetic log that looks like a real one, and a file that says where its secrets are."""

@@ -71,19 +71,6 @@ Columns = Annotated[
         help="where user, query, time, url, rank, session are: by name, or by number from 1",
     ),
 ]
-TimeFormat = Annotated[str | None, _reading("--time-format", help="how times are written, as for strptime")]
-Header = Annotated[
-    bool | None, _reading("--header/--no-header", help="whether the first line names the columns")
-]
-Delimiter = Annotated[str | None, _reading("--delimiter", metavar="CHARACTER", help="what separates columns")]
-MaxRejected = Annotated[
-    float,
-    _reading(
-        "--max-rejected",
-        metavar="SHARE",
-        help="bad rows allowed, as a share (default: 0.05)",
-    ),
-]
 Engine = Annotated[
     str,
     _reading(
@@ -106,10 +93,6 @@ SessionGap = Annotated[
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (Format, None),
     "columns": (Columns, None),
-    "time_format": (TimeFormat, None),
-    "header": (Header, None),
-    "delimiter": (Delimiter, None),
-    "max_rejected": (MaxRejected, 0.05),
     "engine": (Engine, "duckdb"),
     "session_gap_minutes": (SessionGap, 30),
 }
@@ -136,12 +119,11 @@ def reading_parameters() -> list[inspect.Parameter]:
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `queryveil.read` wants them."""
-    taken = {name: options.pop(name) for name in _READING}
-    taken |= given(qv.ReadOptions, options)
+    taken = given(qv.ReadOptions, options) | {name: options.pop(name) for name in _READING}
     for one in parameters(qv.ReadOptions):
         options.pop(one.name, None)
     taken["columns"] = column_map(taken["columns"]) if taken["columns"] else None
-    if taken["delimiter"] == "\\t":
+    if taken.get("delimiter") == "\\t":
         taken["delimiter"] = "\t"
     return taken
 
@@ -152,8 +134,8 @@ def reading_words(options: Mapping[str, Any]) -> list[str]:
     To be asked before `reading` takes them out. An engine's address may hold a password, which is not repeated.
     """
     words: list[str] = []
-    defaults = {name: default for name, (_, default) in _READING.items()}
-    for name, default in (defaults | {one.name: None for one in parameters(qv.ReadOptions)}).items():
+    defaults: dict[str, Any] = {one.name: one.default for one in parameters(qv.ReadOptions)}
+    for name, default in (defaults | {name: default for name, (_, default) in _READING.items()}).items():
         value = options.get(name, default)
         if value is None or value == default:
             continue
@@ -187,6 +169,12 @@ def column_map(text: str) -> dict[str, str | int]:
     return columns
 
 
+def reading_option(name: str) -> Any:
+    """Return the option of one declared way to read a log, for commands that take few of them."""
+    one = next(one for one in parameters(qv.ReadOptions) if one.name == name)
+    return _typer_option(one, _help(one))
+
+
 def declared(classes: Iterable[type], *, required: bool, seen: Iterable[str] = ()) -> list[inspect.Parameter]:
     """Command-line options for the declared parameters of classes; one option for equal names."""
     found: dict[str, list[tuple[str, Parameter]]] = {}
@@ -208,14 +196,7 @@ def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Par
     if len(texts) > 1:
         text = "; ".join(f"{', '.join(owners)}: {words}" for words, owners in texts.items())
     choices = list(dict.fromkeys(name for _, other in same for name in other.declaration.choices or ()))
-    shown = typer.Option(
-        *_flags(one),
-        help=text,
-        metavar=_metavar(one),
-        show_default=False,
-        rich_help_panel=one.declaration.group,
-        autocompletion=completed(choices) if choices else None,
-    )
+    shown = _typer_option(one, text, choices)
     return inspect.Parameter(
         one.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -224,7 +205,21 @@ def _option(same: list[tuple[str, Parameter]], *, required: bool) -> inspect.Par
     )
 
 
+def _typer_option(one: Parameter, text: str, choices: Iterable[str] = ()) -> Any:
+    names = list(choices)
+    return typer.Option(
+        *_flags(one),
+        help=text,
+        metavar=_metavar(one),
+        show_default=False,
+        rich_help_panel=one.declaration.group,
+        autocompletion=completed(names) if names else None,
+    )
+
+
 def _flags(one: Parameter) -> tuple[str, ...]:
+    if one.type is bool and one.optional:  # left out, it is neither
+        return (f"{one.flag}/--no-{one.flag.removeprefix('--')}",)
     return (one.flag, one.declaration.short) if one.declaration.short else (one.flag,)
 
 
