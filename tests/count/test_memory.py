@@ -27,7 +27,7 @@ method = {
     "steered": qv.Steered(epsilon=1, delta=1e-7),
 }[sys.argv[2]]
 rng = np.random.default_rng(1)
-for rows in (200_000, 400_000, 1_600_000):
+for rows in (200_000, 1_600_000):
     file = folder / f"{rows}.parquet"
     with pq.ParquetWriter(file, pa.schema([("user", pa.string()), ("query", pa.string())])) as into:
         for _ in range(0, rows, 100_000):
@@ -39,7 +39,7 @@ for rows in (200_000, 400_000, 1_600_000):
 print(json.dumps(peaks))
 """
 _FLAT, _GROWING = 60, 120
-"""MB for 1,200,000 more rows of 2,000 users, all with different queries: kept, they take about 200."""
+"""MB for 1,400,000 more rows of 2,000 users, all with different queries: kept, they take about 250."""
 
 
 @pytest.mark.parametrize("method", ["zealous", "steered"])
@@ -47,5 +47,5 @@ def test_memory_of_a_bottom_k_sample_does_not_grow_with_rows(method: str, tmp_pa
     """`zealous` samples while rows are read. `steered` needs whole histories, and shows that growth is seen."""
     command = [sys.executable, "-c", PUBLISH, str(tmp_path), method]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    _, before, after = json.loads(done.stdout)
+    before, after = json.loads(done.stdout)
     assert after - before < _FLAT if method == "zealous" else after - before > _GROWING
