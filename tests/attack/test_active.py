@@ -192,9 +192,9 @@ def test_chances_against_normal_noise_are_as_computed(small: qv.SearchLog) -> No
 
 
 def test_steered_is_attacked_where_its_chance_is_even(small: qv.SearchLog) -> None:
-    """About half of the targets' queries are published, far from the false-alarm rate of 1e-6 for 1,000 trials."""
+    """About 77% of the targets' queries are published, 9 deviations of 1,000 trials away from either limit."""
     (found,) = rows(small, "steered", epsilon=4, delta=1e-3, max_items=1, trials=1000, noise=seeded(4))
-    assert 0.3 < found["success"] < 0.8 and found["exact"] is None and found["verdict"] != "beyond"
+    assert 0.3 < found["success"] < 0.9 and found["exact"] is None and found["verdict"] != "beyond"
 
 
 @pytest.mark.parametrize("method", ["zealous", "click-graph"])

@@ -61,7 +61,7 @@ def test_no_error_spells_an_option_outside_of_the_command_line() -> None:
             argument("start", "2026-01-31", option="from"),
             "start='2026-01-31'",
             "--from 2026-01-31",
-            "start 2026-01-31",
+            "from 2026-01-31",
         ),
         (
             argument("columns", {"user": 1, "time": "..."}),

@@ -431,13 +431,13 @@ def with_changed_log(place: Place, how: str, line: int) -> Outcome:
 
 def with_the_clock_back(place: Place) -> Outcome:
     """An earlier charge has a time that is still to come."""
-    from queryveil.release.ledger import ledger
+    from queryveil.release import clock
 
     place.make()
     ahead = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=400)
 
     def patched() -> None:
-        mock.patch.object(ledger, "_now", lambda: ahead).start()
+        mock.patch.object(clock, "utc_now", lambda: ahead).start()
 
     code, _ = run(place, patched, LINE.replace("out/release", "out/first"))
     for name in ("first", "first.private"):

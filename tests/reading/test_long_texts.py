@@ -31,7 +31,7 @@ from tests.command import command
 from tests.conftest import at
 
 SECONDS = 1.5
-CHARACTERS = 30_000
+CHARACTERS = 50_000
 REPEATED = (
     *("a", "1", "@", " ", ".", "-", ":", "/", "=", "(", "+", "'", '"', "!", "é", "f", "d"),
     *("a.", "a@", "a:", "a-", "a ", "f:", "1.", "1 ", "1-", "1,", "+1", "/1", "!a", "' ", "a'", "M", "D"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from queryveil.errors import argument
 from queryveil.reading.model import COLUMNS, LONGEST_TEXT, NO_VALUE, SPELLED_NULL
 from queryveil.reading.times import impossible_sql, literal, time_sql
 
@@ -19,7 +18,7 @@ NOT_JSON = "not JSON"
 NO_FIELD = "no such field"
 WRONG_TYPE = "wrong type"
 WRONG_FIELDS = "wrong number of fields"
-FILTERED_OUT = f"rows left out by {argument('where')}"
+FILTERED_OUT = "rows filtered out"
 """What rows are counted as for which a condition of the user does not hold."""
 KEPT_OF_LONG_TEXT = 1000
 """Characters that are kept of a rejected row whose text is too long."""

@@ -32,7 +32,7 @@ def test_only_rows_where_a_column_has_a_value(
     log = write(tmp_path / "log.csv", FIELDS)
     staged = read(log, tmp_path / "into", where=where, max_rejected=1)
     assert [query for (query,) in rows_of(staged, "query")] == queries
-    assert dict(staged.skipped) == {"rows left out by --where": 4 - len(queries)}
+    assert dict(staged.skipped) == {"rows filtered out": 4 - len(queries)}
     assert rejections(staged) == [("log.csv", 6, "wrong number of fields")]
 
 
@@ -40,7 +40,7 @@ def test_where_in_json_lines(tmp_path: Path) -> None:
     log = write(tmp_path / "log.jsonl", LINES)
     staged = read(log, tmp_path / "into", where=("event.kind=search",), max_rejected=1)
     assert rows_of(staged, "query") == [("tea",)]
-    assert dict(staged.skipped) == {"rows left out by --where": 2}
+    assert dict(staged.skipped) == {"rows filtered out": 2}
     assert rejections(staged) == [("log.jsonl", 4, "not JSON")]
 
 
