@@ -344,7 +344,7 @@ def test_the_folder_is_the_curators(log: qv.SearchLog, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in out.iterdir()} == {0o600}
-    assert {"advice.json", "table.csv", "coverage.png", "kl.svg", "published.html"} <= {
+    assert {"advice.json", "table.csv", "coverage.svg", "kl.svg", "published.svg"} <= {
         file.name for file in out.iterdir()
     }
     with pytest.raises(qv.UsageError, match="exists already"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from queryveil.advice.pilot import Pilot
-from queryveil.display import cards
+from queryveil.display import cards, pictures
 from queryveil.display.cards import Card, CardTable, number
+from queryveil.display.svg import Axis, Series
 from queryveil.errors import UsageError, argument
+from queryveil.files import appearing, output
 from queryveil.mechanisms import Mechanism
 from queryveil.parameters import param, parameters, validate
 
@@ -277,9 +281,46 @@ class Advice:
 
     def save(self, out: str | Path) -> None:
         """Write the curves, the table and this advice into a new folder, mode 0700."""
-        from queryveil.advice.writing import save
+        folder = Path(out)
+        output.new_folder(folder)
+        with output.disk_errors(folder), appearing.claimed(folder) as claims:
+            (claim,) = claims
+            claim.content.mkdir(mode=0o700)
+            self._write_files(claim.content)
+            for file in claim.content.iterdir():
+                file.chmod(0o600)
+            claims.appear(f"'{folder}' is complete")
 
-        save(self, Path(out))
+    def _write_files(self, folder: Path) -> None:
+        document = json.dumps(self.as_dict(), indent=2, allow_nan=False)
+        (folder / "advice.json").write_text(document + "\n", encoding="utf-8")
+        with (folder / "table.csv").open("w", encoding="utf-8", newline="") as lines:
+            table = csv.writer(lines)
+            table.writerow(["method", "parameter", "value", "weaker", *self.purpose.figures])
+            for option in self.options:
+                found = [option.figures.get(name) for name in self.purpose.figures]
+                table.writerow([option.method, option.varied, option.at, option.weaker, *found])
+        for name in self.purpose.figures:
+            if (chart := self._chart(name)) is not None:
+                chart.save(folder / f"{name}.svg")
+
+    def _chart(self, figure: str) -> pictures.Picture | None:
+        """Draw a figure of the options against the parameter that varies; None if there is only one point."""
+        varied = self.options[0].varied
+        points: dict[str, list[tuple[float, float]]] = {}
+        for option in self.options:
+            value = option.figures.get(figure)
+            if value is not None and option.varied == varied:
+                points.setdefault(option.method, []).append((float(option.at), value))
+        if sum(map(len, points.values())) < 2:
+            return None
+        noun = varied.replace("_", " ")
+        return pictures.curves(
+            f"{figure} against {noun}: {self.purpose.figures[figure]}",
+            [Series(method, sorted(some)) for method, some in points.items()],
+            Axis(f"{noun} per user", log=True),
+            Axis(figure),
+        )
 
     def _card(self) -> Card:
         settings = [

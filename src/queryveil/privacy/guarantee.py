@@ -14,12 +14,12 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from queryveil.catalog import Sentence
+from queryveil.catalog import Sentence, term
 from queryveil.catalog.numbers import percent
 from queryveil.display import cards
 from queryveil.display.cards import Card
 from queryveil.errors import CannotCompose, UsageError
-from queryveil.privacy import calibration, gaussian, sentences, strength
+from queryveil.privacy import calibration, gaussian, strength
 from queryveil.privacy.kinds import (
     ADD_REMOVE,
     APPROXIMATE,
@@ -35,7 +35,6 @@ from queryveil.privacy.kinds import (
     PURE,
     REPLACE,
 )
-from queryveil.privacy.sentences import limit_holds, rounded_up
 from queryveil.privacy.statements import Statement, say
 from queryveil.privacy.strength import before_to_after
 
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
 
 _PRIORS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
 _SHOWN = (0.01, 0.1, 0.5)
+_SUSPICION = 0.01
+"""The suspicion in the example."""
 
 __all__ = ["ADD_REMOVE", "APPROXIMATE", "BELIEF_FAILS", "DELTA_TOO_LARGE", "GAUSSIAN", "KINDS"]
 __all__ += ["K_ANONYMITY", "NONE", "PRACTICALLY_CERTAIN", "PRIVATE_KINDS", "PROBABILISTIC", "PURE", "REPLACE"]
@@ -51,11 +52,12 @@ __all__ += [
     "Guarantee",
     "before_to_after",
     "exact_sum",
+    "following_limit",
     "gaussian_sum",
     "limit_holds",
+    "protected_unit",
     "replace_if_equal",
 ]
-__all__ += ["rounded_up"]
 
 _EQUAL = f"{REPLACE}-equal-"
 _DISCLOSED = {"shape": ("queries", "phrases"), "topics": ("topics",), "words": ("words",)}
@@ -138,7 +140,10 @@ class Guarantee:
     @property
     def crowd(self) -> Sentence:
         """Under k-anonymity: what holds of everything published, in a sentence without its end."""
-        return sentences.crowd(self)
+        shared = term("shared", self.shared)
+        if not self.by_majority:
+            return Sentence("crowd.all", shared=shared, k=self.k)
+        return Sentence("crowd.majority", shared=shared, k=self.k, most=self.sure_of)
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -210,7 +215,13 @@ class Guarantee:
 
     def of_delta(self, users: int | None = None) -> Sentence:
         """What a delta that is too large permits, as a phrase."""
-        return sentences.of_delta(self, users)
+        delta = float(self.delta or 0)
+        if self.kind == PROBABILISTIC:
+            return Sentence("delta.probabilistic", delta=delta)
+        exposed: str = ""
+        if users and users * delta >= 1:
+            exposed = Sentence("delta.exposed", exposed=min(users, math.ceil(delta * users)), users=users)
+        return Sentence("delta.approximate", delta=delta, exposed=exposed)
 
     @property
     def exposing(self) -> bool:
@@ -312,25 +323,62 @@ class Guarantee:
     @property
     def headline(self) -> Sentence:
         """One line: numbers, what is compared, and kind. An epsilon means another thing for other neighbours."""
-        return sentences.headline(self)
+        if self.kind == NONE:
+            return Sentence("headline.none")
+        if self.kind == K_ANONYMITY:
+            return Sentence("headline.crowd", k=self.k)
+        return Sentence(
+            "headline.private",
+            epsilon=self.epsilon,
+            delta=Sentence("headline.delta", delta=self.delta) if self.delta else "",
+            compared=self.compared,
+            kind=Sentence(f"kind.{self.kind}"),
+            given=Sentence("headline.given", disclosed=self.disclosed) if self.disclosed else "",
+        )
 
     @property
     def share(self) -> Sentence:
         """As a part: what it takes of the whole. Gaussian parts add up by mu^2 and p, others by epsilon and delta."""
-        return sentences.part(self)
+        if self.kind != GAUSSIAN:
+            return self.headline
+        return Sentence("headline.part", mu=self.mu, p=self.p)
 
     @property
     def compared(self) -> Sentence:
         """Which change of the log the numbers are about: 'if one user's history is replaced'."""
-        return sentences.compared(self)
+        if self.unit != "user":
+            return Sentence("compared.unit", unit=term("unit", self.unit))
+        if self.neighbours is None:
+            return Sentence("compared.user")
+        return Sentence("compared.replace" if self.replaces else "compared.add-remove")
 
     def plain_words(self) -> Sentence:
         """What an attacker can and cannot learn, in words, with an example in odds."""
-        return sentences.plain_words(self)
+        if self.kind == NONE:
+            return Sentence("plain.none")
+        if self.kind == K_ANONYMITY:
+            members = Sentence("plain.crowd.majority" if self.by_majority else "plain.crowd.all")
+            return Sentence("plain.crowd", crowd=self.crowd, members=members)
+        amount = strength.amount(
+            self.guessed_right,
+            self.believed(_SUSPICION),
+            self.between_histories()[1],
+            too_large=self.exposing,
+        )
+        said = {
+            "amount": Sentence(f"amount.{amount}"),
+            "beyond": Sentence("plain.beyond", disclosed=self.disclosed) if self.disclosed else "",
+            "example": _example(self),
+            "besides": Sentence("plain.besides", of_delta=self.of_delta()) if self.exposing else "",
+        }
+        if self.unit == "user":
+            return Sentence("plain.user", **said)
+        return Sentence("plain.unit", **said, **protected_unit(self), epsilon=100 * float(self.epsilon or 0))
 
     def after_processing(self) -> Sentence:
         """What remains however the release is processed further."""
-        return sentences.after_processing(self)
+        kept = self.approximate()
+        return Sentence("processing.after", epsilon=kept.epsilon, delta=kept.delta, compared=kept.compared)
 
     def as_dict(self) -> dict[str, Any]:
         """For manifests and `--json`; `from_dict` reads it back."""
@@ -407,6 +455,40 @@ def exact_sum(*numbers: float | None) -> float:
     """Sum as a person adds the printed decimals: ten times 0.1 is 1."""
     with localcontext(prec=1_000):  # more than any sum of doubles has
         return float(sum((Decimal(repr(float(one))) for one in numbers if one is not None), Decimal(0)))
+
+
+def protected_unit(promise: Guarantee) -> dict[str, str]:
+    """What is protected, as the fields `unit` and `units` of a sentence."""
+    return {"unit": term("unit", promise.unit), "units": term("unit", f"{promise.unit}s")}
+
+
+def _example(promise: Guarantee) -> Sentence:
+    """The bound as an example: docs/proofs/composition.md, "what a suspicion can become"."""
+    after = promise.believed(_SUSPICION)
+    certain = after >= PRACTICALLY_CERTAIN
+    said = {
+        # What is published as it is may by itself say what Anna did; the bound is for whoever knows it already.
+        "known": Sentence("example.known", disclosed=promise.disclosed) if promise.disclosed else "",
+        "before": _SUSPICION,
+        "most": Sentence("example.certain") if certain else Sentence("example.most", after=after),
+        "limit": following_limit(promise),
+    }
+    if promise.unit == "user":
+        return Sentence("example.user", **said)
+    return Sentence("example.unit", **said, unit=term("unit", promise.unit))
+
+
+def limit_holds(promise: Guarantee) -> str:
+    """Return how often the limit on a suspicion holds; empty if it always does."""
+    if not promise.private or not promise.delta or promise.believed(0.5) >= PRACTICALLY_CERTAIN:
+        return ""
+    return Sentence("limit.holds", releases=round(1 / BELIEF_FAILS))
+
+
+def following_limit(promise: Guarantee) -> str:
+    """Return `limit_holds` as it follows another sentence."""
+    limit = limit_holds(promise)
+    return Sentence("limit.follows", limit=limit) if limit else ""
 
 
 def card(guarantee: Guarantee) -> Card:

@@ -12,12 +12,12 @@ from queryveil.mechanisms.concept_profiles.descriptions import (
     assess_equal_rows,
 )
 from queryveil.mechanisms.concept_profiles.nearness import NOISE, in_draws
+from queryveil.mechanisms.semantic.semantic_parameters import SemanticParameters
 from queryveil.privacy import statements
 from queryveil.privacy.statements import LIMITED, NOT_EXCLUDED, YES, Statement, say
 
 if TYPE_CHECKING:
     from queryveil.mechanisms.concept_profiles.domain import Choice
-    from queryveil.mechanisms.semantic.semantic import Semantic
 
 USERS_INSIDE_ARE_PUBLIC = say(
     "users-inside-are-public",
@@ -67,13 +67,13 @@ _SHAPE_OF_WHOLE = (
 )
 
 
-def what(method: Semantic) -> str:
+def what(method: SemanticParameters) -> str:
     where = " of its topic" if method.per_topic else ""
     replaced = "query" if method.whole_queries else "phrase"
     return f"A search log with a random concept{where} in place of every {replaced}, and random numbers for users"
 
 
-def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
+def how(method: SemanticParameters, taxonomy: str, labels: Sequence[str]) -> str:
     """What is done, for readers of the release."""
     place = (
         f"the topic that it belongs to ({', '.join(labels)})"
@@ -124,7 +124,7 @@ def how(method: Semantic, taxonomy: str, labels: Sequence[str]) -> str:
     )
 
 
-def caveats(method: Semantic) -> tuple[Statement, ...]:
+def caveats(method: SemanticParameters) -> tuple[Statement, ...]:
     """What readers and curators must know."""
     found = [] if method.pad else [say("shape-is-published", _of_shape(method))]
     if method.per_topic:
@@ -183,7 +183,7 @@ def caveats(method: Semantic) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def _of_shape(method: Semantic) -> str:
+def _of_shape(method: SemanticParameters) -> str:
     health = "" if method.per_topic else ", none of which needs to be about health or sport"
     as_it_is = ", except for what is published unchanged"
     bounded = (
@@ -206,7 +206,7 @@ _LINKS_ON = (
 )
 
 
-def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]:
+def assessment(method: SemanticParameters, labels: Sequence[str]) -> tuple[Statement, ...]:
     """The three answers name what is disclosed with certainty."""
     near = "near what one single person searched for"
     if method.pad:
@@ -245,7 +245,7 @@ def assessment(method: Semantic, labels: Sequence[str]) -> tuple[Statement, ...]
     )
 
 
-def _certain(method: Semantic, labels: Sequence[str]) -> list[str]:
+def _certain(method: SemanticParameters, labels: Sequence[str]) -> list[str]:
     """What a row says with certainty: its topic, or that a narrow domain was searched for."""
     if not method.per_topic and method.domain is None:
         return []
@@ -257,7 +257,7 @@ def _certain(method: Semantic, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _bounded(method: Semantic, other: str) -> str:
+def _bounded(method: SemanticParameters, other: str) -> str:
     bound = f"epsilon {rounded_up(method.total(), 6)}"
     if method.per_single_phrase:
         return (
@@ -275,7 +275,7 @@ _SOME_PHRASES = 10
 """A user to have in mind where epsilon is spread over whatever a user has."""
 
 
-def expected(method: Semantic, choice: Choice) -> tuple[str, ...]:
+def expected(method: SemanticParameters, choice: Choice) -> tuple[str, ...]:
     """How near draws are to the truth, in words."""
     first = f"A drawn concept is {in_draws(choice.shares(method.per_phrase(1)))}"
     if not method.fixed:
@@ -291,7 +291,7 @@ def expected(method: Semantic, choice: Choice) -> tuple[str, ...]:
     )
 
 
-def _mostly_noise(method: Semantic, choice: Choice) -> list[str]:
+def _mostly_noise(method: SemanticParameters, choice: Choice) -> list[str]:
     """For one phrase or for some: whether, and in which topics, draws say next to nothing of the truth."""
     for phrases in (1,) if method.fixed else (1, _SOME_PHRASES):
         each = method.per_phrase(phrases)
@@ -310,14 +310,14 @@ def _mostly_noise(method: Semantic, choice: Choice) -> list[str]:
     return []
 
 
-def _fewer(method: Semantic, phrases: int) -> str:
+def _fewer(method: SemanticParameters, phrases: int) -> str:
     """Where fewer phrases would leave each of them more of epsilon."""
     if method.epsilon_per == "query" or max(phrases, method.max_phrases or 1) == 1:
         return ""
     return "lower --max-phrases, " if method.max_phrases else "pass --max-phrases, "
 
 
-def warnings(method: Semantic, choice: Choice) -> tuple[str, ...]:
+def warnings(method: SemanticParameters, choice: Choice) -> tuple[str, ...]:
     found = _mostly_noise(method, choice)
     if method.epsilon_per == "user" and method.max_phrases is None:
         found.append(

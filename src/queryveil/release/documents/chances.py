@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from queryveil.catalog import Sentence, term
-from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PRACTICALLY_CERTAIN, Guarantee
-from queryveil.privacy.sentences import following_limit, limit_holds, units
+from queryveil.privacy.guarantee import (
+    K_ANONYMITY,
+    NONE,
+    PRACTICALLY_CERTAIN,
+    Guarantee,
+    following_limit,
+    limit_holds,
+    protected_unit,
+)
 
 _PRIORS = (0.01, 0.1, 0.5)
 _CROWDS = (1, 2, 10, 100)
@@ -50,7 +57,7 @@ def _note(guarantee: Guarantee) -> str:
     """What is bounded, and how often the bound holds."""
     note = Sentence("chances.own")
     if guarantee.unit != "user":
-        note = Sentence("chances.one-unit", **units(guarantee))
+        note = Sentence("chances.one-unit", **protected_unit(guarantee))
     if is_weak(guarantee):
         note = Sentence("chances.notes", first=Sentence("bound.so-weak"), rest=note)
     limit = limit_holds(guarantee)

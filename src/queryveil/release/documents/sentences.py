@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queryveil.catalog import Sentence, count, term
-from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee
-from queryveil.privacy.sentences import units
+from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, protected_unit
 from queryveil.privacy.statements import CHECKED, LEARNT, ON_PURPOSE, WITHHELD, Statement
 from queryveil.release.about import stated
 
@@ -106,7 +105,7 @@ def withheld(manifest: Mapping[str, Any]) -> list[str]:
     if guarantee.kind == K_ANONYMITY:
         return [Sentence("withheld.crowd", k=guarantee.k, shared=term("shared", guarantee.shared))]
     if guarantee.unit != "user":
-        return [Sentence("withheld.unit", **units(guarantee))]
+        return [Sentence("withheld.unit", **protected_unit(guarantee))]
     bound = Sentence("withheld.bound-and-disclosed" if guarantee.disclosed else "withheld.bound")
     found: list[str] = [
         Sentence("withheld.replaced" if guarantee.replaces else "withheld.added", bound=bound),
@@ -131,7 +130,7 @@ def learnt(manifest: Mapping[str, Any]) -> list[str]:
     found = [*(said or [Sentence("learnt.popular")]), Sentence("learnt.general")]
     found += [Sentence("learnt.disclosed", disclosed=one) for one in guarantee.disclosed]
     if guarantee.unit != "user":
-        found.insert(0, Sentence("learnt.units", **units(guarantee)))
+        found.insert(0, Sentence("learnt.units", **protected_unit(guarantee)))
     return found
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from queryveil.catalog.numbers import round_up
 from queryveil.errors import BudgetError, UsageError, argument
 from queryveil.privacy import gaussian
-from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, PROBABILISTIC, PURE, Guarantee, rounded_up
+from queryveil.privacy.guarantee import APPROXIMATE, GAUSSIAN, PROBABILISTIC, PURE, Guarantee
 from queryveil.privacy.losses import Loss
 from queryveil.release.ledger.amounts import Amount, Cost, Pair, Sums, rounded_down, words
 from queryveil.release.ledger.rules import BySums, Pooled, Repeated, rule_of
@@ -285,7 +286,7 @@ class Account:
         return isinstance(self.rule, Pooled) and sums.gaussian
 
     def _needed(self, need: Pair, cost: Cost, after: Sums) -> str:
-        shift = "" if cost.shift is None else f" (mu {rounded_up(cost.mu)}, p {rounded_up(cost.p)})"
+        shift = "" if cost.shift is None else f" (mu {round_up(cost.mu)}, p {round_up(cost.p)})"
         if isinstance(self.rule, Repeated):
             return f"{_said(need)} to be made once more"
         if not self._trades(after):

@@ -120,9 +120,7 @@ def show(found: qv.Advice, out: Path | None) -> None:
         console.labelled("Note", remark)
     console.labelled("Cost", found.cost)
     if out is not None:
-        console.labelled(
-            "wrote", f"{out}: curves as PNG, SVG and HTML, table.csv, advice.json; for you alone"
-        )
+        console.labelled("wrote", f"{out}: curves as SVG, table.csv, advice.json; for you alone")
 
 
 def _number(value: float | None) -> str:
