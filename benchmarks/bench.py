@@ -460,11 +460,13 @@ def headline(cases: list[dict[str, Any]]) -> str:
             "|---|---|---|",
             *sizes,
             "",
-            f"With the same epsilon ({peers.EPSILON:g}), delta ({peers.DELTA:g}), neighboring logs, and bound, "
-            f"OpenDP with Polars takes {opendp['seconds_ratio']:.1f} times as long as",
-            f"`zealous` for {smallest:,} rows, and PipelineDP's local engine {pipelinedp['seconds_ratio']:.1f} times. "
-            f"They publish {opendp['released']:,.0f} and {pipelinedp['released']:,.0f} queries, `zealous`",
-            f"{zealous['released']:,.0f}, and `steered`, with up to 100 queries of a user, {steered['released']:,.0f}.",
+            f"On {smallest:,} rows, with the same epsilon ({peers.EPSILON:g}), delta "
+            f"(1 in {1 / peers.DELTA:,.0f}), neighboring logs, and contribution bound, OpenDP with Polars",
+            f"takes {opendp['seconds_ratio']:.1f} times as long as `zealous` and publishes {opendp['released']:,.0f} "
+            f"queries to its {zealous['released']:,.0f}. PipelineDP's local engine takes "
+            f"{pipelinedp['seconds_ratio']:.1f} times",
+            f"as long and publishes {pipelinedp['released']:,.0f}. `steered`, with up to 100 queries per user, "
+            f"publishes {steered['released']:,.0f}.",
             "",
         ]
     )

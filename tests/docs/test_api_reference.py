@@ -63,7 +63,7 @@ def test_the_table_of_suspicions_is_computed_and_never_rounded_down() -> None:
     page = (DOCS / "concepts" / "epsilon.md").read_text(encoding="utf-8")
     heading = next(line for line in page.splitlines() if line.startswith("| suspicion before"))
     epsilons = [float(one) for one in re.findall(r"epsilon ([\d.]+)", heading)]
-    rows = re.findall(r"^\| (\d+) % \|(.*)\|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+)% \|(.*)\|$", page, re.MULTILINE)
     assert len(epsilons) == 5 and len(rows) == 3
     for prior, cells in rows:
         for epsilon, cell in zip(epsilons, cells.split("|"), strict=True):

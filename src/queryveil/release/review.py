@@ -2,7 +2,7 @@
 
 The guarantee bounds what a release says of one person. It does not say that a popular search is harmless: a name that
 many people searched for is published. What is found here, by lists of names and words, is to be read by a person. It
-misses some and marks some wrongly; docs/how-to/read-a-report.md has how many.
+misses some and marks some wrongly; docs/how-to/review-a-release.md has how many.
 """
 
 from __future__ import annotations

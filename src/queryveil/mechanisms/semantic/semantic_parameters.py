@@ -83,7 +83,7 @@ class SemanticParameters(Mechanism):
         default=None,
         group=PROMISES,
         details="This release costs its own part only. Needs a ledger that keeps the rest: [publish new "
-        "queries](../how-to/publish-new-queries.md)",
+        "queries](../how-to/publish-a-perturbed-log.md)",
     )
     since: str | None = param(
         "replace only queries from this day or time on, such as 2026-05-01; all users stay (with --pad)",
