@@ -28,7 +28,7 @@ TABLES = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
 """Pages with the table of rooms between two comments."""
 BEGIN, END = "<!-- rooms: scripts/import_graph.py --write -->", "<!-- end of rooms -->"
 
-BASE = ("errors", "parameters", "compiled")
+BASE = ("errors", "parameters", "plugins", "compiled")
 """Modules that stand in no room: everything may import them."""
 FLOW = ("show", "study", "advice", "attack", "measure", "synthetic", "verification", "language", "count")
 """From left to right in the picture, where rooms stand side by side; the others follow."""
@@ -57,12 +57,12 @@ class Room:
 
 
 def modules(source: Path) -> dict[str, Path]:
-    """Names below `queryveil` and their files; the package itself is left out, since it only lists public names."""
+    """Names below `queryveil` and their files, without the two modules that only list names of others."""
     found = {}
     for file in sorted(source.rglob("*.py")):
         parts = file.relative_to(source).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if name:
+        if name not in {"", "extension"}:
             found[name] = file
     return found
 

@@ -20,9 +20,16 @@ TESTS = Path(__file__).parent
 SCRIPT = TESTS.parent / "scripts" / "import_graph.py"
 
 ROOMS = sorted(folder.name for folder in SOURCE.iterdir() if (folder / "__init__.py").is_file())
-PARTS = {"errors": set[str](), "parameters": {"errors"}, "arguments": {"errors"}, "compiled": set[str]()}
-"""Modules that stand in no room, and what they may import."""
-PUBLIC_ONLY = {"errors", "parameters", "files", "synthetic", "show"}
+PARTS = {
+    "errors": set[str](),
+    "parameters": {"errors"},
+    "arguments": {"errors"},
+    "plugins": {"errors"},
+    "compiled": set[str](),
+    "extension": {*ROOMS, "errors", "parameters", "compiled"} - {"show"},
+}
+"""Modules that stand in no room, and what they may import. No room may import `extension`."""
+PUBLIC_ONLY = {"errors", "parameters", "plugins", "files", "synthetic", "show"}
 """What command line and workbench may import besides public names: declarations, errors to render, where results go."""
 
 

@@ -20,7 +20,7 @@ import typer
 
 import queryveil as qv
 from queryveil.show.cli.app import app
-from queryveil.show.cli.commands import COMMANDS, loaded
+from queryveil.show.cli.commands import SENTENCES, loaded
 from tests.command import command
 
 ROOT = Path(__file__).parents[2]
@@ -161,7 +161,7 @@ def test_documented_commands_and_options_exist() -> None:
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     said = {name: " ".join(command.help.split()) for name, command in whole().commands.items()}
     # Of a longer text the list has the beginning.
-    assert {name: text for name, text in said.items() if not text.startswith(COMMANDS[name])} == {}
+    assert {name: text for name, text in said.items() if not text.startswith(SENTENCES[name])} == {}
 
 
 def test_exit_codes_are_those_of_the_code() -> None:

@@ -3,44 +3,29 @@
 An attack is a frozen dataclass whose fields are its declared parameters; one file each, registered by one line below.
 It reports how much more often it succeeds than its control. The command line follows from the declaration.
 
-May import: errors, parameters, compiled, catalog, display, files, reading, privacy, language, mechanisms, release,
-synthetic, measure.
+May import: errors, parameters, plugins, compiled, catalog, display, files, reading, privacy, language, mechanisms,
+release, synthetic, measure.
 """
 
 from __future__ import annotations
 
-from queryveil.attack.active.active import ActiveAttack
-from queryveil.attack.exposure.exposure import ExposureAttack
-from queryveil.attack.hash_inversion import HashInversionAttack
-from queryveil.attack.homogeneity import HomogeneityAttack
-from queryveil.attack.linkage import LinkageAttack
-from queryveil.attack.protocol import Attack, AttackInput, AttackResult
-from queryveil.attack.relinking.relinking import RelinkingAttack
-from queryveil.attack.sybil import SybilAttack
+from queryveil.attack.protocol import Attack
+from queryveil.plugins import Registry
 
-ATTACKS: dict[str, type[Attack]] = {
-    cls.name: cls
-    for cls in (
-        SybilAttack,
-        ActiveAttack,
-        HomogeneityAttack,
-        LinkageAttack,
-        RelinkingAttack,
-        ExposureAttack,
-        HashInversionAttack,
-    )
-}  # fmt: skip
+ATTACKS: Registry[type[Attack]] = Registry(
+    "attacks",
+    "attack",
+    {
+        "sybil": "queryveil.attack.sybil:SybilAttack",
+        "active": "queryveil.attack.active.active:ActiveAttack",
+        "homogeneity": "queryveil.attack.homogeneity:HomogeneityAttack",
+        "linkage": "queryveil.attack.linkage:LinkageAttack",
+        "relinking": "queryveil.attack.relinking.relinking:RelinkingAttack",
+        "exposure": "queryveil.attack.exposure.exposure:ExposureAttack",
+        "hash-inversion": "queryveil.attack.hash_inversion:HashInversionAttack",
+    },
+    name_of=lambda cls: cls.name,
+)
+"""The attacks by name, those of other packages included."""
 
-__all__ = [
-    "ATTACKS",
-    "ActiveAttack",
-    "Attack",
-    "AttackInput",
-    "AttackResult",
-    "ExposureAttack",
-    "HashInversionAttack",
-    "HomogeneityAttack",
-    "LinkageAttack",
-    "RelinkingAttack",
-    "SybilAttack",
-]
+__all__ = ["ATTACKS", "Attack"]

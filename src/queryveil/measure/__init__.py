@@ -3,53 +3,41 @@
 A measure is a value whose text is its name (`coverage@100`). It takes the original and a release, and returns
 figures with a unit and a direction. Adding one is one file and one line below.
 
-May import: errors, parameters, display, files, reading, count, language, privacy, mechanisms, release.
+May import: errors, parameters, plugins, display, files, reading, count, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations
 
-from queryveil.measure.count_difference import CountDifference
-from queryveil.measure.count_distribution import CountDistribution
-from queryveil.measure.coverage import Coverage, Missing
-from queryveil.measure.inaccuracy import Inaccuracy
-from queryveil.measure.index_caching import IndexCaching
-from queryveil.measure.keyword_generation import KeywordGeneration
 from queryveil.measure.measure import Figure, Measure
-from queryveil.measure.pattern_ranking import PatternRanking
-from queryveil.measure.precision import PrecisionKL, PrecisionL1
-from queryveil.measure.profile_divergence import ProfileDivergence
-from queryveil.measure.query_classification import QueryClassification
-from queryveil.measure.query_similarity import SimilarQueries
-from queryveil.measure.query_substitution import QuerySubstitution
-from queryveil.measure.query_suggestions import Suggestions
-from queryveil.measure.released_counts import Distinct, Total
-from queryveil.measure.released_share import ReleasedShare
-from queryveil.measure.spelling import SpellingCorrection
-from queryveil.measure.transaction_quality import TransactionQuality
+from queryveil.plugins import Registry
 
-_MEASURES: tuple[type[Measure], ...] = (
-    Coverage,
-    Missing,
-    PrecisionL1,
-    PrecisionKL,
-    CountDifference,
-    CountDistribution,
-    Inaccuracy,
-    Distinct,
-    Total,
-    ReleasedShare,
-    IndexCaching,
-    QuerySubstitution,
-    KeywordGeneration,
-    SimilarQueries,
-    Suggestions,
-    SpellingCorrection,
-    QueryClassification,
-    PatternRanking,
-    TransactionQuality,
-    ProfileDivergence,
+MEASURES: Registry[type[Measure]] = Registry(
+    "measures",
+    "measure",
+    {
+        "coverage": "queryveil.measure.coverage:Coverage",
+        "missing": "queryveil.measure.coverage:Missing",
+        "precision-l1": "queryveil.measure.precision:PrecisionL1",
+        "precision-kl": "queryveil.measure.precision:PrecisionKL",
+        "count-difference": "queryveil.measure.count_difference:CountDifference",
+        "count-distribution": "queryveil.measure.count_distribution:CountDistribution",
+        "inaccuracy": "queryveil.measure.inaccuracy:Inaccuracy",
+        "distinct": "queryveil.measure.released_counts:Distinct",
+        "total": "queryveil.measure.released_counts:Total",
+        "released-share": "queryveil.measure.released_share:ReleasedShare",
+        "index-caching": "queryveil.measure.index_caching:IndexCaching",
+        "query-substitution": "queryveil.measure.query_substitution:QuerySubstitution",
+        "keyword-generation": "queryveil.measure.keyword_generation:KeywordGeneration",
+        "similar-queries": "queryveil.measure.query_similarity:SimilarQueries",
+        "suggestions": "queryveil.measure.query_suggestions:Suggestions",
+        "spelling-correction": "queryveil.measure.spelling:SpellingCorrection",
+        "query-classification": "queryveil.measure.query_classification:QueryClassification",
+        "pattern-ranking": "queryveil.measure.pattern_ranking:PatternRanking",
+        "transaction-quality": "queryveil.measure.transaction_quality:TransactionQuality",
+        "profile-divergence": "queryveil.measure.profile_divergence:ProfileDivergence",
+    },
+    name_of=lambda cls: cls.name,
 )
-
-MEASURES: dict[str, type[Measure]] = {cls.name: cls for cls in _MEASURES}
+"""The measures by name, those of other packages included."""
 
 __all__ = ["MEASURES", "Figure", "Measure"]

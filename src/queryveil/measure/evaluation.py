@@ -242,6 +242,11 @@ def _evaluation(
             figures[name] = Figure(stated.unit, stated.direction, stated.help, value)
         if release.texts == LABELS and (isinstance(measure, OfItems) or measure.table is not None):
             notes["concepts"] = _CONCEPTS
+        plugin = MEASURES.plugin(measure.name)
+        if plugin is not None:
+            notes[f"{measure.name}, package"] = (
+                f"a measure of the package {plugin.package} {plugin.version}, not of queryveil"
+            )
         note = measure.note(original, release)
         if note is not None:
             notes[measure.name] = note

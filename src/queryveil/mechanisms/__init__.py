@@ -4,20 +4,20 @@ A mechanism is a frozen dataclass whose fields are its declared parameters; one 
 line below. It can say what it promises without any data (`plan`), and turn a log into tables (`protect`). Command
 line, contract tests, data sheet and docs follow from the declaration.
 
-May import: errors, parameters, compiled, catalog, display, files, reading, count, privacy, language.
+May import: errors, parameters, plugins, compiled, catalog, display, files, reading, count, privacy, language.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from queryveil.errors import UsageError, instead
 from queryveil.mechanisms.base import Mechanism, Plan, Run
 from queryveil.parameters import parameters
+from queryveil.plugins import Registry
 
 _HOMES = (
     "steered:Steered",
@@ -38,39 +38,21 @@ _HOMES = (
 """Where each mechanism lives, module and class. A new one is one line here."""
 
 
-class _Loaded(Mapping[str, type[Mechanism]]):
-    """The mechanisms by name, each loaded when it is asked for: what one needs, others do without.
-
-    The name is that of the class, in small letters with hyphens, so that it is known before.
-    """
-
-    def __init__(self, homes: Sequence[str]) -> None:
-        self._homes = {_BEFORE_CAPITAL.sub("-", home.partition(":")[2]).lower(): home for home in homes}
-        self._found: dict[str, type[Mechanism]] = {}
-
-    def __getitem__(self, name: str) -> type[Mechanism]:
-        if name not in self._found:
-            module, _, cls = self._homes[name].partition(":")
-            found = getattr(import_module(f"{__name__}.{module}"), cls)
-            if found.name != name:
-                raise TypeError(
-                    f"{cls} says that its name is {found.name!r}, and its class that it is {name!r}"
-                )
-            self._found[name] = found
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._homes)
-
-    def __len__(self) -> int:
-        return len(self._homes)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._homes
-
-
 _BEFORE_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
-MECHANISMS: Mapping[str, type[Mechanism]] = _Loaded(_HOMES)
+
+
+def _name_of_class(home: str) -> str:
+    """Return the name of a mechanism: that of its class, in small letters with hyphens."""
+    return _BEFORE_CAPITAL.sub("-", home.partition(":")[2]).lower()
+
+
+MECHANISMS: Registry[type[Mechanism]] = Registry(
+    "mechanisms",
+    "method",
+    {_name_of_class(home): f"{__name__}.{home}" for home in _HOMES},
+    name_of=lambda cls: cls.name,
+)
+"""The mechanisms by name, those of other packages included."""
 
 __all__ = ["MECHANISMS", "Mechanism", "Plan", "Run", "build_mechanism", "mechanism"]
 

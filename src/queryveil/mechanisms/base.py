@@ -13,6 +13,7 @@ from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable
 from queryveil.errors import CannotBeMet, argument
 from queryveil.parameters import parameters
+from queryveil.plugins import Plugin
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
 from queryveil.privacy.draws import Draw
@@ -70,6 +71,8 @@ class Plan:
 
     Codes are those of queryveil.privacy.statements. Of the three questions all are answered, or none.
     """
+    plugins: tuple[Plugin, ...] = ()
+    """The method and the format of the log, if other packages provide them."""
 
     def as_dict(self) -> dict[str, Any]:
         shown = {
@@ -84,6 +87,7 @@ class Plan:
             "warnings": list(self.warnings),
         }
         shown |= {"expected": list(self.expected)} if self.expected else {}
+        shown |= {"plugins": [one.as_dict() for one in self.plugins]} if self.plugins else {}
         return shown | ({"assessment": [one.as_dict() for one in self.assessment]} if self.assessment else {})
 
     def table(self, name: str) -> PublishedTable:

@@ -6,6 +6,7 @@ that commands rely on and every table the columns of its method, so that a chang
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from queryveil.errors import QueryveilError
 from queryveil.files import folder, tables
 from queryveil.mechanisms import MECHANISMS, Plan
 from queryveil.parameters import fits, parameters
+from queryveil.plugins import Plugin
 from queryveil.privacy.declarations import COUNTS, ITEMS_OF, LINKS, ROWS_OF, TEXTS, PublishedTable
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import KINDS, Guarantee
@@ -71,6 +73,9 @@ _SHAPES: dict[str, tuple[str, ...]] = {
 """Columns that tables of rows may have, by their names; all others count something."""
 
 
+_PLUGIN = {one.name for one in dataclasses.fields(Plugin)}
+
+
 class Malformed(ValueError):
     """A part of a release is not what it must be; the message says which, and quotes nothing."""
 
@@ -92,6 +97,7 @@ def manifest(content: Any) -> dict[str, Any]:
     _need(isinstance(content.get("draws"), list), "'draws' of the manifest is not a list")
     for draw in content["draws"]:
         _draw(draw)
+    _plugins(content.get("plugins", []))
     _need(bool(content["tables"]), "it has no table")
     for name, declared in content["tables"].items():
         _declared(name, declared)
@@ -116,15 +122,22 @@ def manifest(content: Any) -> dict[str, Any]:
     return content  # type: ignore[no-any-return]
 
 
+def _plugins(given: Any) -> None:
+    _need(isinstance(given, list), "'plugins' of the manifest is not a list")
+    for one in given:
+        known = isinstance(one, dict) and set(one) == _PLUGIN
+        _need(known and _texts(list(one.values())), "a plugin of the manifest is not what it must be")
+
+
 def _documents(given: Any) -> bool:
     return isinstance(given, dict) and type(given.get("version")) is int and _text(given.get("language"))
 
 
 def _parameters(method: str, given: Mapping[str, Any]) -> None:
     _figures(given, 0)
-    if method not in MECHANISMS:
+    if method not in MECHANISMS.built_in:
         return
-    for one in parameters(MECHANISMS[method]):
+    for one in parameters(MECHANISMS.built_in[method]):
         there = one.name in given
         _need(there or not one.required, f"parameter '{one.name}' is missing")
         _need(not there or fits(one, given[one.name]), f"parameter '{one.name}' is not what it must be")
@@ -188,6 +201,7 @@ def plan(content: Mapping[str, Any]) -> Plan:
         how=content["how"],
         what=content["what"],
         assessment=tuple(map(Statement.from_dict, content.get("assessment", ()))),
+        plugins=tuple(Plugin(**one) for one in content.get("plugins", ())),
     )
 
 

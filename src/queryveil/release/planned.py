@@ -44,7 +44,7 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
 
     Without its file, the figures of a taxonomy are taken as they are stated.
     """
-    cls = MECHANISMS[content["method"]]
+    cls = MECHANISMS.built_in[content["method"]]
     given = dict(content["parameters"])
     declared = {one.name: one for one in parameters(cls)}
     users = None if "users" in declared else given.pop("users", None)

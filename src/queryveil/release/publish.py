@@ -35,6 +35,7 @@ from queryveil.release.understanding import (
     agree,
     counts_users,
     judged,
+    name_plugins,
     refuse_rows_of_users,
     refuse_untold_users,
 )
@@ -219,7 +220,7 @@ def publish(
         made = mechanism.plan(users=run.users)
         # Warnings are for the curator, who knows the number of users even where the release must not tell it.
         known = made if run.users else mechanism.plan(users=log.users or None)
-        plan = judged(segmented.said(made, log.segmented), run.users, run.noise)
+        plan = judged(name_plugins(segmented.said(made, log.segmented), log), run.users, run.noise)
         plan = dataclasses.replace(plan, warnings=known.warnings)
         run.draws = plan.draws
         if out is not None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 
 from queryveil.errors import UsageError, argument
-from queryveil.mechanisms import Mechanism, Plan
+from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.parameters import value_of
+from queryveil.plugins import Plugin
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import NOTHING
 from queryveil.privacy.guarantee import NONE, Guarantee
 from queryveil.privacy.noise import Noise
-from queryveil.privacy.statements import codes, say
+from queryveil.privacy.statements import Statement, codes, say
+from queryveil.reading.formats import FORMATS
+from queryveil.reading.log import SearchLog
 
 REPEATABLE = say(
     "known-noise",
@@ -69,6 +72,28 @@ def judged(plan: Plan, users: int | None, noise: Noise) -> Plan:
     """The plan of a release with its promise as it really is: of so many public users, and with this noise."""
     promise = plan.guarantee.among(users, told="users" in plan.parameters)
     return dataclasses.replace(plan, guarantee=promise if noise.secret else with_known_noise(promise))
+
+
+def name_plugins(plan: Plan, log: SearchLog) -> Plan:
+    """Return the plan, which names the packages that provide its method or the format of the log, if others do."""
+    format = FORMATS.plugin(log.staged.format) if log.staged is not None else None
+    found = (MECHANISMS.plugin(plan.method), format)
+    return with_plugins(plan, tuple(one for one in found if one is not None))
+
+
+def with_plugins(plan: Plan, plugins: tuple[Plugin, ...]) -> Plan:
+    """Return the plan with the packages that the guarantee depends on, and with a caveat for each."""
+    if not plugins:
+        return plan
+    caveats = (*map(plugin_caveat, plugins), *plan.guarantee.caveats)
+    return dataclasses.replace(
+        plan, plugins=plugins, guarantee=dataclasses.replace(plan.guarantee, caveats=caveats)
+    )
+
+
+def plugin_caveat(plugin: Plugin) -> Statement:
+    """Return the caveat that the proof of a method, or of a format, is not that of queryveil."""
+    return say(f"plugged-in-{plugin.kind}", name=plugin.name, package=plugin.package, version=plugin.version)
 
 
 def with_known_noise(promise: Guarantee) -> Guarantee:

@@ -31,7 +31,7 @@ from queryveil.show import curator, ready
 from queryveil.show.curator import Curated, Figured, Kind
 
 if TYPE_CHECKING:
-    from queryveil.attack import Attack, AttackResult
+    from queryveil.attack.protocol import Attack, AttackResult
     from queryveil.measure.evaluation import Evaluation
     from queryveil.measure.measure import Original, Released
 

@@ -6,7 +6,7 @@ Sentences and documents have no second computation: they are written again by th
 and compared. Every field of every file is so either computed, or on the short list of what cannot be checked
 (unchecked).
 
-May import: errors, parameters, catalog, display, files, language, privacy, mechanisms, release.
+May import: errors, parameters, plugins, catalog, display, files, language, privacy, mechanisms, release.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def verify(
         *tables.checks(read, opened, broken),
     ]
     method = read.content.get("method")
-    known = isinstance(method, str) and method in MECHANISMS
+    known = isinstance(method, str) and method in MECHANISMS.built_in
+    package = None if known else manifest.plugged_in_method(read)
     if taxonomy is not None and known and not _takes_taxonomy(str(method)):
         raise UsageError(
             f"'{release}' was made by {method}, which uses no taxonomy, so there is nothing to compare the file with",
@@ -94,11 +95,16 @@ def verify(
     unknown = (
         f"this version of queryveil does not know the method {quoted(method)}, and checked only the folder"
     )
-    made.append(judge("method", f"{method} is a known method", lambda: [] if known else [unknown]))
+    good = (
+        f"{method} is a known method"
+        if package is None
+        else f"{quoted(method)} is a method of the package {package}: its proof is not queryveil's, and was not checked"
+    )
+    made.append(judge("method", good, lambda: [] if known or package is not None else [unknown]))
     if manifest.known_noise(read):
         # Somebody may know the noise, so that no figure of the method says anything: nothing may be promised.
         made.append(judge("promise", "nothing is promised", lambda: manifest.promises(read)))
-    elif known:
+    elif known or package is not None:
         made += draws.checks(read)
         made += rows.checks(read, opened)
         if method in _METHODS:
@@ -113,8 +119,8 @@ def verify(
 
 def _declared(method: str) -> frozenset[str]:
     """Return the parameters of a method that a manifest may show."""
-    return frozenset(one.name for one in parameters(MECHANISMS[method]) if not one.declaration.path)
+    return frozenset(one.name for one in parameters(MECHANISMS.built_in[method]) if not one.declaration.path)
 
 
 def _takes_taxonomy(method: str) -> bool:
-    return any(one.name == "taxonomy" for one in parameters(MECHANISMS[method]))
+    return any(one.name == "taxonomy" for one in parameters(MECHANISMS.built_in[method]))

@@ -30,7 +30,7 @@ _SECTIONS: dict[str, type] = {
 }
 _TYPES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 _SENTENCES = {"how", "what"}
-_OPTIONAL = {"about", "withheld"}
+_OPTIONAL = {"about", "withheld", "plugins"}
 """What only some manifests have; it is checked with the files that repeat it."""
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
@@ -64,6 +64,10 @@ _GUARANTEE = {
 }
 _IMPLIES = {"kind", "epsilon", "delta", "unit", "neighbours"}
 _SOFTWARE = {"name", "version"}
+_PLUGIN = ["kind", "name", "package", "version"]
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,79}")
+_PLUGGED_IN = "plugged-in-"
+"""Begins the codes of caveats about plugins."""
 
 _NEVER = frozenset(
     {
@@ -176,6 +180,44 @@ def known_noise(manifest: Manifest) -> bool:
     return guarantee.get("kind") == "none" and _KNOWN_NOISE in codes(guarantee.get("caveats"))
 
 
+def plugged_in_method(manifest: Manifest) -> str | None:
+    """Return the package that provides the method, with its version, if the manifest says that it is a plugin."""
+    found = [one for one in _plugins(manifest) if one["kind"] == "method"]
+    return f"{found[0]['package']} {found[0]['version']}" if found else None
+
+
+def _plugins(manifest: Manifest) -> list[dict[str, str]]:
+    listed = manifest.content.get("plugins")
+    return [one for one in listed if _is_plugin(one)] if isinstance(listed, list) else []
+
+
+def _is_plugin(one: Any) -> bool:
+    return (
+        isinstance(one, dict) and list(one) == _PLUGIN and all(isinstance(each, str) for each in one.values())
+    )
+
+
+def _plugin_problems(manifest: Manifest) -> Iterator[str]:
+    """Require that plugins are a method or a format of other packages, and that the guarantee has their caveats."""
+    content, found = manifest.content, _plugins(manifest)
+    if "plugins" in content and (not found or found != content["plugins"]):
+        yield "'plugins' is not a list of methods and formats with the packages that provide them"
+        return
+    kinds = [one["kind"] for one in found]
+    if len(kinds) != len(set(kinds)) or not set(kinds) <= {"method", "format"}:
+        yield "'plugins' has something else than one method and one format"
+    for one in found:
+        if any(not _PACKAGE.fullmatch(one[key]) for key in ("name", "package", "version")):
+            yield "a name, package, or version of 'plugins' is not one"
+        if one["kind"] == "method" and one["name"] != content.get("method"):
+            yield "'plugins' has another method than the release"
+    stated = [
+        one for one in codes(manifest.section("guarantee").get("caveats")) if one.startswith(_PLUGGED_IN)
+    ]
+    if stated != [_PLUGGED_IN + kind for kind in kinds]:
+        yield "the caveats of the guarantee do not name the packages of 'plugins'"
+
+
 def codes(statements: Any) -> list[str]:
     """The codes of statements; what is none has no code."""
     listed = statements if isinstance(statements, list) else []
@@ -233,6 +275,7 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
     yield from _withheld(manifest)
+    yield from _plugin_problems(manifest)
     yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | _OPTIONAL)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():

@@ -23,12 +23,13 @@ from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import Plan
+from queryveil.plugins import Plugin
 from queryveil.release import planned
 from queryveil.release.about import About
 from queryveil.release.documents import rendering
 from queryveil.release.publish import Release
-from queryveil.release.understanding import REPEATABLE, with_known_noise
-from queryveil.verification.manifest import Manifest, codes
+from queryveil.release.understanding import REPEATABLE, with_known_noise, with_plugins
+from queryveil.verification.manifest import Manifest, codes, plugged_in_method
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
@@ -72,8 +73,10 @@ def checks(
         *results,
         judge(
             "manifest",
-            "every value and sentence of the manifest follows from parameters and tables, byte by byte",
-            lambda: _manifest_problems(release, content, tables, taxonomy),
+            "the manifest is formatted as queryveil formats it; the plan of another package's method was not computed"
+            if plugged_in_method(manifest)
+            else "every value and sentence of the manifest follows from parameters and tables, byte by byte",
+            lambda: _manifest_problems(release, manifest, tables, taxonomy),
         ),
         judge(
             "documents",
@@ -108,9 +111,14 @@ def _version_problems(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _manifest_problems(
-    release: Path, content: Mapping[str, Any], tables: Mapping[str, pa.Table], taxonomy: Path | None
+    release: Path, manifest: Manifest, tables: Mapping[str, pa.Table], taxonomy: Path | None
 ) -> Iterator[str]:
     """Name the places that differ from the manifest of the closest plan with these parameters."""
+    content = manifest.content
+    if plugged_in_method(manifest):
+        # A plugin is never loaded here, so what its plan says is compared with nothing.
+        yield from _format_problems(release, content)
+        return
     closest: list[str] | None = None
     for plan in planned.plans(content, taxonomy):
         found = list(differences(content, _expected(plan, content, tables), ""))
@@ -129,7 +137,12 @@ def _manifest_problems(
     yield from (
         f"{quoted(place)} does not follow from parameters and tables" for place in closest[:_MAX_PLACES]
     )
-    if not closest and _text(release) != folder.as_json(content):
+    if not closest:
+        yield from _format_problems(release, content)
+
+
+def _format_problems(release: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    if _text(release) != folder.as_json(content):
         yield "the manifest is not formatted as queryveil formats it"
 
 
@@ -151,6 +164,7 @@ def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Ta
 
 def _admitted(plan: Plan, content: Mapping[str, Any]) -> Plan:
     """The plan with what a release may admit beyond it: a delta too large for users that are not told, known noise."""
+    plan = with_plugins(plan, tuple(Plugin(**one) for one in content.get("plugins", ())))
     guarantee, stated = plan.guarantee, content["guarantee"]
     if stated.get("delta_too_large") is True and "users" not in plan.parameters:
         guarantee = guarantee.among(ALL_PEOPLE, told=False)

@@ -24,6 +24,11 @@ def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iter
     The limits of values are stated only if the release `passes`: they are read from its declarations.
     """
     content = manifest.content
+    for one in content.get("plugins", ()) if passes else ():
+        yield (
+            f"{one['kind']}: {one['name']} is of the package {one['package']} {one['version']}; its proof is not "
+            "queryveil's, and no package is loaded to check a release"
+        )
     if about := manifest.section("about"):
         yield f"about: {', '.join(map(quoted, about))} are the publisher's own words"
     if content.get("withheld"):

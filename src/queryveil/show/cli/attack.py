@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import shlex
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,27 +29,36 @@ Save = Annotated[
 ]
 
 
+class Attacks(help.Lazy):
+    """The attacks."""
+
+    listing = "Attacks"
+
+    def later(self) -> Mapping[str, Callable[[help.App], None]]:
+        return {name: partial(_add_attack, name) for name in qv.ATTACKS}
+
+
 def add_to(app: typer.Typer) -> None:
-    attacks = help.App(help="Attack a release or a log, and compare with a control.", no_args_is_help=True)
+    attacks = help.App(
+        cls=Attacks, help="Attack a release or a log, and compare with a control.", no_args_is_help=True
+    )
 
     @attacks.callback()
     def group() -> None:
         """Attack a release or a log, beside a control, and say what that means."""
 
-    for name, cls in qv.ATTACKS.items():
-        made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
-        if any(one.kind in _LOGS for one in cls.inputs):
-            made += options.reading_parameters()
-        if _takes_releases(cls):
-            made += options.own_parameters([("save", Save, False), ("private", releases.Private, None)])
-        made.append(
-            inspect.Parameter(
-                "as_json", inspect.Parameter.KEYWORD_ONLY, annotation=options.Json, default=False
-            )
-        )
-        command = options.with_signature(_attacker(cls), made)
-        attacks.command(name, help=cls.__doc__)(command)
     app.add_typer(attacks, name="attack")
+
+
+def _add_attack(name: str, app: help.App) -> None:
+    cls = qv.ATTACKS[name]
+    made = [_parameter(one) for one in cls.inputs] + options.declared([cls], required=True)
+    if any(one.kind in _LOGS for one in cls.inputs):
+        made += options.reading_parameters()
+    if _takes_releases(cls):
+        made += options.own_parameters([("save", Save, False), ("private", releases.Private, None)])
+    made += options.own_parameters([("as_json", options.Json, False)])
+    app.command(name, help=cls.__doc__)(options.with_signature(_attacker(cls), made))
 
 
 def _takes_releases(cls: type[qv.Attack]) -> bool:

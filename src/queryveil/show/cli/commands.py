@@ -6,14 +6,16 @@ to the command's own.
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
+from inspect import getdoc
 from typing import Any
 
 import typer
 
-from queryveil.show.cli.help import Group, alone
+from queryveil.plugins import Registry
+from queryveil.show.cli.help import App, Group, alone
 
-COMMANDS = {
+SENTENCES = {
     "demo": "Generate a log, look at its risk, publish its queries privately, verify, attack and evaluate the release.",
     "generate": "Write a synthetic log that looks like a real one, and a file that says where its secrets are.",
     "inspect": "Count what a log holds and how few queries single a person out. Nothing is published.",
@@ -34,22 +36,43 @@ COMMANDS = {
 }
 
 
+COMMANDS: Registry[Callable[[App], None]] = Registry(
+    "commands", "command", {name: f"queryveil.show.cli.{name}:add_to" for name in SENTENCES}
+)
+"""What adds each command to an application. That of another package has a docstring, which help lists."""
+
+
 class Lazy(Group):
     """A group whose commands are names and sentences until one of them is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        for name in COMMANDS.plugins:
+            self.commands.setdefault(name, _listed(name, COMMANDS[name]))
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self.list_commands(ctx)
+        return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
         return name, loaded(str(name)) if found is not None else None, rest
 
 
+def _listed(name: str, add: Callable[[App], None]) -> Any:
+    """Return a command that only shows its sentence."""
+    return alone(name, lambda app: app.command(name, help=getdoc(add))(_nothing))
+
+
 def add_to(app: typer.Typer) -> None:
-    for name, sentence in COMMANDS.items():
+    for name, sentence in SENTENCES.items():
         app.command(name, help=sentence)(_nothing)
 
 
 def loaded(name: str) -> Any:
     """A command with all its options."""
-    return alone(name, import_module(f"queryveil.show.cli.{name}").add_to)
+    return alone(name, COMMANDS[name])
 
 
 def _nothing() -> None:

@@ -20,8 +20,6 @@ NOTHING = inspect.Parameter.empty
 """The default of what has to be given."""
 _LONGEST_GAP = 10**9
 _LONGEST_CHOICES = 26
-FORMATS = tuple(qv.FORMATS)
-"""What `--format` accepts; the names alone load no format."""
 
 
 def _reading(*names: str, **named: Any) -> Any:
@@ -54,15 +52,6 @@ Logs = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="print one JSON document and nothing else")
 ]
-Format = Annotated[
-    str | None,
-    _reading(
-        "--format",
-        metavar="FORMAT",
-        autocompletion=completed(FORMATS),
-        help=f"{', '.join(FORMATS)}; detected if left out",
-    ),
-]
 Columns = Annotated[
     str | None,
     _reading(
@@ -91,7 +80,6 @@ SessionGap = Annotated[
 ]
 
 _READING: dict[str, tuple[Any, Any]] = {
-    "format": (Format, None),
     "columns": (Columns, None),
     "engine": (Engine, "duckdb"),
     "session_gap_minutes": (SessionGap, 30),
@@ -114,7 +102,20 @@ def own_parameters(own: Iterable[tuple[str, Any, Any]]) -> list[inspect.Paramete
 def reading_parameters() -> list[inspect.Parameter]:
     """The options that say how a log is read: those above, and those that `ReadOptions` declares."""
     above = own_parameters((name, kind, default) for name, (kind, default) in _READING.items())
-    return above + declared([qv.ReadOptions], required=False, seen=_READING)
+    return [_format(), *above, *declared([qv.ReadOptions], required=False, seen=("format", *_READING))]
+
+
+def _format() -> inspect.Parameter:
+    """The option that names a format; listing the names loads no format."""
+    shown = _reading(
+        "--format",
+        metavar="FORMAT",
+        autocompletion=completed(qv.FORMATS),
+        help=f"{', '.join(qv.FORMATS)}; detected if left out",
+    )
+    return inspect.Parameter(
+        "format", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, shown], default=None
+    )
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from queryveil.errors import nearest, without_secrets
+from queryveil.plugins import OTHER_PACKAGES
 
 _HELP = "see --help"
 _LONGEST = 40
@@ -37,9 +38,7 @@ def told(error: Any) -> tuple[str, str]:
         return _no_such_option(error.option_name, context)
     unknown = re.match(r"No such command '(.*?)'\.", message)
     if unknown:
-        return f"there is no {_noun(context)} {shortened(unknown[1])}", nearest(
-            unknown[1], _names(context)
-        ) or _HELP
+        return _no_such_command(unknown[1], context)
     missing = re.match(r"Missing option '(--[\w-]+)", message)
     if missing:
         return f"{missing[1]} is missing", f"pass {missing[1]}, or {_HELP}"
@@ -61,6 +60,16 @@ def _no_such_option(flag: str, context: Any) -> tuple[str, str]:
     of_method = parent is not None and _noun(parent) == "method"
     cause = f"method {context.info_name} takes no {flag}" if of_method else f"there is no option {flag}"
     return without_secrets(cause), nearest(flag, known) or f"see {context.command_path} --help"
+
+
+def _no_such_command(name: str, context: Any) -> tuple[str, str]:
+    noun = _noun(context)
+    if package := OTHER_PACKAGES.get(noun, {}).get(name):
+        return (
+            f"the {noun} '{name}' is in the package {package}, which is not installed",
+            f"install {package}",
+        )
+    return f"there is no {noun} {shortened(name)}", nearest(name, _names(context)) or _HELP
 
 
 def _form(context: Any) -> str:
