@@ -9,7 +9,7 @@ APT := $(if $(filter 0,$(shell id -u)),apt-get,sudo apt-get)
 # Compiled modules are kept: where they are not, every process that a test starts compiles all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup setup-dev java chromium ssh postgres demo check fast test pytest lint bench bench-parts figures evidence docs supply clean
+.PHONY: setup setup-dev java chromium ssh postgres demo check fast test pytest coverage lint bench bench-parts figures evidence docs supply clean
 
 setup: $(VENV)/.core
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -62,6 +62,10 @@ test: setup-dev
 # More than there are cores: browsers, servers and Spark leave a worker waiting.
 pytest: setup-dev
 	$(BIN)/pytest -n 3 --dist worksteal
+
+# Every test, traced. Kernels that Numba compiles cannot be traced and are left out of the report.
+coverage: setup-dev
+	$(BIN)/pytest -q -n 3 --dist worksteal --cov --cov-report=term --cov-report=html
 
 bench: setup-dev
 	$(BIN)/python benchmarks/bench.py --write
