@@ -48,10 +48,11 @@ class _Later:
 def _compiled(loop: Callable[..., object], options: dict[str, bool]) -> Any:
     import numba
 
+    njit: Callable[..., Callable[[Callable[..., object]], Any]] = numba.njit
     try:
-        return numba.njit(**options)(loop)
+        return njit(**options)(loop)
     except RuntimeError:  # no folder is writable: compile anew in each process
-        return numba.njit(**{name: value for name, value in options.items() if name != "cache"})(loop)
+        return njit(**{name: value for name, value in options.items() if name != "cache"})(loop)
 
 
 def compiled(loop: Loop) -> Loop:

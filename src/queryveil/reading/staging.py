@@ -164,7 +164,7 @@ def connect(into: Path, options: ReadOptions) -> Iterator[Any]:
     # DuckDB would import this by itself at its first table, and forget an interrupt that comes meanwhile.
     import pyarrow.dataset  # noqa: F401
 
-    config = {
+    config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "custom_extension_repository": "/nowhere",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +15,7 @@ from queryveil.reading.typed_tables import choose_table, quote_name
 _MAGIC, _MAGIC_AT = b"DUCK", 8
 _BATCH = 100_000
 _AS_THEY_ARE = ("VARCHAR", "DATE", "FLOAT", "DOUBLE")
-_CONFIG = {
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # A view may name other files, and an extension may do anything: nothing but this file is opened.
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -49,7 +48,7 @@ def _open(path: Path, options: ReadOptions) -> OpenedTable:
     return OpenedTable(schema, batches)
 
 
-def _connect(path: Path) -> Any:
+def _connect(path: Path) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(str(path), read_only=True, config=_CONFIG)
     con.execute("SET TimeZone = 'UTC'")
     return con
