@@ -28,7 +28,7 @@ METHOD = "How it is done"
 READING = "Reading the log"
 OUTPUT = "Output"
 SERIES = "A series of releases"
-GROUPS = (PROMISES, COUNTED, METHOD, SERIES, READING, OUTPUT)
+GROUPS = (PROMISES, COUNTED, METHOD, OUTPUT, SERIES, READING)
 """What a parameter is about, in the order in which help and forms show it."""
 
 

@@ -24,7 +24,7 @@ PROOF = Path("docs/proofs/common-queries.md")
 FORMAT = Path("src/queryveil/reading/formats/tilde.py")
 SAMPLE = Path("tests/data/samples/tilde.tilde")
 FORMATS_PAGE = Path("docs/reference/formats.md")
-KEPT = ("src", "docs", "scripts", "tests", "benchmarks", "pyproject.toml")
+KEPT = ("src", "docs", "man", "scripts", "tests", "benchmarks", "pyproject.toml")
 
 
 def block(kind: str, text: str) -> str:

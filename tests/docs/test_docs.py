@@ -115,49 +115,6 @@ def commands(
         yield from commands(part, (*path, name))
 
 
-def sections() -> dict[str, str]:
-    """commands.md by its headings `## `queryveil ...``, and the options of each method from methods.md."""
-    text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
-    found = re.split(r"^## `queryveil ?([^`]*)`$", text, flags=re.MULTILINE)
-    page = dict(zip(found[1::2], found[2::2], strict=True))
-    text = (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
-    found = re.split(r"^## `([^`]*)`$", text, flags=re.MULTILINE)
-    for method, options in zip(found[1::2], found[2::2], strict=True):
-        page[f"plan {method}"] = page["plan"] + page.get(f"plan {method}", "") + options
-    return page
-
-
-def test_every_command_and_option_is_documented() -> None:
-    page = sections()
-    reading = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
-    shared = set(re.findall(r"`(--[\w-]+)", reading.partition("## Options for reading a log")[2]))
-    leaves = 0
-    for path, flags in commands():
-        if not flags and path:  # a group: its commands follow
-            continue
-        text = page.get(" ".join(path), "")
-        if path[:1] in (("publish",), ("audit",)):  # the options of a method are those of its plan
-            text = page[path[0]] + page[" ".join(path if path == ("audit", "all") else ("plan", *path[1:]))]
-        assert text, f"commands.md has no section for queryveil {' '.join(path)}"
-        own = set(re.findall(r"`(--?[\w-]+)", text))
-        if "Options for reading a log" in text:
-            own |= shared
-        assert flags <= own, f"{' '.join(path)}: {sorted(flags - own)} are not documented"
-        leaves += 1
-    assert leaves >= 8
-
-
-def test_documented_commands_and_options_exist() -> None:
-    real = dict(commands())
-    for heading, text in sections().items():
-        path = tuple(heading.split())
-        assert path in real, f"commands.md documents queryveil {heading}, which does not exist"
-        if heading in ("plan", "publish", "audit"):
-            real[path] = {flag for other, flags in real.items() if other[:1] == path for flag in flags}
-        listed = set(re.findall(r"^\| `(--[\w-]+)", text.partition("## Options for")[0], re.MULTILINE))
-        assert listed <= real[path], f"{heading}: {sorted(listed - real[path])} do not exist"
-
-
 def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
     said = {name: " ".join(command.help.split()) for name, command in whole().commands.items()}
     # Of a longer text the list has the beginning.

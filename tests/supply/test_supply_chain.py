@@ -116,6 +116,8 @@ def test_wheel_and_archive_are_the_same_twice_and_the_wheel_works(tmp_path: Path
         ["git", "ls-files", "src/queryveil"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\n")
     assert {name.removeprefix("src/") for name in listed if name} <= packed
+    manuals = {name.rpartition("/")[2] for name in packed if "/share/man/man1/" in name}
+    assert manuals == {file.name for file in (ROOT / "man").glob("*.1")} != set()
     # What others need is borrowed, so that nothing is loaded here; `install` of the script loads it by hash.
     borrowed = Path(next(iter(importlib.import_module("duckdb").__path__))).parent
     python = supply.environment(tmp_path / "new", wheel, borrow=borrowed)

@@ -10,12 +10,17 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from queryveil.parameters import GROUPS, OUTPUT
+from queryveil.parameters import GROUPS, OUTPUT, READING
 from queryveil.show.cli import console
 
 _WIDEST_NAME = 26
 _ARGUMENTS = "What it works on"
 _OTHERS = "Options"
+COMMON_READING = ("format", "columns", "engine", "session_gap_minutes")
+"""Ways to read a log that every help lists; only the help of `inspect` lists the others too."""
+_MANY = 6
+_MORE_READING = "{more} more, for unusual files: queryveil inspect --help"
+_CAPITAL = re.compile(r"^[A-Z](?=[a-z ])")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _NOUNS = {"int": "N", "float": "NUMBER", "str": "TEXT", "Path": "FILE"}
 
@@ -27,10 +32,10 @@ class Command(TyperCommand):
         super().__init__(*given, **named | {"rich_markup_mode": None})
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        formatter.write_usage(ctx.command_path, " ".join(_usage(self.get_params(ctx))))
+        formatter.write_usage(ctx.command_path, " ".join(usage(self)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        _write_groups(self.get_params(ctx), formatter)
+        _write_groups(self.get_params(ctx), formatter, whole=self.name == "inspect")
 
 
 class Group(TyperGroup):
@@ -115,15 +120,17 @@ def _sentence(command: Any) -> str:
     return " ".join((command.help or "").split("\n\n")[0].split())
 
 
-def _usage(params: Iterable[Any]) -> list[str]:
-    """What has to be typed: arguments, and options that must be there."""
-    shown, needed = [], []
-    for one in params:
+def usage(command: Any) -> list[str]:
+    """Return what has to be typed after the name of a command: arguments, and options that must be there."""
+    if isinstance(command, TyperGroup):
+        return [command.subcommand_metavar]
+    arguments, needed = [], []
+    for one in command.params:
         if one.param_type_name == "argument":
-            shown.append(_argument(one) if one.required else f"[{_argument(one)}]")
+            arguments.append(_argument(one) if one.required else f"[{_argument(one)}]")
         elif one.required:
             needed.append(f"{one.opts[0]} {_value(one)}")
-    return [*shown, *needed, "[OPTIONS]"]
+    return [*arguments, *needed, "[OPTIONS]"]
 
 
 def _argument(one: Any) -> str:
@@ -140,29 +147,42 @@ def _write_rows(rows: Iterable[tuple[str, str]], formatter: Any, **named: Any) -
     formatter.buffer[start:] = [part.replace(_WHOLE, "-") for part in formatter.buffer[start:]]
 
 
-def _write_groups(params: Iterable[Any], formatter: Any) -> None:
-    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (_ARGUMENTS, _OTHERS, *GROUPS)}
+def groups(params: Iterable[Any]) -> dict[str, list[Any]]:
+    """Return the visible parameters of a command by what they are about; those that must be given come first."""
+    found: dict[str, list[Any]] = {name: [] for name in (_ARGUMENTS, _OTHERS, *GROUPS)}
     for one in params:
         if one.hidden:
             continue
         if one.param_type_name == "argument":
-            groups[_ARGUMENTS].append((_argument(one), one.help or ""))
+            found[_ARGUMENTS].append(one)
         else:
             # Typer's own option has a sentence of its own.
-            group = OUTPUT if one.name == "help" else one.rich_help_panel or _OTHERS
-            groups[group].append((_names(one), _help(one)))
-    shown = [rows for rows in groups.values() if rows]
-    widest = max(min(_WIDEST_NAME, len(name)) for rows in shown for name, _ in rows)
-    for name, rows in groups.items():
-        if rows:
-            with formatter.section(console.heading(name)):
-                # All groups have one second column, where the widest name of any of them ends.
-                _write_rows(
-                    [(first.ljust(widest), second) for first, second in rows], formatter, col_max=widest
-                )
+            found[OUTPUT if one.name == "help" else one.rich_help_panel or _OTHERS].append(one)
+    return {name: sorted(some, key=lambda one: not one.required) for name, some in found.items() if some}
 
 
-def _names(one: Any) -> str:
+def _write_groups(params: Iterable[Any], formatter: Any, *, whole: bool = True) -> None:
+    shown = groups(params)
+    more = [one for one in shown.get(READING, ()) if one.name not in COMMON_READING]
+    if whole or len(more) < _MANY:
+        more = []
+    rows = {
+        title: [(option_names(one), described(one)) for one in some if one not in more]
+        for title, some in shown.items()
+    }
+    if more:
+        rows[READING].append(("...", _MORE_READING.format(more=len(more))))
+    widest = max(min(_WIDEST_NAME, len(name)) for some in rows.values() for name, _ in some)
+    for title, some in rows.items():
+        with formatter.section(console.heading(title)):
+            # All groups have one second column, where the widest name of any of them ends.
+            _write_rows([(first.ljust(widest), second) for first, second in some], formatter, col_max=widest)
+
+
+def option_names(one: Any) -> str:
+    """Return an option with its short form and its value, or an argument, as help lists it."""
+    if one.param_type_name == "argument":
+        return _argument(one)
     names = [*sorted(one.opts, key=len), *one.secondary_opts]
     value = _value(one)
     return f"{', '.join(names)} {value}".rstrip()
@@ -180,8 +200,11 @@ def _value(one: Any) -> str:
     return _NOUNS.get(one.bare_type(), "TEXT")
 
 
-def _help(one: Any) -> str:
-    text = (one.help or "").rstrip(".")
+def described(one: Any) -> str:
+    """Return what an option or an argument is, with its default."""
+    text = _CAPITAL.sub(lambda first: first[0].lower(), (one.help or "").rstrip("."))
+    if one.param_type_name == "argument":
+        return text
     if one.required:
         return f"{text} (required)"
     plain = one.show_default and one.default not in (None, False, True) and not callable(one.default)
