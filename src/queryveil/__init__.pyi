@@ -122,6 +122,8 @@ from queryveil.release.difference import Difference as Difference
 from queryveil.release.difference import diff as diff
 from queryveil.release.documents.certificate import strength_of as strength_of
 from queryveil.release.ledger.ledger import Ledger as Ledger
+from queryveil.release.options import PublishOptions as PublishOptions
+from queryveil.release.options import SeriesOptions as SeriesOptions
 from queryveil.release.publish import Release as Release
 from queryveil.release.publish import load as load
 from queryveil.release.publish import publish as publish

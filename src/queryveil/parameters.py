@@ -50,6 +50,8 @@ class Declaration:
     """Name of the command-line option where it is not the field's own."""
     short: str | None = None
     """A short form of the command-line option beside the long one, such as -n."""
+    metavar: str | None = None
+    """What stands for its value in help, where the type does not say enough, such as DIR."""
     path: bool = False
     """The value is a file of the curator's: its path never enters a release."""
     writes: bool = False

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import queryveil as qv
+from queryveil.parameters import parameters
 from tests.contract.test_one_file_one_line import ROOT, copy_repository, queryveil, run
 
 METHOD = Path("src/queryveil/mechanisms/k_query.py")
@@ -141,6 +145,23 @@ def test_the_option_passes_the_tests_of_methods_and_pages(with_option: Path) -> 
         with_option, *words, "-k", "(test_mechanisms and k-query) or reference_page or command_reference"
     )
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+# -- options of publishing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "records"),
+    [(qv.publish, [qv.PublishOptions]), (qv.publish_series, [qv.PublishOptions, qv.SeriesOptions])],
+    ids=["publish", "publish_series"],
+)
+def test_signatures_take_what_the_records_declare(function: Any, records: list[type]) -> None:
+    """The command line has these options from the records; Python has them from the signature."""
+    signature = inspect.signature(function).parameters
+    for record in records:
+        for one in parameters(record):
+            default = inspect.Parameter.empty if one.required else one.default
+            assert signature[one.name].default == default, one.name
 
 
 # -- a page of the workbench ---------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import typer
 import queryveil as qv
 from queryveil.parameters import METHOD, OUTPUT
 from queryveil.show.cli import console, help, options
-from queryveil.show.cli.plan import Users
 
 Runs = Annotated[
     int | None,
@@ -132,8 +131,9 @@ def add_to(app: typer.Typer) -> None:
 
 def _add_method(name: str, app: help.App) -> None:
     cls = qv.MECHANISMS[name]
-    own = [("users", Users, None), *_SHARED, ("steps_only", StepsOnly, False), *_OF_MANY]
+    own = [*_SHARED, ("steps_only", StepsOnly, False), *_OF_MANY]
     made = options.declared([cls], required=True)
+    made += options.declared([qv.PublishOptions], required=False, only=("users",))
     made += options.own_parameters([*own, ("out", Out, None), ("as_json", options.Json, False)])
     command = options.with_signature(_auditor(cls), made)
     app.command(name, help=cls.__doc__)(command)

@@ -17,9 +17,9 @@ _WIDEST_NAME = 26
 _ARGUMENTS = "What it works on"
 _OTHERS = "Options"
 COMMON_READING = ("format", "columns", "engine", "session_gap_minutes")
-"""Ways to read a log that every help lists; only the help of `inspect` lists the others too."""
+"""Ways to read a log that every help explains; it names the others, which the help of `inspect` explains."""
 _MANY = 6
-_MORE_READING = "{more} more, for unusual files: queryveil inspect --help"
+_MORE_READING = "see queryveil inspect --help"
 _CAPITAL = re.compile(r"^[A-Z](?=[a-z ])")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _NOUNS = {"int": "N", "float": "NUMBER", "str": "TEXT", "Path": "FILE"}
@@ -171,7 +171,8 @@ def _write_groups(params: Iterable[Any], formatter: Any, *, whole: bool = True) 
         for title, some in shown.items()
     }
     if more:
-        rows[READING].append(("...", _MORE_READING.format(more=len(more))))
+        names = (name for one in more for name in (*one.opts, *one.secondary_opts))
+        rows[READING].append(("...", f"{', '.join(names)}: {_MORE_READING}"))
     widest = max(min(_WIDEST_NAME, len(name)) for some in rows.values() for name, _ in some)
     for title, some in rows.items():
         with formatter.section(console.heading(title)):

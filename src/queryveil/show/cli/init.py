@@ -10,7 +10,7 @@ import typer
 import queryveil as qv
 from queryveil.files import output
 from queryveil.parameters import OUTPUT
-from queryveil.show.cli import console, options, plan, publish
+from queryveil.show.cli import console, options, publish
 
 Out = Annotated[
     Path,
@@ -35,20 +35,19 @@ Samples = Annotated[
         help="show three values of each column in comments; they are personal data",
     ),
 ]
+_BUDGET = ("users", "ledger", "source")
 _OWN: tuple[tuple[str, Any, Any], ...] = (
     ("out", Out, Path("release.yaml")),
     ("release", Release, "release"),
     ("samples", Samples, False),
     ("about", publish.Stated, None),
-    ("users", plan.Users, None),
-    ("ledger", publish.LedgerFile, None),
-    ("source", publish.Source, None),
     ("as_json", options.Json, False),
 )
 
 
 def add_to(app: typer.Typer) -> None:
     made = options.own_parameters([("log", options.Logs, options.NOTHING), *_OWN])
+    made += options.declared([qv.PublishOptions], required=False, only=_BUDGET)
     app.command("init")(options.with_signature(init, made + options.reading_parameters()))
 
 
@@ -56,6 +55,7 @@ def init(**given: Any) -> None:
     """Write a recipe, release.yaml: columns as guessed, method, parameters, budget, and what is said about it."""
     own = {name: given.pop(name) for name, _, _ in _OWN}
     logs = given["log"]
+    asked = qv.PublishOptions(**options.taken(qv.PublishOptions, given))
     how = options.reading(given)
     about = publish.stated(own["about"])
     output.new_file(own["out"], "--out")
@@ -65,9 +65,9 @@ def init(**given: Any) -> None:
         recipe = qv.init(
             logs,
             opened=opened,
-            users=own["users"],
-            ledger=own["ledger"],
-            source=own["source"],
+            users=asked.users,
+            ledger=asked.ledger,
+            source=asked.source,
             out=own["release"],
             about=about,
             samples=own["samples"],

@@ -176,12 +176,14 @@ def reading_option(name: str) -> Any:
     return _typer_option(one, _help(one))
 
 
-def declared(classes: Iterable[type], *, required: bool, seen: Iterable[str] = ()) -> list[inspect.Parameter]:
+def declared(
+    classes: Iterable[type], *, required: bool, seen: Iterable[str] = (), only: Iterable[str] = ()
+) -> list[inspect.Parameter]:
     """Command-line options for the declared parameters of classes; one option for equal names."""
     found: dict[str, list[tuple[str, Parameter]]] = {}
     for cls in classes:
         for one in parameters(cls):
-            if one.name not in seen:
+            if one.name not in seen and (not only or one.name in only):
                 found.setdefault(one.name, []).append((str(vars(cls).get("name", "")), one))
     return [_option(same, required=required) for same in found.values()]
 
@@ -226,8 +228,8 @@ def _flags(one: Parameter) -> tuple[str, ...]:
 
 def _metavar(one: Parameter) -> str | None:
     """What stands for the value in help: the choices if they are few and short."""
-    if one.type is bool:
-        return None
+    if one.type is bool or one.declaration.metavar:
+        return one.declaration.metavar
     if _shown_as_choices(one):
         return "|".join(one.declaration.choices or ())
     if one.declaration.path:
@@ -271,6 +273,14 @@ def given(cls: type, options: dict[str, Any]) -> dict[str, Any]:
             output.new_file(Path(str(value)), one.flag)  # before a long log is read
         chosen[one.name] = value
     return chosen
+
+
+def taken(cls: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Take the declared parameters of `cls` that were given out of a command's arguments."""
+    found = given(cls, options) if any(options.get(one.name) is not None for one in parameters(cls)) else {}
+    for one in parameters(cls):
+        options.pop(one.name, None)
+    return found
 
 
 def method(cls: type[qv.Mechanism], options: dict[str, Any], users: int | None) -> qv.Mechanism:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 import queryveil as qv
-from queryveil.parameters import PROMISES
 from queryveil.show.cli import console, help, options, recipes
 
 _ASIDE = {"paper", "pure_dp"}
@@ -19,18 +18,6 @@ _OF_CHANCES = re.compile(r"\b(delta|chance)\b")
 _RARE = 1e-3
 _SIZES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 """What a rare chance is one in."""
-
-Users = Annotated[
-    int | None,
-    typer.Option(
-        "--users",
-        metavar="N",
-        min=1,
-        rich_help_panel=PROMISES,
-        help="a public upper bound on the number of users",
-        show_default=False,
-    ),
-]
 
 
 class Methods(help.Lazy):
@@ -61,7 +48,8 @@ def add_to(app: typer.Typer) -> None:
 def _add_method(name: str, app: help.App) -> None:
     cls = qv.MECHANISMS[name]
     made = options.declared([cls], required=True)
-    made += options.own_parameters([("users", Users, None), ("as_json", options.Json, False)])
+    made += options.declared([qv.PublishOptions], required=False, only=("users",))
+    made += options.own_parameters([("as_json", options.Json, False)])
     command = options.with_signature(_planner(cls), made)
     app.command(name, help=cls.__doc__)(command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 import queryveil as qv
 from queryveil.errors import instead
 from queryveil.files import output
-from queryveil.parameters import OUTPUT, PROMISES, SERIES
+from queryveil.parameters import OUTPUT, parameters
 from queryveil.show.cli import console, help, options, plan, recipes
 
 _WAY = "queryveil publish METHOD LOG --out DIR"
@@ -27,32 +28,6 @@ Out = Annotated[Path, _output("--out", metavar="DIR", help="folder to write; it 
 RecipeOut = Annotated[
     Path | None, _output("--out", metavar="DIR", help="another folder to write than the recipe's")
 ]
-Private = Annotated[
-    Path | None,
-    _output("--private", metavar="DIR", help="the private folder; beside --out if left out"),
-]
-LedgerFile = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="LEDGER",
-        rich_help_panel=PROMISES,
-        help="ledger to charge before noise is drawn",
-    ),
-]
-Source = Annotated[
-    str | None,
-    typer.Option("--source", metavar="NAME", rich_help_panel=PROMISES, help="name of this log in the ledger"),
-]
-AllowEmpty = Annotated[bool, _output("--allow-empty", help="write a release even if nothing survives")]
-IUnderstand = Annotated[
-    bool,
-    typer.Option(
-        "--i-understand",
-        rich_help_panel=PROMISES,
-        help="publish even with no promise or a large delta",
-    ),
-]
 Stated = Annotated[
     list[str] | None,
     _output(
@@ -61,67 +36,7 @@ Stated = Annotated[
         help="said of the release; NAME as in a recipe",
     ),
 ]
-Name = Annotated[
-    str | None,
-    typer.Option(
-        "--series",
-        metavar="NAME",
-        rich_help_panel=SERIES,
-        help="publish each period by itself, under this name",
-    ),
-]
-PeriodOption = Annotated[
-    str | None,
-    typer.Option("--period", metavar="day|week|month", rich_help_panel=SERIES, help="what a release is of"),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        metavar="user|user-period",
-        rich_help_panel=SERIES,
-        help="a person over all periods (default), or in one",
-    ),
-]
-Start = Annotated[
-    str | None, typer.Option("--from", metavar="DATE", rich_help_panel=SERIES, help="first day, in UTC")
-]
-End = Annotated[
-    str | None, typer.Option("--to", metavar="DATE", rich_help_panel=SERIES, help="last day, in UTC")
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", rich_help_panel=SERIES, help="go on with a series that was cut short")
-]
-
-Incomplete = Annotated[
-    bool,
-    typer.Option(
-        "--allow-incomplete-period",
-        rich_help_panel=SERIES,
-        help="publish a period although the log ends before its last day",
-    ),
-]
-
-_SERIES: tuple[tuple[str, Any, Any], ...] = (
-    ("series", Name, None),
-    ("period", PeriodOption, None),
-    ("unit", Unit, None),
-    ("start", Start, None),
-    ("end", End, None),
-    ("resume", Resume, False),
-    ("allow_incomplete_period", Incomplete, False),
-)
-
-_OWN: tuple[tuple[str, Any, Any], ...] = (
-    ("users", plan.Users, None),
-    ("ledger", LedgerFile, None),
-    ("source", Source, None),
-    ("i_understand", IUnderstand, False),
-    ("private", Private, None),
-    ("allow_empty", AllowEmpty, False),
-    ("about", Stated, None),
-    ("as_json", options.Json, False),
-)
+_OWN: tuple[tuple[str, Any, Any], ...] = (("about", Stated, None), ("as_json", options.Json, False))
 
 
 class Methods(help.Lazy):
@@ -147,11 +62,10 @@ def add_to(app: typer.Typer) -> None:
         epilog="Each method has options of its own: queryveil publish METHOD --help. "
         "A recipe of queryveil init takes the place of method and options: queryveil publish release.yaml",
     )
-    own = [("file", recipes.File, options.NOTHING), ("out", RecipeOut, None)]
-    own += [one for one in _OWN if one[0] in ("private", "allow_empty", "i_understand", "as_json")]
-    methods.command(recipes.NAME, hidden=True)(
-        options.with_signature(publish_recipe, options.own_parameters(own))
-    )
+    own = options.own_parameters([("file", recipes.File, options.NOTHING), ("out", RecipeOut, None)])
+    own += options.declared([qv.PublishOptions], required=False, only=recipes.TAKEN)
+    own += options.own_parameters([("as_json", options.Json, False)])
+    methods.command(recipes.NAME, hidden=True)(options.with_signature(publish_recipe, own))
     app.add_typer(methods, name="publish")
 
 
@@ -159,7 +73,8 @@ def _add_method(name: str, app: help.App) -> None:
     cls = qv.MECHANISMS[name]
     log = [("log", options.Logs, options.NOTHING), ("out", Out, options.NOTHING)]
     made = options.own_parameters(log) + options.declared([cls], required=True)
-    made += options.own_parameters((*_OWN, *_SERIES)) + options.reading_parameters()
+    made += options.declared([qv.PublishOptions, qv.SeriesOptions], required=False)
+    made += options.own_parameters(_OWN) + options.reading_parameters()
     command = options.with_signature(_publisher(cls), made)
     app.command(name, help=cls.__doc__)(command)
 
@@ -218,22 +133,19 @@ def _publisher(cls: type[qv.Mechanism]) -> Any:
 
 def publish(cls: type[qv.Mechanism], given: dict[str, Any]) -> None:
     """Publish a log privately: a release folder with tables, manifest, data sheet and report."""
-    own = {name: given.pop(name) for name in ("out", *(name for name, _, _ in _OWN))}
-    parts = {name: given.pop(name) for name, _, _ in _SERIES}
-    own["about"] = stated(own["about"])
-    method = options.method(cls, given, own["users"])
+    out, as_json = given.pop("out"), given.pop("as_json")
+    about = stated(given.pop("about"))
+    series = {one.name: given.pop(one.name) for one in parameters(qv.SeriesOptions)}
+    asked = qv.PublishOptions(**options.taken(qv.PublishOptions, given))
+    own = dataclasses.asdict(asked) | {"out": out, "about": about}
+    method = options.method(cls, given, asked.users)
     how = options.reading(given)
-    if parts["series"] is not None:
-        _publish_series(method, given["log"], how, own, parts)
+    if series["name"] is not None:
+        _publish_series(method, given["log"], how, own, series, as_json=as_json)
         return
-    if any(parts.values()):
-        flag = {"start": "from", "end": "to", "allow_incomplete_period": "allow-incomplete-period"}
-        first = next(name for name, value in parts.items() if value)
-        raise qv.UsageError(
-            f"--{flag.get(first, first)} only applies to a series", "name it with --series NAME"
-        )
+    if (first := next((one for one in parameters(qv.SeriesOptions) if series[one.name]), None)) is not None:
+        raise qv.UsageError(f"{first.flag} only applies to a series", "name it with --series NAME")
     _refuse_early(own, method)
-    as_json = own.pop("as_json")
     with console.progress("reading") as progress:
         log = qv.read(given["log"], progress=progress, **how)
     with console.waiting("counting"):
@@ -274,23 +186,17 @@ def _told(release: qv.Release, as_json: bool) -> None:
 
 
 def _publish_series(
-    method: qv.Mechanism, log: str, how: dict[str, Any], own: dict[str, Any], parts: dict[str, Any]
+    method: qv.Mechanism,
+    log: list[str],
+    how: dict[str, Any],
+    own: dict[str, Any],
+    series: dict[str, Any],
+    *,
+    as_json: bool,
 ) -> None:
-    missing = [
-        flag
-        for name, flag in (
-            ("period", "--period day, week or month"),
-            ("start", "--from DATE, its first day, such as --from 2026-01-01"),
-            ("end", "--to DATE, its last day, such as --to 2026-01-31"),
-        )
-        if not parts[name]
-    ]
-    if missing:
-        raise qv.UsageError(f"a series needs {missing[0].split()[0]}", f"pass {missing[0]}")
+    parts = options.given(qv.SeriesOptions, series)
     qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
     _refuse_half_a_ledger(own)
-    as_json, name = own.pop("as_json"), parts.pop("series")
-    parts["unit"] = parts["unit"] or "user"
     with contextlib.ExitStack() as stack:
 
         def read() -> qv.SearchLog:
@@ -300,38 +206,36 @@ def _publish_series(
             stack.enter_context(console.waiting("publishing"))
             return found
 
-        series = qv.publish_series(
-            read, method, name=name, told=None if as_json else console.labelled, **parts, **own
-        )
+        made = qv.publish_series(read, method, told=None if as_json else console.labelled, **parts, **own)
     if as_json:
         console.as_json(
             {
-                "series": str(series.path),
-                "name": series.name,
-                "complete": series.complete,
-                "guarantee": series.promise.as_dict(),
+                "series": str(made.path),
+                "name": made.name,
+                "complete": made.complete,
+                "guarantee": made.promise.as_dict(),
                 "periods": [
                     {
                         "period": one["period"],
-                        "release": str(series.releases[one["period"]]),
+                        "release": str(made.releases[one["period"]]),
                         "released": one["released"],
                     }
-                    for one in series.content["periods"]
+                    for one in made.content["periods"]
                 ],
-                "warnings": list(series.warnings),
+                "warnings": list(made.warnings),
             }
         )
         return
     console.line()
-    first, *more = series.promise.sentences()
+    first, *more = made.promise.sentences()
     console.labelled("Guarantee", first)
     for sentence in more:
         console.labelled("", sentence)
-    for warning in series.warnings:
+    for warning in made.warnings:
         console.labelled("Warning", warning)
-    console.labelled("Next", f"queryveil release verify {series.path}")
+    console.labelled("Next", f"queryveil release verify {made.path}")
     console.labelled(
-        "", f"open {series.path}/index.html; {own['private'] or f'{series.path}.private'} is for you alone"
+        "", f"open {made.path}/index.html; {own['private'] or f'{made.path}.private'} is for you alone"
     )
 
 
@@ -346,7 +250,7 @@ def _refuse_half_a_ledger(own: dict[str, Any]) -> None:
 def _refuse_early(own: dict[str, Any], method: qv.Mechanism) -> None:
     """What would be refused after the log is read is refused before."""
     qv.refuse_unless_understood(method, users=own["users"], i_understand=own["i_understand"])
-    output.new_release(own["out"], own["private"])
+    output.new_release(own["out"], Path(own["private"]) if own["private"] else None)
     _refuse_half_a_ledger(own)
     if own["ledger"] is not None:
         qv.Ledger(own["ledger"]).budget(own["source"])

@@ -11,6 +11,8 @@ import queryveil as qv
 from queryveil.files import output
 from queryveil.show.cli import console, options
 
+TAKEN = ("private", "allow_empty", "i_understand")
+"""What of `PublishOptions` is said beside a recipe; the rest stands in it."""
 NAME = "recipe"
 """What the command is called inside a group of methods; people type the file instead."""
 
@@ -37,11 +39,12 @@ def publish(own: dict[str, Any]) -> qv.Release:
     recipe = qv.Recipe.read(own["file"])
     recipe.refuse_incomplete()
     method = recipe.mechanism()
-    qv.refuse_unless_understood(method, users=recipe.users, i_understand=own["i_understand"])
-    private = own["private"] or (
-        Path(recipe.placed(recipe.private)) if recipe.private and own["out"] is None else None
-    )
-    output.new_release(own["out"] or Path(recipe.placed(recipe.out)), private)
+    asked = qv.PublishOptions(**options.taken(qv.PublishOptions, own))
+    qv.refuse_unless_understood(method, users=recipe.users, i_understand=asked.i_understand)
+    private = asked.private
+    if private is None and recipe.private and own["out"] is None:
+        private = recipe.placed(recipe.private)
+    output.new_release(own["out"] or Path(recipe.placed(recipe.out)), Path(private) if private else None)
     if recipe.ledger is not None:
         qv.Ledger(recipe.placed(recipe.ledger)).budget(str(recipe.source))
     with console.progress("reading") as progress:
@@ -51,9 +54,9 @@ def publish(own: dict[str, Any]) -> qv.Release:
             recipe,
             log=log,
             out=own["out"],
-            private=own["private"],
-            allow_empty=own["allow_empty"],
-            i_understand=own["i_understand"],
+            private=asked.private,
+            allow_empty=asked.allow_empty,
+            i_understand=asked.i_understand,
             told=None if own["as_json"] else console.labelled,
         )
 
