@@ -13,7 +13,7 @@ import math
 import types
 import typing
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +132,42 @@ def _declared(cls: type) -> Iterator[Parameter]:
         yield Parameter(
             name=field.name, type=scalar, optional=optional, default=field.default, declaration=declaration
         )
+
+
+def check_names(cls: type, positional: Sequence[Any], given: Iterable[str]) -> None:
+    """Refuse arguments that a dataclass of declared parameters cannot take.
+
+    Args:
+        cls: The dataclass; `__new__` of its base calls this, before the generated `__init__`.
+        positional: Arguments without a name.
+        given: Names of the other arguments. Without any argument nothing is missing: values are copied like that.
+
+    Raises:
+        UsageError: If an argument has no name or an unknown one, or a required one is missing.
+    """
+    names = [one.name for one in dataclasses.fields(cls) if one.init]
+    if positional:
+        raise UsageError(
+            f"{cls.__name__} takes its parameters by name", f"write {cls.__name__}({names[0]}=..., ...)"
+        )
+    known = set(given)
+    for name in given:
+        if name not in names:
+            raise UsageError(f"{cls.__name__} has no parameter '{name[:40]}'", instead(name, names))
+    missing = [one for one in parameters(cls) if one.required and one.name not in known]
+    if missing and known:
+        raise UsageError(
+            f"parameter '{missing[0].name}' of {cls.__name__} is missing",
+            f"pass {missing[0].reference}: {missing[0].help}",
+        )
+
+
+class Declared:
+    """A base for dataclasses of declared parameters, whose constructor suggests a name in place of an unknown one."""
+
+    def __new__(cls, *args: Any, **given: Any) -> typing.Self:
+        check_names(cls, args, given)
+        return super().__new__(cls)
 
 
 def value_of(instance: Any, name: str) -> Any:

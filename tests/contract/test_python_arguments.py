@@ -16,6 +16,7 @@ import pytest
 import queryveil as qv
 from queryveil import errors
 from queryveil.errors import argument, command
+from queryveil.parameters import parameters
 from queryveil.show.cli.console import as_option
 from queryveil.show.web.labels import as_field
 from tests import command as shell
@@ -234,3 +235,39 @@ def test_options_of_read_have_types(option: str, value: Any) -> None:
 def test_an_unknown_option_of_read_gets_a_suggestion() -> None:
     with pytest.raises(qv.UsageError, match="did you mean columns"):
         qv.read(ROWS, colums={"user": "user"})
+
+
+# -- constructors --------------------------------------------------------------------------------------------
+
+DECLARED = [
+    *qv.MECHANISMS.values(),
+    *qv.ATTACKS.values(),
+    qv.ReadOptions,
+    qv.PublishOptions,
+    qv.SeriesOptions,
+]
+
+
+@pytest.mark.parametrize("cls", [one for one in DECLARED if parameters(one)], ids=lambda cls: cls.__name__)
+def test_a_constructor_refuses_unknown_and_unnamed_parameters(cls: Any) -> None:
+    name = parameters(cls)[0].name
+    with pytest.raises(qv.UsageError) as refused:
+        cls(**{f"{name}x": 1})
+    assert name in str(refused.value.hint)
+    with pytest.raises(qv.UsageError):
+        cls(1)
+
+
+def test_a_missing_parameter_is_named() -> None:
+    with pytest.raises(qv.UsageError) as refused:
+        qv.Steered(delta=1e-6)  # type: ignore[call-arg]
+    assert "epsilon" in str(refused.value)
+
+
+@pytest.mark.parametrize("given", [3, None, 1.5, ["ledger.db"]])
+def test_a_ledger_is_named_by_a_path_or_an_address(given: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(qv.UsageError):
+        qv.Ledger(given)
+    qv.Ledger(tmp_path / "ledger.db").open("log", epsilon=1, delta=0)
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]

@@ -623,7 +623,7 @@ def test_the_command_publishes_and_verifies_a_series(tmp_path: Path) -> None:
     for missing in ("--period", "--from", "--to"):
         at = when.index(missing)
         refused = command(*asked, "--series", "daily", *when[:at], *when[at + 2 :])
-        assert refused.code == 2 and f"a series needs {missing}" in refused.err
+        assert refused.code == 2 and missing in refused.err
     assert command(*asked, "--from", "2026-01-01").code == 2
     assert command(*asked, "--allow-incomplete-period").code == 2
     said = ("--about", "title=By day", "--about", "publisher=Example Search")

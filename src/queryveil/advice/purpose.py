@@ -18,7 +18,7 @@ from queryveil.display.svg import Axis, Series
 from queryveil.errors import UsageError, argument
 from queryveil.files import appearing, output
 from queryveil.mechanisms import Mechanism
-from queryveil.parameters import param, parameters, validate
+from queryveil.parameters import Declared, param, parameters, validate
 
 Progress = Callable[[int, int], None]
 LEAST_USERS = 100
@@ -31,7 +31,7 @@ LEAST_PUBLISHED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Wanted(Declared):
     """What the curator has decided already."""
 
     epsilon: float = param("privacy loss that you accept", gt=0, le=1e6)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.catalog import count
 from queryveil.errors import InputError, UsageError, argument
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.privacy.declarations import LABELS, TYPED, PublishedTable
 from queryveil.privacy.guarantee import K_ANONYMITY
 from queryveil.reading.text import keywords, normalise
@@ -48,7 +48,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HomogeneityAttack:
+class HomogeneityAttack(Declared):
     """If nearly everybody in a small group must have made a query, readers learn it about each member."""
 
     name: ClassVar[str] = "homogeneity"

@@ -31,7 +31,7 @@ from queryveil.attack.protocol import (
     origins,
 )
 from queryveil.errors import CannotBeMet, argument
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.privacy.declarations import HASHES, LABELS
 from queryveil.reading.pinning import unchanged_logs
 from queryveil.release.published_texts import as_read
@@ -53,7 +53,7 @@ _EQUAL = "every row is equal to the rows of at least k - 1 other users"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkageAttack:
+class LinkageAttack(Declared):
     """Someone who knows a few of a person's queries looks for the user who made them all."""
 
     name: ClassVar[str] = "linkage"

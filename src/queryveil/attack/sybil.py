@@ -24,7 +24,7 @@ from queryveil.attack.protocol import AttackInput, AttackResult, Progress, Table
 from queryveil.errors import InputError, UsageError, argument
 from queryveil.mechanisms.click_graph.click_graph import ClickGraph
 from queryveil.mechanisms.click_graph.theory import Setting
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.privacy.noise import MAX_SCALE, Noise
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _METHOD = ("epsilon", "delta", "noise_scale", "threshold", "max_queries", "count
 
 
 @dataclass(frozen=True, kw_only=True)
-class SybilAttack:
+class SybilAttack(Declared):
     """Fake accounts repeat a private query until a click-graph release publishes it."""
 
     name: ClassVar[str] = "sybil"

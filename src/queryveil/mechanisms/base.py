@@ -6,13 +6,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable
 from queryveil.errors import CannotBeMet, argument
-from queryveil.parameters import parameters
+from queryveil.parameters import check_names, parameters
 from queryveil.plugins import Plugin
 from queryveil.privacy import strength
 from queryveil.privacy.declarations import TYPED, PublishedTable
@@ -179,6 +179,10 @@ class Mechanism(Protocol):
     """The guarantee depends on a public number of users under some parameters."""
     example: ClassVar[Mapping[str, Any]]
     """Parameters that publish something on a log of a few hundred users: for tests, reference pages and attacks."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        check_names(cls, args, given)
+        return super().__new__(cls)
 
     def plan(self, *, users: int | None = None) -> Plan:
         """Parameters, thresholds and guarantee; `users` is a public number or upper bound."""

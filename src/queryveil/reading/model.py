@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil.errors import UsageError, argument, instead
-from queryveil.parameters import READING, param, validate
+from queryveil.parameters import READING, Declared, param, validate
 from queryveil.reading.encodings import resolve_encoding
 from queryveil.reading.pinning import Pin
 
@@ -67,7 +67,7 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
+class ReadOptions(Declared):
     """How a log is to be read; what is left out is decided from the first lines, once for all files.
 
     Options that are declared with `param` become options of the command line. Those in `FORMAT_OPTIONS` are refused in

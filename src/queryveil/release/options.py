@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from queryveil.parameters import OUTPUT, PROMISES, SERIES, param, validate
+from queryveil.parameters import OUTPUT, PROMISES, SERIES, Declared, param, validate
 from queryveil.release.series.calendar import PERIODS
 from queryveil.release.series.promise import UNITS, USER
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishOptions:
+class PublishOptions(Declared):
     """How a release is published, whatever its method."""
 
     users: int | None = param(
@@ -31,7 +31,7 @@ class PublishOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeriesOptions:
+class SeriesOptions(Declared):
     """How the periods of a log are published, each as a release of its own."""
 
     name: str = param(

@@ -18,7 +18,7 @@ from queryveil.attack.active.schemes import DRAWN, SCHEMES, Setting
 from queryveil.attack.active.trials import Background, Tried
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
 from queryveil.errors import CannotBeMet, UsageError, argument
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.reading.pinning import unchanged_logs
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _GENERATED_USERS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActiveAttack:
+class ActiveAttack(Declared):
     """Fake accounts repeat a target's query, and the release tells whether the target made it too."""
 
     name: ClassVar[str] = "active"

@@ -30,7 +30,7 @@ from queryveil.language.spotting.counting import (
     collect,
     tally,
 )
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.reading.log import SearchLog
 from queryveil.reading.pinning import unchanged_logs
 
@@ -41,7 +41,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExposureAttack:
+class ExposureAttack(Declared):
     """Count the persons, places, companies, terms and identifiers that can be read in logs and releases."""
 
     name: ClassVar[str] = "exposure"

@@ -26,7 +26,7 @@ from queryveil.attack.inversion.kinds import (
 )
 from queryveil.attack.inversion.statistics import Statistics, TokenCounts
 from queryveil.errors import UsageError, argument
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 
 if TYPE_CHECKING:
     from queryveil.attack.inversion.matching import Sides
@@ -85,7 +85,7 @@ class Inverted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inversion:
+class Inversion(Declared):
     """How hashes are turned back into words."""
 
     n: int | None = param(

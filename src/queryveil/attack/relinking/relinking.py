@@ -16,7 +16,7 @@ import numpy.typing as npt
 from queryveil.attack.protocol import CONFIDENCE, AttackInput, AttackResult, Progress, Table, difference
 from queryveil.attack.relinking.pieces import PSEUDONYM, VIEWS, Ints, Pieces
 from queryveil.errors import CannotBeMet, UsageError, argument
-from queryveil.parameters import param, validate
+from queryveil.parameters import Declared, param, validate
 from queryveil.reading.pinning import unchanged_logs
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SUREST = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelinkingAttack:
+class RelinkingAttack(Declared):
     """Put the sessions or pseudonyms of one person together again, by the rare things that they share."""
 
     name: ClassVar[str] = "relinking"

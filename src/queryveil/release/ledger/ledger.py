@@ -51,8 +51,13 @@ _UNIT = "unit="
 class Ledger:
     """Budgets of source logs in one SQLite file (a plain path), or in a database named by a URL."""
 
-    def __init__(self, url_or_path: str, *, wait: float = 30) -> None:
+    def __init__(self, url_or_path: str | os.PathLike[str], *, wait: float = 30) -> None:
         """`wait`: how many seconds to wait for another process that is charging."""
+        if not isinstance(url_or_path, str | os.PathLike):
+            raise UsageError(
+                f"a ledger is named by a path or an address, not by {type(url_or_path).__name__}",
+                "write it like Ledger('ledger.db')",
+            )
         self._store = Store(str(url_or_path), wait)
 
     def open(
