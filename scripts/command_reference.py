@@ -20,11 +20,13 @@ from typing import Any
 
 import typer
 
+import queryveil as qv
 from queryveil.errors import QueryveilError
 from queryveil.parameters import READING
+from queryveil.plugins import Registry
 from queryveil.show.cli import help
 from queryveil.show.cli.app import app
-from queryveil.show.cli.commands import loaded
+from queryveil.show.cli.commands import COMMANDS, loaded
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "commands.md"
@@ -49,7 +51,8 @@ class Entry:
     @property
     def parts(self) -> list[Entry]:
         commands = getattr(self.command, "commands", {})
-        return [Entry((*self.path, name), commands[name]) for name in commands if not commands[name].hidden]
+        names = [name for name in commands if name not in plugins() and not commands[name].hidden]
+        return [Entry((*self.path, name), commands[name]) for name in names]
 
     @property
     def paragraphs(self) -> list[str]:
@@ -74,7 +77,16 @@ class Entry:
 def commands() -> list[Entry]:
     """Return the commands, each with all its options; the program itself comes first."""
     root: Any = typer.main.get_command(app)
-    return [Entry((), root), *(Entry((name,), loaded(name)) for name in root.commands)]
+    return [
+        Entry((), root),
+        *(Entry((name,), loaded(name)) for name in root.commands if name not in plugins()),
+    ]
+
+
+def plugins() -> set[str]:
+    """Return the names of commands, methods, and attacks that other packages add; their own pages document them."""
+    registries: tuple[Registry[Any], ...] = (COMMANDS, qv.MECHANISMS, qv.ATTACKS)
+    return {name for registry in registries for name in registry.plugins}
 
 
 def leaves(entries: Iterable[Entry]) -> Iterator[Entry]:
