@@ -21,7 +21,6 @@ from queryveil.parameters import GROUPS, OUTPUT, PROMISES, READING, parameters
 from queryveil.privacy.noise import Noise
 from queryveil.show.cli.app import app
 from queryveil.show.cli.commands import loaded
-from queryveil.show.cli.options import FORMATS
 from tests.command import command
 from tests.conftest import many
 from tests.seeded import SeededBits
@@ -124,10 +123,6 @@ def test_methods_are_listed_with_one_line_each(verb: str) -> None:
     listed = re.search(r"^Methods:\n((?:  .*\n)+)", said(verb), re.MULTILINE)
     assert listed is not None
     assert [line.split()[0] for line in listed[1].splitlines()] == list(qv.MECHANISMS)
-
-
-def test_formats_are_those_that_can_be_read() -> None:
-    assert set(FORMATS) == set(qv.FORMATS)
 
 
 # -- two ways to say the same --------------------------------------------------------------------------------
