@@ -198,7 +198,7 @@ class Account:
     def if_looked(self) -> Amount | None:
         """What is proven if people chose parameters by looking at earlier releases; None if that is the budget."""
         if isinstance(self.rule, Pooled) and self.sums.gaussian:
-            return self.rule.whatever(self.sums)
+            return self.rule.whatever()
         return None
 
     @property

@@ -289,11 +289,10 @@ def _totals(account: Any) -> Iterator[tuple[str, str]]:
 def _condition(account: Any) -> Iterator[tuple[str, str]]:
     """What the total and the budget rest on, where Gaussian releases share a pool."""
     if account.if_looked is not None:
-        only = ", as long as only Gaussian releases are charged" if account.kind == "gaussian-dp" else ""
         yield (
             "Condition",
             "This total and the budget hold if nobody looked at a release before choosing the parameters of a later "
-            f"one. If somebody did, only {account.if_looked} is proven{only}. A source opened with --gaussian does "
+            f"one. If somebody did, only {account.if_looked} is proven. A source opened with --gaussian does "
             "not need this condition.",
         )
 
