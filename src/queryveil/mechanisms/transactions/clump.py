@@ -1,7 +1,7 @@
 """Clump: k-anonymous transactions by clustering and least common generalisation.
 
 After Milani Fard and Wang, An effective clustering approach to web query log anonymization. The rules that differ
-from the paper's, and why, are in docs/decisions/0007-least-common-generalisation.md; what is promised is in
+from the paper's, and why, are in docs/decisions/0007-least-common-generalization.md; what is promised is in
 docs/proofs/clump.md.
 """
 
@@ -72,7 +72,7 @@ class Clump(Crowds):
         "exact least common generalisation, or the paper's, which drops leftovers",
         choices=("exact", "paper"),
         default="exact",
-        details="[Why the paper's drops leftovers](../decisions/0007-least-common-generalisation.md)",
+        details="[Why the paper's drops leftovers](../decisions/0007-least-common-generalization.md)",
     )
     distinct: bool = param("remove duplicates from what is published", default=False)
 

@@ -1,7 +1,7 @@
 """What a budget allows: how releases add up, what is left, and what still fits.
 
 Other kinds add up by epsilon and delta, Gaussian releases by mu^2 and p. Each rule is proven in
-docs/proofs/composition.md; docs/decisions/0018-gaussian-releases-in-the-ledger.md says why there are three.
+docs/proofs/composition.md; docs/decisions/0018-how-releases-add-up.md says why there are three.
 """
 
 from __future__ import annotations
