@@ -1,6 +1,6 @@
 """Tables of ratios: each kind of release against the bare aggregation of the same file, and against other libraries.
 
-    python benchmarks/bench.py [--rows 2000000 20000000] [--small 200000] [--spark-rows 20000000]
+    python benchmarks/bench.py [--rows 2000000 20000000 100000000] [--small 200000] [--spark-rows 20000000]
                                [--reading-rows 500000] [--runs 5] [--only CASE ...] [--no-peers] [--write]
 
 Every run is a process of its own, between two runs of what it is compared with; its ratio is to their mean. The table
@@ -192,10 +192,11 @@ def published(case: Case, log: Path, engine: str = "duckdb") -> dict[str, float]
     """One publication. Spark is started before the clock, as modules are loaded; its own processor time counts."""
     import queryveil as qv
     from queryveil.files import memory
+
+    memory.modest()  # as the command line does, before anything loads Arrow
+    load_modules()
     from queryveil.mechanisms import mechanism
 
-    memory.modest()  # as the command line does
-    load_modules()
     method = mechanism(case.method)(**case.given)
     out = Path(tempfile.mkdtemp())
     where = qv.connect(engine)
@@ -550,7 +551,7 @@ def merged(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, nargs="+", default=list(HEADLINE_ROWS))
+    parser.add_argument("--rows", type=int, nargs="+", default=[*HEADLINE_ROWS, 100_000_000])
     parser.add_argument("--small", type=int, default=200_000, help="rows of all other cases")
     parser.add_argument("--spark-rows", type=int, default=20_000_000)
     parser.add_argument("--reading-rows", type=int, default=500_000)

@@ -60,6 +60,7 @@ def bare(log: Path) -> dict[str, float]:
 def load_modules() -> None:
     """Modules are loaded before the clock starts, as DuckDB is for the bare count; the compiler has some for itself."""
     import ibis
+    import jinja2
     import numba
     import pyarrow.compute
     import pyarrow.dataset
@@ -68,7 +69,7 @@ def load_modules() -> None:
     import queryveil as qv
 
     numba.njit(lambda one: one)(0)  # loads what the compiler needs for any loop
-    _ = (qv.publish, qv.read, qv.Noise, ibis.duckdb, pyarrow)
+    _ = (qv.publish, qv.read, qv.Noise, ibis.duckdb, pyarrow, jinja2)
 
 
 def published(log: Path, name: str) -> dict[str, float]:

@@ -117,7 +117,7 @@ def test_many_users_and_long_texts_find_room() -> None:
     found, bound = log(rows), Bound(most=3, salt=b"salt")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bottom_k, "_CHUNK", 1_000)
-        patch.setattr(bottom_k, "_FIRST_BYTES", 1 << 10)
+        patch.setattr(bottom_k, "_FIRST_WORDS", 1 << 7)
         for least in (1, 5):
             made = streamed(found, QUERIES, bound, least)
             assert made == careful(found, QUERIES, bound, least) and made

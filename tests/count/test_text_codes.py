@@ -177,3 +177,17 @@ def test_users_choose_apart_from_each_other() -> None:
     times = np.bincount(found(rows, 3).items, minlength=10)
     # One deviation is 25: six of them are 150.
     assert times.sum() == 9_000 and np.abs(times - 900).max() < 150
+
+
+@given(st.lists(st.text(st.sampled_from("aZ 09-\t\n\x00\x1c\x7f\"'`é“🐈"), max_size=12), max_size=20))
+@settings(max_examples=100)
+def test_normal_forms_of_many_texts_are_those_of_each(given: list[str]) -> None:
+    made = text_codes.normal_forms(pa.array(["cut off", *given], pa.large_string())[1:])
+    assert made.to_pylist() == [text.normalise(one) for one in given]
+
+
+def test_every_byte_is_folded_as_it_is_normalized() -> None:
+    every = [
+        f"{before}{chr(code)}{chr(code)} b{chr(code)}" for code in range(256) for before in ("", "a", " ")
+    ]
+    assert text_codes.normal_forms(pa.array(every)).to_pylist() == [text.normalise(one) for one in every]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import json
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil import catalog as catalogs
 from queryveil.catalog import Catalog
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 _HTML = (".html.jinja", "parts.jinja")
 
@@ -24,6 +29,13 @@ def render(catalog: Catalog, template: str, **values: Any) -> str:
 def environment(catalog: Catalog) -> Environment:
     """Return the environment in which the templates of a version are rendered."""
     return _environment(str(catalog.templates), catalog.version, catalog.language)
+
+
+def warm_up(catalog: Catalog) -> Iterator[None]:
+    """Compile the templates of a version, one after the other."""
+    for name in environment(catalog).list_templates(["jinja"]):
+        environment(catalog).get_template(name)
+        yield
 
 
 @functools.cache
@@ -41,6 +53,7 @@ def _environment(folder: str, version: int, language: str) -> Environment:
         keep_trailing_newline=True,
         # Every sentence that reaches a page is said in the language of the page.
         finalize=catalog.text,
+        bytecode_cache=_compiled_templates(Path(folder), language),
     )
     made.globals |= {
         "say": lambda id, **fields: catalog.say(id, fields),
@@ -54,6 +67,37 @@ def _environment(folder: str, version: int, language: str) -> Environment:
         "json": functools.partial(_as_json, catalog),
     }
     return made
+
+
+def _compiled_templates(folder: Path, language: str) -> BytecodeCache:
+    """Return a cache of compiled templates, kept where Python keeps compiled modules, if it may be written.
+
+    Sentences that a template always says are compiled into it, so that a catalog has compiled templates of its own.
+    """
+    from jinja2 import BytecodeCache
+
+    sentences = hashlib.sha256((folder / f"{language}.yaml").read_bytes()).hexdigest()[:16]
+    compiled = catalogs.FOLDER / "__pycache__"
+
+    class CompiledTemplates(BytecodeCache):
+        def load_bytecode(self, bucket: Any) -> None:
+            with contextlib.suppress(OSError), (compiled / self._name(bucket)).open("rb") as file:
+                bucket.load_bytecode(file)
+
+        def dump_bytecode(self, bucket: Any) -> None:
+            if sys.dont_write_bytecode:
+                return
+            with contextlib.suppress(OSError):  # it is compiled anew in each process
+                compiled.mkdir(exist_ok=True)
+                made = compiled / f"{self._name(bucket)}.{os.getpid()}"
+                made.write_bytes(bucket.bytecode_to_string())
+                made.replace(compiled / self._name(bucket))
+
+        @staticmethod
+        def _name(bucket: Any) -> str:
+            return f"{bucket.key}.{sentences}.{sys.implementation.cache_tag}"
+
+    return CompiledTemplates()
 
 
 def escape_markdown(text: str) -> str:

@@ -21,7 +21,7 @@ from queryveil.count import bottom_k_kernels as kernels
 from queryveil.count import item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.item_kinds import ItemKind
-from queryveil.count.text_codes import TextCodes, normal_forms, resized
+from queryveil.count.text_codes import TextCodes, normal_forms
 from queryveil.reading.text_hashes import Hasher, parts_of
 
 Offsets = npt.NDArray[np.int64]
@@ -31,11 +31,11 @@ Hashes = npt.NDArray[np.uint64]
 _LOOKAHEAD = 4
 """Batches of rows that may wait."""
 _FIRST_USERS = 1 << 12
-_FIRST_BYTES, _MOST_FIRST_BYTES = 1 << 20, 1 << 27
-_USUAL_BYTES = 48
+_FIRST_WORDS, _MOST_FIRST_WORDS = 1 << 17, 1 << 24
+_USUAL_WORDS = 8
 """Room for a text and for those that it replaces; memory that is never written to costs nothing."""
-_SPARE = 2
-"""The arena is this many times the bytes that are kept, before replaced texts are dropped from it again."""
+_SPARE = 1.5
+"""The arena is this many times the words that are kept, before replaced texts are dropped from it again."""
 _CHUNK = 1 << 18
 """Texts that are counted at a time."""
 _MOST_BYTES = 1 << 30
@@ -147,16 +147,14 @@ class _Share:
 
     def __init__(self, share: int, shares: int, bound: Bound, *, is_raw: bool, users: int) -> None:
         self._share, self._shares, self._most, self._is_raw = share, shares, bound.most, is_raw
-        self._salt, self._hasher = bound.item_salt, Hasher(bound.item_salt)
+        self._hasher = Hasher(bound.item_salt)
         users = max(users, _FIRST_USERS)
         slots = users * min(bound.most, kernels.FEW_SLOTS)
         self._heads = np.zeros((users, 3), np.int64)
-        self._hashes = np.empty(slots, np.uint64)
-        self._begins = np.empty(slots, np.int64)
-        self._lengths = np.empty(slots, np.int32)
+        self._hashes, self._begins = np.empty(slots, np.uint64), np.empty(slots, np.int64)
         self._used_slots = 0
-        size = min(max(slots * _USUAL_BYTES, _FIRST_BYTES), _MOST_FIRST_BYTES)
-        self._arena, self._used = np.empty(size, np.uint8), 0
+        size = min(max(slots * _USUAL_WORDS, _FIRST_WORDS), _MOST_FIRST_WORDS)
+        self._arena, self._used = np.empty(size, np.uint64), 0
 
     @property
     def items(self) -> int:
@@ -167,14 +165,10 @@ class _Share:
         """Let users keep what they have in these rows; `owners` are the hashes of all users that have codes."""
         users = len(owners) // self._shares + 1
         if users > len(self._heads):
-            heads = np.zeros((max(users, 2 * len(self._heads)), 3), np.int64)
-            heads[: len(self._heads)] = self._heads
-            self._heads = heads
+            self._heads.resize((max(users, 2 * len(self._heads)), 3), refcheck=False)  # with zeros
         rest = self._keep_normal(people, owners, texts, is_normal=not self._is_raw)
         if rest.size:
-            distinct = TextCodes(self._salt + bytes([2]))
-            codes = distinct.add(texts.take(pa.array(rest)))
-            forms = normal_forms(distinct.array()).take(pa.array(codes))
+            forms = normal_forms(texts.take(pa.array(rest)))
             self._keep_normal(people[rest], owners, forms, is_normal=True)
 
     def count_buckets(self, buckets: Codes) -> None:
@@ -186,7 +180,7 @@ class _Share:
         user = nth = 0
         found = np.empty(_CHUNK, np.int64)
         while user < len(self._heads):
-            tables = (self._heads, self._hashes, self._lengths, buckets)
+            tables = (self._heads, self._hashes, self._begins, self._arena, buckets)
             user, nth, number, size = kernels.select_slots(
                 *tables, at_least, part, parts, user, nth, found, _MOST_BYTES
             )
@@ -194,7 +188,7 @@ class _Share:
 
     def _copy_texts(self, slots: Offsets, size: int) -> pa.Array:
         offsets, data = np.zeros(len(slots) + 1, np.int32), np.empty(size, np.uint8)
-        kernels.copy_texts(slots, self._begins, self._lengths, self._arena, offsets, data)
+        kernels.copy_texts(slots, self._begins, self._arena, offsets, data)
         return pa.StringArray.from_buffers(len(slots), *map(pa.py_buffer, (offsets, data)))
 
     def _keep_normal(self, people: Codes, owners: Hashes, texts: pa.Array, *, is_normal: bool) -> Codes:
@@ -205,21 +199,24 @@ class _Share:
         while True:
             row, self._used_slots, self._used, slots = kernels.keep_texts(
                 *(data, offsets, people, keys, owners, row, self._share, self._shares, is_normal, self._most),
-                *(self._heads, self._hashes, self._begins, self._lengths, self._used_slots),
+                *(self._heads, self._hashes, self._begins, self._used_slots),
                 *(self._arena, self._used, denormalized),
             )
             if row == len(people):
                 return np.flatnonzero(denormalized).astype(np.int32)
-            self._make_room(slots, int(offsets[-1] - offsets[row]))
+            # A text takes a word for its head, and one that may not be full.
+            self._make_room(slots, 2 * (len(people) - row) + int(offsets[-1] - offsets[row]) // 8)
 
-    def _make_room(self, slots: int, more: int) -> None:
-        """Make room for so many slots and bytes; replaced texts are dropped first."""
+    def _make_room(self, slots: int, words: int) -> None:
+        """Make room for so many slots and words; replaced texts are dropped first.
+
+        Arrays grow where they are, without a copy beside them, so that twice their size need not fit into memory.
+        """
         if self._used_slots + slots > len(self._hashes):
-            size = max(2 * len(self._hashes), self._used_slots + slots)
-            self._hashes, self._begins = resized(self._hashes, size), resized(self._begins, size)
-            self._lengths = resized(self._lengths, size)
-        if self._used + more > len(self._arena):
-            kept = kernels.count_bytes(self._heads, self._lengths)
-            into = np.empty(max(len(self._arena), _SPARE * (kept + more)), np.uint8)
-            self._used = kernels.compact(self._heads, self._begins, self._lengths, self._arena, into)
-            self._arena = into
+            size = max(3 * len(self._hashes) // 2, self._used_slots + slots)
+            self._hashes.resize(size, refcheck=False)
+            self._begins.resize(size, refcheck=False)
+        if self._used + words > len(self._arena):
+            self._used = kernels.compact(self._heads, self._begins, self._arena, self._used)
+            if (size := int(_SPARE * (self._used + words))) > len(self._arena):
+                self._arena.resize(size, refcheck=False)

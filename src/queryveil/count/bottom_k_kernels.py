@@ -1,8 +1,9 @@
 """Compiled kernels of the bottom-k sample: each user's items with the smallest keys, while rows are read.
 
 Texts stand one after the other, as in `kernels`. The items that a user keeps stand in consecutive slots, in the order
-of their keys. A slot has the hash of the text, and where its bytes begin in the arena. `heads` says for each user
-which slots these are: the first one, how many are used, and how many there is room for.
+of their keys. A slot has the hash of the text, and where it begins in the arena. There stand its user and its length in
+one word, and then its bytes, eight in a word. `heads` says for each user which slots these are: the first one, how many
+are used, and how many there is room for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from queryveil.reading.text_hashes import (
 
 Bytes = npt.NDArray[np.uint8]
 Hashes = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 Heads = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -38,7 +40,7 @@ _ONES = np.uint64(0x0101010101010101)
 _LOW_BITS, _HIGH_BITS, _FIRST_HIGH = (
     np.uint64(one) for one in (0x7F7F7F7F7F7F7F7F, 0x8080808080808080, 0x80)
 )
-_STEP, _TWO, _EIGHT = np.uintp(1), np.uintp(2), np.uintp(8)
+_STEP, _TWO, _SEVEN, _EIGHT = np.uintp(1), np.uintp(2), np.uintp(7), np.uintp(8)
 _LOW_WORD, _BITS_OF_BYTES = np.uint64(0xFFFFFFFF), np.uint64(3)
 _LETTERS = _ONES * np.uint64(ord("a"))
 
@@ -95,32 +97,54 @@ def _blanks(eight: np.uint64) -> np.uint64:
 
 
 @inner
-def _compare(
-    data: Bytes, at: np.uintp, size: np.uintp, arena: Bytes, there: np.uintp, other: np.uintp
-) -> int:
+def _words_of(length: np.uintp) -> np.uintp:
+    """How many words of the arena a text of so many bytes takes, with its head."""
+    return (length + _SEVEN) // _EIGHT + _STEP
+
+
+@inner
+def _compare(data: Bytes, at: np.uintp, end: np.uintp, arena: Words, begin: np.uintp) -> int:
     """Below 0 if the text comes before the one of the arena, by bytes; 0 if it is the same; above 0 if after."""
-    place = np.uintp(0)
-    while place < size and place < other:
-        mine, theirs = data[at + place], arena[there + place]
+    first, length = at, np.uintp(arena[begin] & _LOW_WORD)
+    place, other = begin + _STEP, np.uintp(0)
+    while at + _EIGHT <= end and other + _EIGHT <= length:
+        mine, theirs = eight_bytes(data, at), arena[place]
         if mine != theirs:
-            return -1 if mine < theirs else 1
-        place += _STEP
-    return 0 if size == other else (-1 if size < other else 1)
+            return _order_of(mine, theirs)
+        at, other, place = at + _EIGHT, other + _EIGHT, place + _STEP
+    size, left = end - at, length - other
+    if size == 0 or left == 0:
+        return 0 if size == left else (-1 if size < left else 1)
+    mine = last_bytes(data, first, at, end) if size < _EIGHT else eight_bytes(data, at)
+    # Behind the end of a text stand zeros, which is before any byte; a text of zeros is told by its length.
+    if mine != arena[place]:
+        return _order_of(mine, arena[place])
+    return 0 if size == left else (-1 if size < left else 1)
+
+
+@inner
+def _order_of(one: np.uint64, other: np.uint64) -> int:
+    """Order two words by their lowest byte that differs."""
+    differing = one ^ other
+    lowest = differing & (~differing + np.uint64(1))
+    mask = np.uint64(0xFF)
+    while not mask & lowest:
+        mask <<= _BITS
+    return -1 if (one & mask) < (other & mask) else 1
 
 
 @inner
 def _find_slot(
     data: Bytes,
     at: np.uintp,
-    length: np.uintp,
+    end: np.uintp,
     key: np.uint64,
     owner: np.uint64,
     first: int,
     size: int,
     hashes: Hashes,
     begins: Offsets,
-    lengths: Codes,
-    arena: Bytes,
+    arena: Words,
 ) -> int:
     """Return where a text belongs among the `size` that a user keeps from slot `first` on; -1 if it is one of them."""
     low, high = first, first + size
@@ -129,7 +153,7 @@ def _find_slot(
         there = mixed_word(owner ^ hashes[middle])
         order = -1 if key < there else 1
         if key == there:
-            order = _compare(data, at, length, arena, np.uintp(begins[middle]), np.uintp(lengths[middle]))
+            order = _compare(data, at, end, arena, np.uintp(begins[middle]))
             if order == 0:
                 return -1
         if order < 0:
@@ -140,20 +164,22 @@ def _find_slot(
 
 
 @inner
-def _copy_slots(first: int, size: int, into: int, hashes: Hashes, begins: Offsets, lengths: Codes) -> None:
+def _copy_slots(first: int, size: int, into: int, hashes: Hashes, begins: Offsets) -> None:
     for slot in range(size):
-        hashes[into + slot] = hashes[first + slot]
-        begins[into + slot] = begins[first + slot]
-        lengths[into + slot] = lengths[first + slot]
+        hashes[into + slot], begins[into + slot] = hashes[first + slot], begins[first + slot]
 
 
 @inner
-def _copy_bytes(data: Bytes, at: np.uintp, end: np.uintp, arena: Bytes, used: int) -> int:
-    while at < end:
-        arena[np.uintp(used)] = data[at]
-        used += 1
-        at += _STEP
-    return used
+def _copy_text(data: Bytes, at: np.uintp, end: np.uintp, user: int, arena: Words, place: np.uintp) -> None:
+    """Write a text to the arena, behind a word with its user and its length."""
+    first = at
+    arena[place] = np.uint64(user) << _WORD | np.uint64(end - at)
+    place += _STEP
+    while at + _EIGHT <= end:
+        arena[place] = eight_bytes(data, at)
+        at, place = at + _EIGHT, place + _STEP
+    if at < end:
+        arena[place] = last_bytes(data, first, at, end)
 
 
 @unlocked
@@ -171,9 +197,8 @@ def keep_texts(
     heads: Heads,
     hashes: Hashes,
     begins: Offsets,
-    lengths: Codes,
     used_slots: int,
-    arena: Bytes,
+    arena: Words,
     used: int,
     denormalized: Flags,
 ) -> tuple[int, int, int, int]:
@@ -184,7 +209,7 @@ def keep_texts(
     decide nothing: [C6] of docs/proofs/steered.md. A text counts once. One that may not be in normal form is flagged
     in `denormalized` and left for later, unless all texts are known to be; one that is empty is no item.
 
-    It returns the row at which there was no room for more, or the number of rows; how many slots and bytes of the arena
+    It returns the row at which there was no room for more, or the number of rows; how many slots and words of the arena
     are used then; and how many more slots are needed, or 0 if slots were not what was missing.
     """
     while row < len(people):
@@ -210,7 +235,7 @@ def keep_texts(
         if size == most and key > mixed_word(owner ^ hashes[first + size - 1]):
             row += 1
             continue
-        place = _find_slot(data, at, end - at, key, owner, first, size, hashes, begins, lengths, arena)
+        place = _find_slot(data, at, end, key, owner, first, size, hashes, begins, arena)
         if place < 0 or place == first + most:
             row += 1
             continue
@@ -218,44 +243,38 @@ def keep_texts(
             room = min(most, max(FEW_SLOTS, 2 * size))
             if used_slots + room > len(hashes):
                 return row, used_slots, used, room
-            _copy_slots(first, size, used_slots, hashes, begins, lengths)
+            _copy_slots(first, size, used_slots, hashes, begins)
             place += used_slots - first
             first = used_slots
             heads[user, FIRST], heads[user, ROOM] = first, room
             used_slots += room
-        if used + np.int64(end - at) > len(arena):
+        if used + np.int64(_words_of(end - at)) > len(arena):
             break
         for slot in range(first + min(size, most - 1), place, -1):
-            hashes[slot], begins[slot], lengths[slot] = hashes[slot - 1], begins[slot - 1], lengths[slot - 1]
-        hashes[place], begins[place], lengths[place] = own, used, np.int32(end - at)
-        used = _copy_bytes(data, at, end, arena, used)
+            hashes[slot], begins[slot] = hashes[slot - 1], begins[slot - 1]
+        hashes[place], begins[place] = own, used
+        _copy_text(data, at, end, user, arena, np.uintp(used))
+        used += np.int64(_words_of(end - at))
         heads[user, USED] = min(size + 1, most)
         row += 1
     return row, used_slots, used, 0
 
 
 @unlocked
-def count_bytes(heads: Heads, lengths: Codes) -> int:
-    """Return how many bytes the kept texts have."""
-    total = 0
-    for user in range(len(heads)):
+def compact(heads: Heads, begins: Offsets, arena: Words, used: int) -> int:
+    """Drop texts from the arena that users keep no more, and move the others up; return how many words are used."""
+    at = place = 0
+    while at < used:
+        user, words = np.int64(arena[at] >> _WORD), np.int64(_words_of(np.uintp(arena[at] & _LOW_WORD)))
         for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
-            total += lengths[slot]
-    return total
-
-
-@unlocked
-def compact(heads: Heads, begins: Offsets, lengths: Codes, arena: Bytes, into: Bytes) -> int:
-    """Copy the texts that are still kept, one after the other; return how many bytes they take."""
-    used = 0
-    for user in range(len(heads)):
-        for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
-            begin = begins[slot]
-            begins[slot] = used
-            for at in range(begin, begin + lengths[slot]):
-                into[used] = arena[at]
-                used += 1
-    return used
+            if begins[slot] == at:
+                begins[slot] = place
+                for word in range(words):
+                    arena[place + word] = arena[at + word]
+                place += words
+                break
+        at += words
+    return place
 
 
 @unlocked
@@ -271,7 +290,8 @@ def count_buckets(heads: Heads, hashes: Hashes, buckets: Codes) -> None:
 def select_slots(
     heads: Heads,
     hashes: Hashes,
-    lengths: Codes,
+    begins: Offsets,
+    arena: Words,
     buckets: Codes,
     least: int,
     part: int,
@@ -297,21 +317,24 @@ def select_slots(
             if buckets[hashes[slot] & mask] >= least and np.int64(hashes[slot] >> _WORD) % parts == part:
                 found[number] = slot
                 number += 1
-                total += lengths[slot]
+                total += np.int64(arena[begins[slot]] & _LOW_WORD)
             nth += 1
         user, nth = user + 1, 0
     return user, 0, number, total
 
 
 @unlocked
-def copy_texts(
-    found: Offsets, begins: Offsets, lengths: Codes, arena: Bytes, offsets: Codes, data: Bytes
-) -> None:
+def copy_texts(found: Offsets, begins: Offsets, arena: Words, offsets: Codes, data: Bytes) -> None:
     """Copy the texts of some slots, one after the other."""
-    used = 0
+    used = np.uintp(0)
     for at in range(len(found)):
-        begin = begins[found[at]]
-        for place in range(begin, begin + lengths[found[at]]):
-            data[used] = arena[place]
-            used += 1
+        place = np.uintp(begins[found[at]])
+        end = used + np.uintp(arena[place] & _LOW_WORD)
+        while used < end:
+            place += _STEP
+            word, stop = arena[place], min(end, used + _EIGHT)
+            while used < stop:
+                data[used] = np.uint8(word & np.uint64(0xFF))
+                word >>= _BITS
+                used += _STEP
         offsets[at + 1] = used

@@ -153,6 +153,32 @@ def find_denormalized(starts: Offsets, arena: Bytes, plain: Flags, begin: int, f
 
 
 @unlocked
+def fold_ascii(data: Bytes, offsets: Codes, folded: Bytes, into: Bytes, ends: Codes, others: Flags) -> None:
+    """Bring texts to normal form byte by byte; flag those that have a byte for which `folded` has 0.
+
+    For all other bytes it has the byte in normal form. White space is a blank there, of which one is left between
+    words. The texts go to `into`, where text i ends at `ends[i + 1]`; flagged ones are empty there.
+    """
+    used = 0
+    for text in range(len(others)):
+        begin, blank = used, True
+        for at in range(offsets[text], offsets[text + 1]):
+            byte = folded[data[at]]
+            if byte == 0:
+                others[text] = True
+                break
+            if byte != _BLANK or not blank:
+                into[used] = byte
+                used += 1
+            blank = byte == _BLANK
+        if others[text]:
+            used = begin
+        elif blank and used > begin:
+            used -= 1
+        ends[text + 1] = used
+
+
+@unlocked
 def selection_keys(owners: Hashes, items: Hashes) -> Hashes:
     """Return the key of each user and item, which orders the user's items, from their two hashes.
 

@@ -28,6 +28,8 @@ _FIRST_BYTES = 1 << 16
 MAX_TEXTS = 1 << 31
 PLAIN_BYTES = np.array([text.is_plain_byte(byte) for byte in range(256)])
 """Bytes that alone keep no text from being its own normal form."""
+FOLDED_BYTES = np.array([text.fold_byte(byte) for byte in range(256)], np.uint8)
+"""Bytes of ASCII in normal form; 0 for those that only `normalise` handles."""
 
 
 class TextCodes:
@@ -212,13 +214,25 @@ class Vocabulary:
 
 
 def normal_forms(texts: pa.Array) -> pa.Array:
-    """Return the normal form of each text."""
+    """Return the normal form of each text: of ASCII without quotation marks in a kernel, of others one by one."""
+    data, offsets = parts_of(texts)
+    others, ends = np.zeros(len(texts), np.bool_), np.zeros(len(texts) + 1, np.int32)
+    folded = np.empty(int(offsets[-1] - offsets[0]) + 1, np.uint8)
+    kernels.fold_ascii(data, offsets, FOLDED_BYTES, folded, ends, others)
+    forms = pa.StringArray.from_buffers(len(texts), *map(pa.py_buffer, (ends, folded)))
+    if not others.any():
+        return forms
+    mask = pa.array(others)
     try:
-        return pa.array(map(text.normalise, texts.to_pylist()), pa.string())
+        rest = texts.filter(mask).to_pylist()
     except UnicodeDecodeError:
         raise InputError(
             "the log has a text that is not UTF-8, or is damaged", "copy it again from where it came"
         ) from None
+    known = {one: text.normalise(one) for one in set(rest)}
+    import pyarrow.compute as pc
+
+    return pc.replace_with_mask(forms, mask, pa.array([known[one] for one in rest], pa.string()))
 
 
 def resized(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

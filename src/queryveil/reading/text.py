@@ -74,9 +74,10 @@ def _strip_quotation_marks(text: str) -> str:
     while text and text[0] in _ANY_MARK:
         stripped = text
         for marks in QUOTATION_MARKS:
-            between = stripped.strip(marks)
-            if stripped and stripped[0] in marks and stripped[-1] in marks and not set(marks) & set(between):
-                stripped = between.strip(" ")
+            if stripped and stripped[0] in marks and stripped[-1] in marks:
+                between = stripped.strip(marks)
+                if not any(mark in between for mark in marks):
+                    stripped = between.strip(" ")
         if stripped == text:
             break
         text = stripped
@@ -89,6 +90,16 @@ def is_plain_byte(byte: int) -> bool:
     A text of plain bytes is in normal form if it is not empty, and no blank stands at an end or beside another.
     """
     return byte < _ASCII and not re.search(_NOT_PLAIN, chr(byte))
+
+
+def fold_byte(byte: int) -> int:
+    """Return a byte of ASCII in normal form, a blank for white space; 0 for a byte that needs `normalise`.
+
+    A text without such bytes is in normal form once its bytes are, with one blank between words and none at the ends.
+    """
+    if byte >= _ASCII or not (normal := normalise(chr(byte))):
+        return ord(" ") if byte < _ASCII and chr(byte).isspace() else 0
+    return ord(normal)
 
 
 def _nfkc(text: str) -> str:

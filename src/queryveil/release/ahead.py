@@ -1,11 +1,13 @@
-"""Warms up the compiled kernels of a mechanism in a background thread while a release is prepared."""
+"""Warms up the compiled kernels of a mechanism, and the templates, in a background thread while rows are read."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Iterator
 
+from queryveil.catalog import open_catalog, templates
 from queryveil.mechanisms import Mechanism
 
 _BEGUN: set[type] = set()
@@ -33,6 +35,6 @@ def loading(mechanism: Mechanism) -> Iterator[None]:
 def _load(mechanism: Mechanism, enough: threading.Event) -> None:
     # Calling a kernel that could not be loaded raises the same error again.
     with contextlib.suppress(Exception):
-        steps = mechanism.warm_up()
+        steps = itertools.chain(mechanism.warm_up(), templates.warm_up(open_catalog()))
         while not enough.is_set() and next(steps, True) is None:
             pass
