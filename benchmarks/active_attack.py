@@ -16,9 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from queryveil.study.declaration import EXPECTED
+
 import kept_findings
 import queryveil as qv
-from queryveil.study.declaration import EXPECTED
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from queryveil.auditing import shapes
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.outcomes import ABSENT, Outcomes

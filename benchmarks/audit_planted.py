@@ -19,10 +19,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.auditing import planted, test_planted
-from tests.auditing.test_planted import LEVELS, draw_of, pair_of, refuted
-
-import queryveil as qv
 from queryveil.auditing import exact, forks, odd_rows, shapes
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.dressing import Dress
@@ -34,6 +30,10 @@ from queryveil.auditing.synthetic_logs import SyntheticStep
 from queryveil.auditing.trials import CellTrial, Trial
 from queryveil.auditing.whole import WholePath
 from queryveil.auditing.worlds import Family, World
+from tests.auditing import planted, test_planted
+from tests.auditing.test_planted import LEVELS, draw_of, pair_of, refuted
+
+import queryveil as qv
 
 MOST = 1 << 17
 IN_A_ROW = 3

@@ -13,15 +13,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import queryveil as qv
 from queryveil.auditing import shapes
 from queryveil.auditing.claims import Claim
 from queryveil.auditing.planning import terrain
 from queryveil.auditing.running import done
 from queryveil.auditing.steps import HistogramStep
 from queryveil.auditing.trials import TESTS_EACH, Levels, Trial
-from queryveil.display import figures
 from queryveil.display.figures import Scale, Words
+
+import queryveil as qv
+from queryveil.display import figures
 
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5)
 CLAIMED = 1.0

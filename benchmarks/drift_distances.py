@@ -15,8 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import queryveil as qv
 from queryveil.study.hashed_halves import Hashed
+
+import queryveil as qv
 
 DAYS = 60
 DRIFTS = (0.0, 0.8, 1.6, 2.4)

@@ -20,11 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from queryveil.display.figures import save
+from queryveil.study.declaration import Findings
+
 import kept_findings
 import queryveil as qv
 import study_runs
-from queryveil.display.figures import save
-from queryveil.study.declaration import Findings
 
 TIMES = study_runs.RUNS / "reduced" / "times.json"
 

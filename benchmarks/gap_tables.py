@@ -11,10 +11,11 @@ import re
 import sys
 from typing import Any
 
-import kept_findings
 from queryveil.study import printed
 from queryveil.study.declaration import Findings, Interval
 from queryveil.study.gap import WITH_GIVEN
+
+import kept_findings
 
 PAGE = kept_findings.FIGURES / "gap.md"
 _COLUMNS = {

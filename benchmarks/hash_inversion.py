@@ -23,11 +23,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-
-import queryveil as qv
 from queryveil.attack.inversion.judging import score
 from queryveil.attack.inversion.matching import Sides
 from queryveil.study.hashed_halves import Hashed, halves
+
+import queryveil as qv
 
 
 def timed(work: Callable[[], Any], runs: int) -> tuple[Any, dict[str, float]]:

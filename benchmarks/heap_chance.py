@@ -11,8 +11,9 @@ import argparse
 import json
 from typing import Any
 
-import queryveil as qv
 from queryveil.study.gap import WITH_GIVEN
+
+import queryveil as qv
 
 GAP, HOURS, N = 7, 6, 1_000
 

@@ -20,11 +20,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from queryveil.attack.inversion.judging import score
+from queryveil.study.hashed_halves import Hashed, halves
 
 import queryveil as qv
-from queryveil.attack.inversion.judging import score
 from queryveil.compiled import compiled, inner
-from queryveil.study.hashed_halves import Hashed, halves
 
 N, GIVEN = 1_000, 100
 COMPANY: dict[str, dict[str, Any]] = {

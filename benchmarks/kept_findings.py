@@ -12,9 +12,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import queryveil as qv
 from queryveil.display.figures import title_of
 from queryveil.study.declaration import Findings
+
+import queryveil as qv
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evidence" / "findings"
 FIGURES = Path(__file__).parent.parent / "docs" / "studies"

@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import kept_findings
 from queryveil.study.declaration import Findings
+
+import kept_findings
 
 DOCS = Path(__file__).parent.parent / "docs"
 EVIDENCE = DOCS / "evidence"

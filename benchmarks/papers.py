@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
+from queryveil.study.declaration import Findings
 
 import kept_findings
 import queryveil as qv
-from queryveil.study.declaration import Findings
 from queryveil.synthetic.generator import write_results
 
 PAPERS: dict[str, tuple[str, ...]] = {

@@ -13,10 +13,11 @@ import dataclasses
 import json
 from typing import Any
 
-import queryveil as qv
-from queryveil.language.taxonomy import Taxonomy
 from queryveil.study import profiles
 from queryveil.study.declaration import Findings, Given
+
+import queryveil as qv
+from queryveil.language.taxonomy import Taxonomy
 
 USERS = {"many": (3.0, 0.1), "a few": (0.3, 0.1), "one": (0.01, 0.1), "one, nothing else": (0.01, 0.0)}
 """How even interests are (of the Dirichlet distribution), and the share of phrases from anywhere."""

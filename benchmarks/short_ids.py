@@ -16,8 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import queryveil as qv
 from queryveil.study import exact_release
+
+import queryveil as qv
 
 SPANS = (1, 7, 14, 30, 365)
 D = 20

@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
-
-import kept_findings
-import queryveil as qv
 from queryveil.study.declaration import Findings, Interval
 from queryveil.study.gap import WITH_GIVEN
 from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
 from queryveil.study.union.baselines import BASELINES
+
+import kept_findings
+import queryveil as qv
 from queryveil.synthetic.generator import write_results
 from study_sizes import CLUMP, OWN, SETTINGS, Size
 

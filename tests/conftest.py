@@ -28,6 +28,7 @@ settings.register_profile(
 settings.load_profile("unhurried")
 
 TESTS = Path(__file__).parent
+LAB = TESTS.parent / "lab" / "tests"
 
 # Spark's tests are short: Java's second compiler would cost them more than it saves.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -45,8 +46,10 @@ def pytest_collection_finish() -> None:
 
 SLOW_PACKAGES = frozenset(
     {
-        *("advice", "attack", "auditing", "browser", "cluster", "docs", "faults", "fuzz", "measure", "show"),
-        *("statistical", "study", "supply", "synthetic"),
+        *("advice", "attack", "browser", "cluster", "docs", "faults", "fuzz", "measure", "show"),
+        *("statistical", "supply", "synthetic"),
+        # of the lab
+        *("audits", "cli", "inversion", "studies"),
     }
 )
 SLOW_FIXTURES = frozenset({"spark", "postgres", "postgres_server", "generated", "generated_few"})
@@ -55,14 +58,15 @@ SLOW_FIXTURES = frozenset({"spark", "postgres", "postgres_server", "generated", 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even import the slow packages in the fast tier."""
-    slow = collection_path.parent == TESTS and collection_path.name in SLOW_PACKAGES
+    slow = collection_path.parent in (TESTS, LAB) and collection_path.name in SLOW_PACKAGES
     return True if slow and config.option.markexpr == "not slow" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests of slow packages and fixtures as slow."""
     for item in items:
-        in_slow_package = item.path.relative_to(TESTS).parts[0] in SLOW_PACKAGES
+        tests = LAB if item.path.is_relative_to(LAB) else TESTS
+        in_slow_package = item.path.relative_to(tests).parts[0] in SLOW_PACKAGES
         if in_slow_package or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 

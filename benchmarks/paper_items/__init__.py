@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import kept_findings
 from queryveil.study.declaration import Findings
+
+import kept_findings
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 

@@ -16,8 +16,9 @@ from queryveil.attack.protocol import (
     difference,
 )
 from queryveil.compiled import compiled, inner, unlocked
-from queryveil.count.item_kinds import kind as item_kind
-from queryveil.display.cards import Card, CardTable, counted, html_of, number, percent, repr_of
+from queryveil.count import item_kinds
+from queryveil.display import cards
+from queryveil.display.cards import Card, CardTable, counted, number, percent
 from queryveil.display.escaping import escape
 from queryveil.display.pictures import Picture
 from queryveil.errors import (
@@ -32,9 +33,9 @@ from queryveil.errors import (
     instead,
     nearest,
 )
+from queryveil.files import output
 from queryveil.files.appearing import claimed
 from queryveil.files.new_files import new_files
-from queryveil.files.output import disk_errors, new_file, new_folder
 from queryveil.files.workspace import temporary_folder
 from queryveil.measure.measure import Counted, Figure, Measure, OfItems, Original, Released, Stated
 from queryveil.mechanisms.base import (
@@ -52,6 +53,7 @@ from queryveil.parameters import (
     OUTPUT,
     PROMISES,
     READING,
+    Declared,
     Parameter,
     param,
     parameters,
@@ -68,13 +70,22 @@ from queryveil.privacy.declarations import (
     columns,
     noisy_counts,
 )
-from queryveil.privacy.draws import LOG, PUBLISHED, Draw
+from queryveil.privacy.draws import (
+    DISCRETE_LAPLACE,
+    EQUAL,
+    LOG,
+    PUBLISHED,
+    ROUNDED_NORMAL,
+    SELECTION,
+    Draw,
+)
 from queryveil.privacy.guarantee import (
     ADD_REMOVE,
     APPROXIMATE,
     GAUSSIAN,
     K_ANONYMITY,
     NONE,
+    PRIVATE_KINDS,
     PROBABILISTIC,
     PURE,
     REPLACE,
@@ -88,12 +99,14 @@ from queryveil.reading.model import Extraction, Format, Head, OpenedTable, ReadO
 from queryveil.reading.pinning import unchanged_logs
 from queryveil.reading.translation import Reject, Skip, extract_translated
 from queryveil.reading.validation import validate_sql
-from queryveil.verification.outcome import Check
+from queryveil.verification.outcome import Check, too_small
 
 __all__ = [
     "ADD_REMOVE",
     "APPROXIMATE",
     "CONFIDENCE",
+    "DISCRETE_LAPLACE",
+    "EQUAL",
     "GAUSSIAN",
     "K_ANONYMITY",
     "LOG",
@@ -101,13 +114,16 @@ __all__ = [
     "NONE",
     "OCCURRENCES",
     "OUTPUT",
+    "PRIVATE_KINDS",
     "PROBABILISTIC",
     "PROMISES",
     "PUBLISHED",
     "PURE",
     "READING",
     "REPLACE",
+    "ROUNDED_NORMAL",
     "ROW_LOCAL",
+    "SELECTION",
     "SESSIONS",
     "USERS",
     "USER_IS_ACCOUNT",
@@ -121,6 +137,7 @@ __all__ = [
     "CheckFailed",
     "Column",
     "Counted",
+    "Declared",
     "Draw",
     "Extraction",
     "Figure",
@@ -154,6 +171,7 @@ __all__ = [
     "Table",
     "UsageError",
     "argument",
+    "cards",
     "claimed",
     "columns",
     "command",
@@ -161,32 +179,29 @@ __all__ = [
     "counted",
     "decimal",
     "difference",
-    "disk_errors",
     "escape",
     "extract_fields",
     "extract_translated",
     "has_same_first_lines",
-    "html_of",
     "inner",
     "instead",
-    "item_kind",
+    "item_kinds",
     "nearest",
-    "new_file",
     "new_files",
-    "new_folder",
     "noisy_counts",
     "number",
+    "output",
     "param",
     "parameters",
     "percent",
     "public_parameters",
     "publish_frequent_items",
-    "repr_of",
     "resolve_layout",
     "say",
     "scale_for",
     "smallest_excess",
     "temporary_folder",
+    "too_small",
     "unchanged_logs",
     "unlocked",
     "validate",

@@ -87,11 +87,3 @@ def curators(releases: dict[str, Path]) -> Path:
     return qv.write_curator_report(
         releases["approximate"], qv.read(pages.hostile_log()), metrics=("coverage", "released-share")
     )
-
-
-@pytest.fixture(scope="session")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study that needs no log."""
-    out = tmp_path_factory.mktemp("study") / "out"
-    qv.compare(None, "release-probability", out=out, vary={"frequency": [100, 140, 180]}, repeats=1)
-    return out

@@ -153,27 +153,6 @@ def test_the_curators_report(width: int, curators: Path, look: Opener) -> None:
         assert seen.asked == [] and seen.said == []
 
 
-def test_the_page_of_a_study_and_its_charts(study: Path, look: Opener) -> None:
-    for width in WIDTHS:
-        with look(study / "index.html", width) as seen:
-            assert overflow(seen.page) <= 0
-            sizes = seen.page.evaluate("[...document.images].map(one => one.naturalWidth)")
-            assert sizes and min(sizes) > 100
-            assert seen.asked == [] and seen.said == []
-    for chart in sorted((study / "figures").glob("*.html")):
-        with look(chart) as seen:
-            seen.page.wait_for_selector("#figure svg")
-            lines = seen.page.locator("#figure svg .mark-line path")
-            assert lines.count() >= 1
-            drawn = seen.page.locator("#figure svg.marks")
-            before = drawn.screenshot()
-            drawn.evaluate(
-                "one => one.querySelectorAll('.mark-line').forEach(it => it.style.visibility = 'hidden')"
-            )
-            assert drawn.screenshot() != before
-            assert seen.asked == [] and seen.said == []
-
-
 def test_the_watch_sees_what_it_should(tmp_path: Path, look: Opener) -> None:
     """A page that does all of it is caught."""
     page = tmp_path / "bad.html"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import inspect
 import json
 import math
@@ -25,9 +24,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "active": {"methods": ("k-query", "zealous"), "epsilon": 4, "delta": 1e-2, "max_items": 1, "trials": 20},
     "homogeneity": {"query": "weather", "size": 20, "known": 1},
     "linkage": {"trials": 50},
-    "relinking": {"methods": ("delete-users", "k-session"), "k": 3, "trials": 50},
     "exposure": {"seed": 1},
-    "hash-inversion": {"n": 30},
 }
 """Working parameters of each attack; a new attack adds a line."""
 
@@ -35,9 +32,7 @@ INPUTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "active": lambda: (_log(),),
     "homogeneity": lambda: (qv.publish(_log(), qv.KQuery(k=3)),),
     "linkage": lambda: (_log(), [qv.publish(_log(), qv.KQuery(k=3))]),
-    "relinking": lambda: (qv.read(_sessions()),),
     "exposure": lambda: ([_log(), qv.publish(_log(), qv.KQuery(k=3))],),
-    "hash-inversion": lambda: _hashed(),  # noqa: PLW0108 (defined below)
 }
 """What each attack is let loose on, unless it needs nothing."""
 
@@ -47,34 +42,24 @@ def _log() -> qv.SearchLog:
     return qv.read(pa.concat_tables([many(9, ["weather", "news"]), many(4, ["weather", "maps"], prefix="v")]))
 
 
-def _sessions() -> pa.Table:
-    """The users of `_log` with two sessions each, the second a day later."""
-    table = pa.concat_tables([many(9, ["weather", "news"]), many(4, ["weather", "maps"], prefix="v")])
-    later = [one + dt.timedelta(days=1) for one in table["time"].to_pylist()]
-    return pa.concat_tables([table, table.set_column(1, "time", pa.array(later, table["time"].type))])
-
-
-def _hashed() -> tuple[Any, ...]:
-    """A log of words that keep company, hashed; the log itself; and the truth."""
-    rows = [f"w{number % 7} w{7 + number % 11} w{18 + number % 13}" for number in range(4000)]
-    log = qv.read(pa.table({"user": [str(number) for number in range(4000)], "query": rows}))
-    release = qv.publish(log, qv.TokenHash(sessions="drop"), i_understand=True)
-    known = release.private["token-map"]
-    return log, release, dict(zip(known["hash"].to_pylist(), known["token"].to_pylist(), strict=True))
-
-
-@pytest.fixture(params=list(qv.ATTACKS))
+@pytest.fixture(params=list(qv.ATTACKS.built_in))
 def attack(request: pytest.FixtureRequest) -> qv.Attack:
     return qv.ATTACKS[request.param](**EXAMPLES[request.param])
 
 
 def test_every_attack_has_an_example() -> None:
-    assert set(EXAMPLES) == set(qv.ATTACKS)
-    assert set(INPUTS) >= {name for name, cls in qv.ATTACKS.items() if any(one.needed for one in cls.inputs)}
-    assert all(name == cls.name for name, cls in qv.ATTACKS.items())
+    built_in = qv.ATTACKS.built_in
+    assert set(EXAMPLES) == set(built_in)
+    assert set(INPUTS) >= {name for name, cls in built_in.items() if any(one.needed for one in cls.inputs)}
+    assert all(name == cls.name for name, cls in built_in.items())
 
 
 def test_it_is_a_frozen_value_with_declared_fields(attack: qv.Attack) -> None:
+    check_declaration(attack)
+
+
+def check_declaration(attack: qv.Attack) -> None:
+    """Check that an attack is a frozen value with declared fields."""
     assert dataclasses.is_dataclass(attack) and hash(attack) == hash(dataclasses.replace(attack))
     with pytest.raises(dataclasses.FrozenInstanceError):
         attack.trials = 1  # type: ignore[attr-defined]
@@ -95,7 +80,11 @@ def test_wrong_numbers_are_refused_by_name(attack: qv.Attack, wrong: Any) -> Non
 
 
 def test_it_reports_success_over_control_with_an_interval(attack: qv.Attack) -> None:
-    result = attack.run(*INPUTS.get(attack.name, tuple)())
+    check_result(attack, attack.run(*INPUTS.get(attack.name, tuple)()))
+
+
+def check_result(attack: qv.Attack, result: qv.AttackResult) -> None:
+    """Check that an attack reports its success over a control, with an interval."""
     assert isinstance(result, qv.AttackResult)
     found = json.loads(json.dumps(result.as_dict(), allow_nan=False))
     assert found["attack"] == attack.name
@@ -108,7 +97,7 @@ def test_it_reports_success_over_control_with_an_interval(attack: qv.Attack) -> 
 
 
 def test_every_attack_is_a_command() -> None:
-    for name in qv.ATTACKS:
+    for name in qv.ATTACKS.built_in:
         done = command("attack", name, "--help")
         assert done.code == 0 and "--json" in done.out
     assert command("attack", "nothing").code == 2

@@ -88,7 +88,7 @@ def test_an_option_needs_its_module_and_the_generated_pages(with_option: Path) -
     assert "margin" in (with_option / reference / "api.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["plan", "publish", "audit"])
+@pytest.mark.parametrize("command", ["plan", "publish"])
 def test_help_has_the_option_of_its_method_alone(with_option: Path, command: str, tmp_path: Path) -> None:
     assert "--margin N" in queryveil(with_option, tmp_path, command, "k-query", "--help")
     assert "--margin" not in queryveil(with_option, tmp_path, command, "k-keyword", "--help")

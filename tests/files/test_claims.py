@@ -120,7 +120,6 @@ def test_a_claim_holds_until_it_is_left(here: Path) -> None:
     [
         "publish missing.tsv --method k-query --k 2 --out {}",
         "publish missing.tsv --method k-query --k 2 --out https:",
-        "compare missing.tsv --study release-d --out {}",
         "advise missing.tsv --purpose coverage --out {}",
         "demo --users 500 --out {}",
         "generate {}.tsv --users 20",

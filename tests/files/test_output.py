@@ -17,10 +17,7 @@ from tests.conftest import many
 # The log does not exist: whoever reads it before looking at the output fails in another way.
 WRITERS = {
     "publish": "publish missing.tsv --method k-query --k 2 --out {out}",
-    "compare": "compare missing.tsv --study release-d --out {out}",
     "advise": "advise missing.tsv --purpose coverage --out {out}",
-    "hash-inversion": "attack hash-inversion --reference missing.tsv --target missing.tsv --truth missing.tsv "
-    "--out {out}.tsv",
     "report": "report {release} --out {out}.html",
     "export": "release export {release} --out {out}",
     "synthesize": "synthesize {release} --out {out}.tsv",

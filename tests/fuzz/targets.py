@@ -31,7 +31,6 @@ from queryveil.language.taxonomy.model import Taxonomy
 from queryveil.measure.document_frequencies import DocumentFrequencies
 from queryveil.reading.log_files import stage
 from queryveil.reading.model import ReadOptions
-from queryveil.study.own import read_study
 from tests.command import command
 from tests.reading.formats import test_hostile as hostile
 
@@ -196,12 +195,11 @@ def _file(corpus: list[bytes], name: str, load: Callable[[Path], object]) -> Tar
     return corpus, ask
 
 
-STUDY = b"""name: mine
-question: How much is published?
-methods:
-  - {method: zealous, delta: 1.0e-6, max_items: 5}
-vary: {epsilon: [1, 2, 4]}
-measures: [coverage@10]
+RECIPE = b"""log:
+  files: [log.tsv]
+  columns: {user: 1, query: 3}
+method: zealous
+parameters: {epsilon: 1, delta: 1.0e-6, max_items: 5}
 """
 _JSON = b'{"terms": [{"term": "tea", "doc_count": 12}], "aggregations": {"a": {"buckets": [{"key": "x"}]}}}'
 
@@ -226,9 +224,9 @@ def _release(folder: Path) -> Target:
 # -- the command line ----------------------------------------------------------------------------------------
 
 WORDS = b"""
-publish plan inspect evaluate attack audit advise ledger release verify sign diff report convert compare generate
+publish plan inspect evaluate attack advise ledger release verify sign diff report convert generate
 zealous steered click-graph k-query clump semantic --epsilon --delta --k --items --out --json --engine --columns
---max-items --users --ledger --source --taxonomy --help --study --vary 1 0 -1 1e400 nan inf 1e-6 keywords --format
+--max-items --users --ledger --source --taxonomy --help 1 0 -1 1e400 nan inf 1e-6 keywords --format
 user=1,query=2 nowhere.tsv log.tsv . / .. duckdb sqlite://x spark://x ../x -- - = \xff \x1b[31m '' --period --series
 queries,clicks
 """.split()
@@ -245,7 +243,7 @@ def _words() -> Target:
 
     def ask(folder: Path, data: bytes) -> str:
         words = [word.decode("utf-8", "surrogateescape") for word in data.replace(b"\0", b"").split()[:12]]
-        if {"demo", "serve", "audit", "generate", "-"} & set(words):
+        if {"demo", "serve", "generate", "-"} & set(words):
             words = ["plan", *words]  # these take long, or wait for somebody
         with contextlib.chdir(folder):
             done = command(*words)
@@ -275,7 +273,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "taxonomy": _file(
             [b"dog\tanimal\ncat\tanimal\nanimal\tthing\n", b"a,b\nb,c\n"], "t.tsv", Taxonomy.from_file
         ),
-        "study YAML": _file([STUDY], "study.yaml", read_study),
+        "recipe": _file([RECIPE], "release.yaml", qv.Recipe.read),
         "results file": _file(
             [b"query\turl\trank\ntea\ta.org\t1\ntea\tb.org\t2\n"], "results.tsv", public_lists.read
         ),
@@ -295,7 +293,7 @@ def targets(folder: Path) -> dict[str, Target]:
 TURNS = {
     **dict.fromkeys(("zip", "taxonomy", "results file", "public list", "document frequencies"), 16),
     **dict.fromkeys(("feather", "orc"), 8),
-    **dict.fromkeys(("parquet", "study YAML", "command line"), 6),
+    **dict.fromkeys(("parquet", "recipe", "command line"), 6),
     "sqlite": 4,
     **dict.fromkeys(("duckdb", "release"), 2),
 }

@@ -20,7 +20,7 @@ from tests.reading.formats import test_hostile as hostile
 QUICK = 300
 SLOW = 25
 """Inputs for a target that takes microseconds, and for one that starts an engine."""
-LIGHT = ("taxonomy", "study YAML", "results file", "document frequencies", "public list")
+LIGHT = ("taxonomy", "recipe", "results file", "document frequencies", "public list")
 NAMES = (
     *(
         *hostile.DELIMITED,

@@ -124,9 +124,8 @@ def _named(folder: Path, size: float) -> str:
 def _yaml(folder: Path, size: float) -> str:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    (folder / "study.yaml").write_text("\n".join(lines) + "\n")
-    _escapes(folder, size)
-    return "compare log.parquet --study study.yaml --out out"
+    (folder / "release.yaml").write_text("\n".join(lines) + "\n")
+    return "plan release.yaml"
 
 
 def _loop(folder: Path, size: float) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from queryveil.measure.trained import cache_hits, click_rank, suggestion_hits
 
 import queryveil as qv
 from queryveil.measure.spelling import edits
-from queryveil.measure.trained import cache_hits, click_rank, suggestion_hits
 from tests.conftest import at
 from tests.measure.graphs import EMPTY, clicks, identity, log, pairs, queries, release
 

@@ -20,9 +20,7 @@ ATTACKS: Registry[type[Attack]] = Registry(
         "active": "queryveil.attack.active.active:ActiveAttack",
         "homogeneity": "queryveil.attack.homogeneity:HomogeneityAttack",
         "linkage": "queryveil.attack.linkage:LinkageAttack",
-        "relinking": "queryveil.attack.relinking.relinking:RelinkingAttack",
         "exposure": "queryveil.attack.exposure.exposure:ExposureAttack",
-        "hash-inversion": "queryveil.attack.hash_inversion:HashInversionAttack",
     },
     name_of=lambda cls: cls.name,
 )

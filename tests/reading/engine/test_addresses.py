@@ -73,7 +73,6 @@ def test_no_command_repeats_the_secret_of_an_engine(engine: str) -> None:
     [
         ("publish", "log.parquet", *ZEALOUS, "--out", "out"),
         ("advise", "log.parquet", "--purpose", "coverage"),
-        ("compare", "log.parquet", "--study", "zealous-m", "--out", "out"),
         ("attack", "exposure", "log.parquet"),
         ("attack", "linkage", "log.parquet"),
         ("evaluate", "log.parquet", "out"),

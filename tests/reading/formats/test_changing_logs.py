@@ -112,11 +112,6 @@ def test_a_log_that_changes_after_the_charge_is_not_published(
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.private").exists()
 
 
-def compared(log: qv.SearchLog, _: qv.Release, change: Callable[[], None]) -> object:
-    vary: dict[str, list[Any]] = {"method": ["partition"], "users": [100], "k": [2, 3]}
-    return qv.compare(log, "clump-quality", vary=vary, progress=lambda *_: change())
-
-
 def advised(log: qv.SearchLog, _: qv.Release, change: Callable[[], None]) -> object:
     return qv.advise(log, "coverage", progress=lambda *_: change())
 
@@ -134,7 +129,7 @@ def evaluated(log: qv.SearchLog, release: qv.Release, change: Callable[[], None]
     return qv.evaluate(log, release, "coverage@5")
 
 
-JUDGES = (compared, advised, linked, exposed, evaluated)
+JUDGES = (advised, linked, exposed, evaluated)
 
 
 @pytest.mark.parametrize("judged", JUDGES, ids=lambda one: one.__name__)

@@ -133,7 +133,6 @@ PARAMETERS = [
             ("inspect good.tsv --format tvs", "tsv"),
             ("generate new.tsv --setting smal", "small"),
             ("advise good.tsv --purpose coverag", "coverage"),
-            ("compare good.tsv --study releas-d --out out", "release-d"),
             ("evaluate good.tsv out --metric coverge", "coverage"),
             (f"{OPEN} --epsilon 1 --delta 0 --neighbours replce", "replace"),
             ("publsh good.tsv", "publish"),

@@ -102,7 +102,7 @@ def test_help_of_publish_zealous_fits_two_screens() -> None:
 def test_a_method_shows_its_own_options_only(method: str) -> None:
     own = {one.flag for one in parameters(qv.MECHANISMS[method])}
     others = {one.flag for cls in qv.MECHANISMS.values() for one in parameters(cls)} - own
-    for verb in ("plan", "publish", "audit"):
+    for verb in ("plan", "publish"):
         shown = flags(COMMANDS[verb, method])
         assert own <= shown and not others & shown
 

@@ -116,11 +116,3 @@ def test_a_release_is_no_log(place: str, folder: Path) -> None:
     done = command("inspect", place)
     assert done.code == 3 and "is a release, and a raw log is needed there" in done.err
     assert "queryveil release verify" in done.err and "DATASHEET" not in done.err
-
-
-@pytest.mark.parametrize("study", ["hash-inversion", "expansion"])
-def test_one_user_has_no_halves(study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(many(1, ["apples", "pears"]), "one.parquet")
-    done = command("compare", "one.parquet", "--study", study, "--out", "out")
-    assert done.code == 5 and "the log has 1 user, and two halves by user need at least two" in done.err
