@@ -1,4 +1,4 @@
-"""Print the rooms of queryveil and the arrows between them; fail if an arrow goes up or modules import in a circle.
+"""Print the rooms of queryveil and the lab, and the arrows between them; fail if an arrow goes up or closes a circle.
 
     python scripts/import_graph.py            # print; exit code 1 if something is wrong
     python scripts/import_graph.py --write    # draw docs/architecture.svg, and fill the tables of rooms in the docs
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import html
+import importlib
 import re
 import sys
 import textwrap
@@ -20,23 +21,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import queryveil
-
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 TABLES = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md")
 """Pages with the table of rooms between two comments."""
 BEGIN, END = "<!-- rooms: scripts/import_graph.py --write -->", "<!-- end of rooms -->"
 
-BASE = ("errors", "parameters", "plugins", "compiled")
-"""Modules that stand in no room: everything may import them."""
-FLOW = ("show", "study", "advice", "attack", "measure", "synthetic", "verification", "language", "count")
+BASE = ("errors", "parameters", "plugins", "compiled", "queryveil")
+"""Modules that stand in no room: everything may import them. The lab may import queryveil."""
+FLOW = ("show", "advice", "attack", "measure", "synthetic", "verification", "language", "count")
 """From left to right in the picture, where rooms stand side by side; the others follow."""
 
-UNSORTED = {"auditing"}
+UNSORTED = {"audits"}
 """Packages whose modules still import each other for types."""
 
 RUN, LAZY, TYPES, PUBLIC = "run", "lazy", "types", "public"
+
+PACKAGES = {
+    "queryveil": (ROOT / "src" / "queryveil", "qv"),
+    "queryveil_lab": (ROOT / "lab" / "src" / "queryveil_lab", "lab"),
+}
+"""Where each package is, and the short name under which its public names are used."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +72,28 @@ def modules(source: Path) -> dict[str, Path]:
     return found
 
 
-def arrows(files: Mapping[str, Path]) -> list[Arrow]:
+def arrows(files: Mapping[str, Path], package: str = "queryveil") -> list[Arrow]:
     trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
     found = {
         Arrow(name, target, when)
         for name, tree in trees.items()
-        for target, when in (*_imports(tree, RUN, files), *_public(tree))
+        for target, when in (*_imports(tree, RUN, files, package), *_public(tree, package))
         if target != name
     }
     return sorted(found, key=lambda one: (one.source, one.target, one.when))
 
 
-def _public(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The homes of public names that are used as `qv.name`."""
+def _public(tree: ast.AST, package: str) -> Iterator[tuple[str, str]]:
+    """The homes of public names that are used as `qv.name`, or `lab.name` in the lab."""
+    short, named = PACKAGES[package][1], importlib.import_module(package)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "qv":
-            home = queryveil._HOME.get(node.attr)
-            yield from [(home.removeprefix("queryveil."), PUBLIC)] if home else []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == short:
+            home = named._HOME.get(node.attr)
+            yield from [(home.removeprefix(f"{package}."), PUBLIC)] if home else []
 
 
-def _imports(node: ast.AST, when: str, files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+def _imports(node: ast.AST, when: str, files: Mapping[str, Path], package: str) -> Iterator[tuple[str, str]]:
+    start = f"{package}."
     for child in ast.iter_child_nodes(node):
         now = when
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and when == RUN:
@@ -97,13 +104,13 @@ def _imports(node: ast.AST, when: str, files: Mapping[str, Path]) -> Iterator[tu
             names = [alias.name for alias in child.names]
         elif isinstance(child, ast.ImportFrom) and child.module:
             inside = [f"{child.module}.{alias.name}" for alias in child.names]
-            names = [name if name.removeprefix("queryveil.") in files else child.module for name in inside]
+            names = [name if name.removeprefix(start) in files else child.module for name in inside]
         else:
             names = []
         for name in names:
-            if name.removeprefix("queryveil.") in files and name.startswith("queryveil."):
-                yield name.removeprefix("queryveil."), when
-        yield from _imports(child, now, files)
+            if name.removeprefix(start) in files and name.startswith(start):
+                yield name.removeprefix(start), when
+        yield from _imports(child, now, files, package)
 
 
 def room_of(module: str) -> str:
@@ -325,19 +332,20 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument(
         "--write", action="store_true", help="draw the picture and fill the tables in the docs"
     )
-    parser.add_argument(
-        "--source", type=Path, default=ROOT / "src" / "queryveil", help="the package to look at"
-    )
+    parser.add_argument("--source", type=Path, help="another folder with the package to look at")
+    parser.add_argument("--package", choices=PACKAGES, help="one package; both if left out")
     options = parser.parse_args(words)
-    files = modules(options.source)
-    drawn, found = arrows(files), rooms(options.source, files)
-    for line in report(drawn, found):
-        print(line)  # noqa: T201
-    faults = wrong(files, drawn, found)
+    faults: list[str] = []
+    for package in [options.package] if options.package else ["queryveil"] if options.source else PACKAGES:
+        source = options.source or PACKAGES[package][0]
+        files = modules(source)
+        drawn, found = arrows(files, package), rooms(source, files)
+        print("\n".join([f"{package}:", *report(drawn, found)]))  # noqa: T201
+        faults += wrong(files, drawn, found)
+        if options.write and package == "queryveil":
+            for path, text in written(found, drawn).items():
+                path.write_text(text, encoding="utf-8")
     print("\n".join(faults) or "no circle, and every arrow goes down")  # noqa: T201
-    if options.write:
-        for path, text in written(found, drawn).items():
-            path.write_text(text, encoding="utf-8")
     return 1 if faults else 0
 
 

@@ -195,11 +195,15 @@ def _file(corpus: list[bytes], name: str, load: Callable[[Path], object]) -> Tar
     return corpus, ask
 
 
-RECIPE = b"""log:
+RECIPE = b"""recipe: 1
+log:
   files: [log.tsv]
   columns: {user: 1, query: 3}
+  columns_confirmed: true
 method: zealous
 parameters: {epsilon: 1, delta: 1.0e-6, max_items: 5}
+out: release
+about: {title: not stated, publisher: not stated}
 """
 _JSON = b'{"terms": [{"term": "tea", "doc_count": 12}], "aggregations": {"a": {"buckets": [{"key": "x"}]}}}'
 

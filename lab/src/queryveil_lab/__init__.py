@@ -1,7 +1,7 @@
 """queryveil-lab repeats published experiments on search logs, and tests the claims of queryveil.
 
-Installed next to queryveil, it adds the commands `compare` and `audit`, and the attacks `hash-inversion` and `relinking`.
-The names below are for programs:
+Installed next to queryveil, it adds the commands `compare` and `audit`, and the attacks `hash-inversion` and
+`relinking`. The names below are for programs:
 
     import queryveil as qv
     import queryveil_lab as lab
@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-_HOMES = {
+_HOME = {
     name.name: str(node.module)
     for node in ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")).body
     if isinstance(node, ast.ImportFrom)
@@ -25,14 +25,14 @@ _HOMES = {
 }
 """Public names and their modules, from the stub that type checkers read."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOME)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that listing commands loads no study."""
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"module 'queryveil_lab' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -5,10 +5,10 @@ from queryveil_lab.audits.audit import audit as audit
 from queryveil_lab.audits.table import AuditTable as AuditTable
 from queryveil_lab.audits.table import audit_all as audit_all
 from queryveil_lab.audits.trials import AuditFinding as AuditFinding
-from queryveil_lab.hash_inversion import HashInversionAttack as HashInversionAttack
 from queryveil_lab.inversion import Inversion as Inversion
 from queryveil_lab.inversion import Inverted as Inverted
 from queryveil_lab.inversion import TokenCounts as TokenCounts
+from queryveil_lab.inversion.hash_inversion import HashInversionAttack as HashInversionAttack
 from queryveil_lab.relinking.relinking import RelinkingAttack as RelinkingAttack
 from queryveil_lab.studies import STUDIES as STUDIES
 from queryveil_lab.studies import Comparison as Comparison

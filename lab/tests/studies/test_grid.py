@@ -16,7 +16,7 @@ import queryveil as qv
 import queryveil_lab as lab
 from queryveil.measure.measure import Original, Released
 from queryveil.privacy.declarations import USERS
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import Axis, Cell, Findings, Metric, grid, shapes
 from queryveil_lab.studies.declaration import Interval
 from queryveil_lab.studies.drawing import Curves

@@ -24,7 +24,7 @@ from queryveil_lab.baselines import baselines, loops, shipped
 from queryveil_lab.baselines.loops import UNIT
 from queryveil_lab.baselines.numbered import Numbered, numbered, shortened
 from queryveil_lab.studies import exact_release, set_union
-from queryveil_lab.studies.declaration import Findings, Given
+from queryveil_lab.studies.declaration import Findings
 from queryveil_lab.studies.set_union import DISTINCT, OTHERS, RELEASE_DATA, STEERED, ZEALOUS_REPLACE, best
 
 ITEMS = 6
@@ -209,7 +209,7 @@ def test_items_that_one_user_alone_has_are_kept_back(name: str, log: Numbered) -
 
 @pytest.fixture(scope="module")
 def log(generated: Path) -> Numbered:
-    return numbered(Given(qv.read(generated), {}, 1))
+    return numbered(qv.read(generated))
 
 
 def test_a_log_in_whole_numbers_is_the_log(log: Numbered) -> None:

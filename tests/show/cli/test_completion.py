@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import queryveil as qv
-from queryveil.show.cli.commands import SENTENCES
+from queryveil.show.cli.commands import COMMANDS
 from tests.command import command
 
 
@@ -21,7 +21,7 @@ def completed(typed: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 CASES = {
-    "": list(SENTENCES),
+    "": list(COMMANDS),
     "publ": ["publish"],
     "publish ": list(qv.MECHANISMS),
     "plan k-": ["k-query", "k-session", "k-keyword"],

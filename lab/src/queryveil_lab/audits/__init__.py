@@ -4,7 +4,7 @@ Three small protocols make an audit: a shape builds neighbouring worlds from wha
 runner runs the mechanism on a world many times (`whole`, `steps`, `phrases`), and a trial judges what came out
 (`trials`, with `events` and `statistics`). Each can be replaced by passing another object.
 
-May import: figures.
+May import: queryveil, charts.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import numpy as np
 
 from queryveil.extension import escape, output
 from queryveil.files import appearing
-from queryveil_lab import figures
 from queryveil_lab.audits import words
 from queryveil_lab.audits.trials import ENUMERATED, AuditFinding
-from queryveil_lab.figures import Scale, Words
+from queryveil_lab.charts import figures
+from queryveil_lab.charts.figures import Scale, Words
 
 if TYPE_CHECKING:
     from queryveil_lab.audits.audit import Audit

@@ -1,1 +1,4 @@
-"""What study `set-union` compares: a log in whole numbers, shipped methods on it, and baselines of the literature."""
+"""Published ways to choose and count items privately, to compare with those of queryveil.
+
+May import: queryveil.
+"""

@@ -16,7 +16,6 @@ from queryveil.count.contribution import ALL, EVENTS, Bound
 from queryveil.count.histories import Histories
 from queryveil.extension import OCCURRENCES, Original, Released, item_kinds
 from queryveil_lab.baselines import loops
-from queryveil_lab.studies.declaration import Given
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -93,9 +92,8 @@ class Chosen(Released):
         return f"Chosen({len(self.numbers)})"
 
 
-def numbered(given: Given) -> Numbered:
+def numbered(log: SearchLog) -> Numbered:
     """Read once for all cells."""
-    log = given.the_log
     whole = _histories(log, "queries")
     users = np.bincount(whole.items, minlength=whole.different).astype(np.int64)
     made = Numbered(log, whole, np.empty(0, np.int64), users)

@@ -1,6 +1,6 @@
 """Commands that the lab adds to those of queryveil.
 
-May import: errors, parameters, files, studies, audits.
+May import: queryveil, studies, audits.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@
 
 `statistics` counts a log, `matching` measures distances and matches by them, `inverting` puts starts, updates and
 expansions together, `judging` compares with the truth.
+
+May import: queryveil.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Putting together again what a release took apart: the sessions, or pseudonyms, of one person."""
+"""Finds which sessions, or parts of sessions, are of one user.
+
+May import: queryveil.
+"""

@@ -3,7 +3,7 @@
 A study says what varies, what is measured, how often and in which figures, and checks the shapes that are
 expected of the result. `compare` runs one.
 
-May import: figures, marks, baselines, inversion.
+May import: queryveil, charts, baselines, inversion.
 """
 
 from __future__ import annotations

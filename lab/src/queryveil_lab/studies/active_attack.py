@@ -12,8 +12,8 @@ from scipy import stats
 from queryveil import ActiveAttack
 from queryveil.attack.active.active import FALSE_ALARM, USUAL
 from queryveil.extension import Original, difference
-from queryveil_lab import figures
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts import figures
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import shapes
 from queryveil_lab.studies.declaration import (
     EXPECTED,

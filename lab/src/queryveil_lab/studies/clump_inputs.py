@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import printed, shapes
 from queryveil_lab.studies.clump import CLUMP_QUALITY
 from queryveil_lab.studies.clump_runs import (

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from queryveil import CannotBeMet, SearchLog
 from queryveil.extension import argument
 from queryveil.mechanisms.transactions.generalised import Coded, Vocabulary, code
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies.declaration import (
     MEASURED,
     Axis,

@@ -141,7 +141,8 @@ class Given:
         if self.log is None:
             raise UsageError(
                 "this study needs a log",
-                "name one: " + command("queryveil compare LOG --study ...", "queryveil.compare(log, ...)"),
+                "name one: "
+                + command("queryveil compare LOG --study ...", "queryveil_lab.compare(log, ...)"),
             )
         return self.log
 
@@ -325,7 +326,7 @@ class Study:
                 "name one: "
                 + command(
                     f"queryveil compare LOG --study {self.name}",
-                    f"queryveil.compare(log, {self.name!r})",
+                    f"queryveil_lab.compare(log, {self.name!r})",
                 ),
             )
         for column in self.needs:

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from queryveil import CannotBeMet
-from queryveil_lab import figures
-from queryveil_lab.figures import HIGH, LOW, Scale, Words
-from queryveil_lab.marks import MOST_SERIES
+from queryveil_lab.charts import figures
+from queryveil_lab.charts.figures import HIGH, LOW, Scale, Words
+from queryveil_lab.charts.marks import MOST_SERIES
 from queryveil_lab.studies.declaration import EXPECTED, Findings, Row, everything
 
 Said = str | Callable[[Findings], str]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.inversion import Inversion, Inverted, Stage, Statistics
 from queryveil_lab.inversion.judging import migration, near_misses, score, shape
 from queryveil_lab.inversion.kinds import HELLINGER, I32, L1, LOG, PLAIN

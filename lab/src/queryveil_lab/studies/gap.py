@@ -14,7 +14,7 @@ from typing import Any
 
 from queryveil import LogSettings, SearchLog, generate, read
 from queryveil.files import workspace
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.inversion import Inversion, Inverted
 from queryveil_lab.inversion.judging import score
 from queryveil_lab.inversion.kinds import GREEDY, HEAP, L1, SUREST

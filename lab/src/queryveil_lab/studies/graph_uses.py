@@ -19,7 +19,7 @@ from queryveil.measure.query_classification import QueryClassification
 from queryveil.measure.query_similarity import SimilarQueries
 from queryveil.measure.query_suggestions import Suggestions
 from queryveil.measure.spelling import SpellingCorrection
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, too_small
 from queryveil_lab.studies.drawing import MEANS, Curves

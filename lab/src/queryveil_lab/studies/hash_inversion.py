@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.inversion import Inversion, Inverted
 from queryveil_lab.inversion.inverting import COMPANY
 from queryveil_lab.inversion.judging import score

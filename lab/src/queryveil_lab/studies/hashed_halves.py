@@ -9,7 +9,7 @@ from functools import cached_property
 
 from queryveil import CannotBeMet, SearchLog, TokenHash, UsageError, publish
 from queryveil.extension import argument
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.inversion import Inverted, Statistics, TokenCounts
 from queryveil_lab.inversion.judging import Score, ceiling, score, truth_of
 from queryveil_lab.inversion.kinds import I32, L1

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from queryveil import InputError
 from queryveil.extension import Original, argument
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies.declaration import Axis, Cell, Findings, Given, Row
 from queryveil_lab.studies.grid import Entry, Grid, Take, method_axis
 

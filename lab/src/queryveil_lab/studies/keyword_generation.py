@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from queryveil import CannotBeMet, Graph, UsageError, generate_keywords
 from queryveil.count import public_lists
 from queryveil.extension import Original, Released, argument
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, printed, shapes
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, too_small
 from queryveil_lab.studies.drawing import Curves, Printed

@@ -25,7 +25,7 @@ from typing import Any
 
 from queryveil import KINDS, MECHANISMS, InputError, Measure, UsageError, measures
 from queryveil.extension import Parameter, instead, parameters
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid
 from queryveil_lab.studies.declaration import MOST_CELLS, MOST_REPEATS, Axis, Findings, Metric, Study
 from queryveil_lab.studies.drawing import MEANS, Curves

@@ -17,7 +17,7 @@ from queryveil import CannotBeMet, ClickGraph, Graph, SearchLog, popularity, pub
 from queryveil.extension import item_kinds
 from queryveil.measure.comparison import spearman
 from queryveil.measure.graph import occurrence_counts
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import exact_release
 from queryveil_lab.studies.declaration import (
     MEASURED,

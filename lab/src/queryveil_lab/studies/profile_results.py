@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from queryveil.mechanisms.concept_profiles.draws import NSQC, SQC1, SQC2
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import shapes
 from queryveil_lab.studies.declaration import Check, Findings, Row
 from queryveil_lab.studies.drawing import MEANS, Curves, Said

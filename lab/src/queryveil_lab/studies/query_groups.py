@@ -14,7 +14,7 @@ import numpy as np
 from queryveil import ClickGraph, SearchLog
 from queryveil.extension import Original, Released
 from queryveil.language import groups
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import exact_release, grid, shapes
 from queryveil_lab.studies.declaration import (
     EXPECTED,

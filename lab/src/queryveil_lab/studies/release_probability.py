@@ -16,7 +16,7 @@ from scipy import stats
 
 from queryveil import read
 from queryveil.extension import Original, Released
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, printed, shapes
 from queryveil_lab.studies.declaration import (
     EXPECTED,

@@ -16,7 +16,7 @@ import numpy as np
 
 from queryveil import ClickGraph, SearchLog
 from queryveil.extension import Original, Released
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import exact_release, grid, printed, share_checks
 from queryveil_lab.studies.declaration import EXPECTED, Axis, Cell, Findings, Given, Metric, Row, Value
 from queryveil_lab.studies.drawing import REAL, Curves, Printed

@@ -15,7 +15,7 @@ import pyarrow as pa
 from queryveil import SearchLog, UsageError
 from queryveil.extension import Card, CardTable, argument, cards, counted, instead, output
 from queryveil.files import appearing
-from queryveil_lab import figures
+from queryveil_lab.charts import figures
 from queryveil_lab.studies import processes, writing
 from queryveil_lab.studies.declaration import MOST_REPEATS, Cell, Check, Findings, Given, Progress, Study
 from queryveil_lab.studies.keeping import Kept

@@ -19,7 +19,7 @@ from queryveil_lab.baselines import shipped
 from queryveil_lab.baselines.baselines import BASELINES
 from queryveil_lab.baselines.numbered import Chosen, Numbered, numbered
 from queryveil_lab.baselines.shipped import ADD_REMOVE, REPLACE
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, shapes
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Given, Metric, Row, too_small
 from queryveil_lab.studies.drawing import MEANS, Curves
@@ -290,7 +290,12 @@ FIGURES = (
 
 # -- declaration -----------------------------------------------------------------------------------------------
 
-_GRID = Grid(METHODS, (_found,), ready=numbered)
+
+def _numbered(given: Given) -> Numbered:
+    return numbered(given.the_log)
+
+
+_GRID = Grid(METHODS, (_found,), ready=_numbered)
 
 
 def _only(given: Given, cell: Cell) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 
 from queryveil import CannotBeMet, ClickGraph, Graph, SearchLog, publish, read, synthesize
 from queryveil.files import workspace
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies.declaration import (
     MEASURED,
     Axis,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from queryveil.files import spreadsheet
-from queryveil_lab import figures
+from queryveil_lab.charts import figures
 from queryveil_lab.studies.declaration import Check, Findings, Given, Study
 
 CURATOR = "Made from the raw log: for its curator alone, not for publication."

@@ -13,7 +13,7 @@ import numpy as np
 from queryveil.extension import Original, Released
 from queryveil.measure.count_difference import count_differences
 from queryveil.measure.count_distribution import count_distribution
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, shapes
 from queryveil_lab.studies import histogram_releases as both
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small

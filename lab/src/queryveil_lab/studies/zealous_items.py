@@ -12,7 +12,7 @@ from functools import partial
 from queryveil.extension import Original, Released
 from queryveil.measure.coverage import coverage, missing
 from queryveil.measure.precision import kl_divergence, l1_among, l1_distance, l1_of_exact_counts
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, printed, shapes
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
 from queryveil_lab.studies.drawing import MEANS, Curves, Printed

@@ -15,7 +15,7 @@ from queryveil import DocumentFrequencies
 from queryveil.extension import OCCURRENCES, Original, Released
 from queryveil.measure.index_caching import POSTING_BYTES, Index
 from queryveil.measure.query_substitution import QuerySubstitution
-from queryveil_lab.figures import Scale
+from queryveil_lab.charts.figures import Scale
 from queryveil_lab.studies import grid, shapes
 from queryveil_lab.studies.declaration import Axis, Cell, Check, Findings, Metric, Row, too_small
 from queryveil_lab.studies.drawing import MEANS, Curves, Printed, written

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from queryveil import UsageError
-from queryveil_lab.marks import (
+from queryveil_lab.charts.marks import (
     COLOUR,
     COLOURS,
     DASHES,
