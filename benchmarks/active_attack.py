@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from queryveil.study.declaration import EXPECTED
-
 import kept_findings
 import queryveil as qv
+import queryveil_lab as lab
+from queryveil_lab.studies.declaration import EXPECTED
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def computed(rows: int = 20_000) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "log.parquet"
         qv.generate(file, qv.LogSettings(version=1, rows=rows, seed=1))
-        made = qv.compare(qv.read(file), "active-attack", vary={"trials": [10]}).findings
+        made = lab.compare(qv.read(file), "active-attack", vary={"trials": [10]}).findings
     found = {tuple(row[name] for name in place): row["value"] for row in made.where(how=EXPECTED)}
     differ = [list(one) for one, value in found.items() if one not in kept or abs(kept[one] - value) > 1e-5]
     return {"run": len(found), "kept": len(kept), "differ": differ}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import queryveil as qv
+import queryveil_lab as lab
 
 
 def spent() -> float:
@@ -41,7 +41,7 @@ def main() -> None:
         )
         before[0] = now
 
-    found = qv.audit_all(runs=given.runs, out=given.out, told=told)
+    found = lab.audit_all(runs=given.runs, out=given.out, told=told)
     print(f"{'all pass' if found.passes else 'NOT all pass'}: {spent():.0f} processor seconds in all")
 
 

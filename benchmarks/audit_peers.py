@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from queryveil.auditing import shapes
-from queryveil.auditing.claims import Claim
-from queryveil.auditing.outcomes import ABSENT, Outcomes
-from queryveil.auditing.running import done
-from queryveil.auditing.shapes import Terrain
-from queryveil.auditing.trials import TESTS_EACH, Levels, Trial
-from queryveil.auditing.worlds import World
+
+from queryveil_lab.audits import shapes
+from queryveil_lab.audits.claims import Claim
+from queryveil_lab.audits.outcomes import ABSENT, Outcomes
+from queryveil_lab.audits.running import done
+from queryveil_lab.audits.shapes import Terrain
+from queryveil_lab.audits.trials import TESTS_EACH, Levels, Trial
+from queryveil_lab.audits.worlds import World
 
 ITEMS, EPSILON = 2, 1.0
 """Items of one user, and the epsilon that is asked for."""

@@ -19,21 +19,21 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from queryveil.auditing import exact, forks, odd_rows, shapes
-from queryveil.auditing.claims import Claim
-from queryveil.auditing.dressing import Dress
-from queryveil.auditing.planning import terrain
-from queryveil.auditing.running import done
-from queryveil.auditing.series import Repeats
-from queryveil.auditing.steps import HistogramStep
-from queryveil.auditing.synthetic_logs import SyntheticStep
-from queryveil.auditing.trials import CellTrial, Trial
-from queryveil.auditing.whole import WholePath
-from queryveil.auditing.worlds import Family, World
 from tests.auditing import planted, test_planted
 from tests.auditing.test_planted import LEVELS, draw_of, pair_of, refuted
 
 import queryveil as qv
+from queryveil_lab.audits import exact, forks, odd_rows, shapes
+from queryveil_lab.audits.claims import Claim
+from queryveil_lab.audits.dressing import Dress
+from queryveil_lab.audits.planning import terrain
+from queryveil_lab.audits.running import done
+from queryveil_lab.audits.series import Repeats
+from queryveil_lab.audits.steps import HistogramStep
+from queryveil_lab.audits.synthetic_logs import SyntheticStep
+from queryveil_lab.audits.trials import CellTrial, Trial
+from queryveil_lab.audits.whole import WholePath
+from queryveil_lab.audits.worlds import Family, World
 
 MOST = 1 << 17
 IN_A_ROW = 3

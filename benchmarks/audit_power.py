@@ -13,16 +13,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from queryveil.auditing import shapes
-from queryveil.auditing.claims import Claim
-from queryveil.auditing.planning import terrain
-from queryveil.auditing.running import done
-from queryveil.auditing.steps import HistogramStep
-from queryveil.auditing.trials import TESTS_EACH, Levels, Trial
-from queryveil.display.figures import Scale, Words
-
 import queryveil as qv
-from queryveil.display import figures
+from queryveil_lab.audits import shapes
+from queryveil_lab.audits.claims import Claim
+from queryveil_lab.audits.planning import terrain
+from queryveil_lab.audits.running import done
+from queryveil_lab.audits.steps import HistogramStep
+from queryveil_lab.audits.trials import TESTS_EACH, Levels, Trial
+from queryveil_lab.charts import figures
+from queryveil_lab.charts.figures import Scale, Words
 
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5)
 CLAIMED = 1.0

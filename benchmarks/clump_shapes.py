@@ -19,8 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from queryveil.study import printed
-from queryveil.study.clump_runs import at_equal_distances
 
 import queryveil as qv
 from queryveil.language.taxonomy import Taxonomy
@@ -28,6 +26,8 @@ from queryveil.mechanisms.transactions.algorithms import Bags, Tree, clump, part
 from queryveil.mechanisms.transactions.algorithms.clustering import Criterion
 from queryveil.mechanisms.transactions.algorithms.generalisation import Rule
 from queryveil.mechanisms.transactions.generalised import Vocabulary, code
+from queryveil_lab.studies import printed
+from queryveil_lab.studies.clump_runs import at_equal_distances
 from study_sizes import CLUMP
 
 MEAN = 21

@@ -15,9 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from queryveil.study.hashed_halves import Hashed
-
 import queryveil as qv
+from queryveil_lab.studies.hashed_halves import Hashed
 
 DAYS = 60
 DRIFTS = (0.0, 0.8, 1.6, 2.4)

@@ -20,12 +20,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from queryveil.display.figures import save
-from queryveil.study.declaration import Findings
-
 import kept_findings
-import queryveil as qv
+import queryveil_lab as lab
 import study_runs
+from queryveil_lab.charts.figures import save
+from queryveil_lab.studies.declaration import Findings
 
 TIMES = study_runs.RUNS / "reduced" / "times.json"
 
@@ -46,7 +45,7 @@ def judge(name: str, found: Findings) -> list[str]:
     file = kept_findings.FIGURES / f"{name}.md"
     page = " ".join(file.read_text(encoding="utf-8").split())
     strange = []
-    for check in qv.STUDIES[name].checks(found):
+    for check in lab.STUDIES[name].checks(found):
         named = check.name in page
         print(f"  {check.verdict}  {check.name}: {check.detail}{_where(check.fails, named)}")
         if check.fails and not named:
@@ -95,7 +94,7 @@ def reduced(names: list[str]) -> int:
 def main() -> int:
     options = {name for name in sys.argv[1:] if name.startswith("--")}
     names = [name for name in sys.argv[1:] if name not in options]
-    if unknown := (options - {"--docs", "--redraw", "--splits"}) | (set(names) - set(qv.STUDIES)):
+    if unknown := (options - {"--docs", "--redraw", "--splits"}) | (set(names) - set(lab.STUDIES)):
         print(
             f"there is no {', '.join(sorted(unknown))}: give --docs, --splits, --redraw or names of studies"
         )
@@ -113,8 +112,8 @@ def main() -> int:
             draw(name)
         return 0
     if "--docs" not in options:
-        return reduced(names or list(qv.STUDIES))
-    for name in names or list(qv.STUDIES):
+        return reduced(names or list(lab.STUDIES))
+    for name in names or list(lab.STUDIES):
         print(name, flush=True)
         kept_findings.keep(name, study_runs.found(name))
         draw(name)

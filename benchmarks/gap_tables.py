@@ -11,11 +11,10 @@ import re
 import sys
 from typing import Any
 
-from queryveil.study import printed
-from queryveil.study.declaration import Findings, Interval
-from queryveil.study.gap import WITH_GIVEN
-
 import kept_findings
+from queryveil_lab.studies import printed
+from queryveil_lab.studies.declaration import Findings, Interval
+from queryveil_lab.studies.gap import WITH_GIVEN
 
 PAGE = kept_findings.FIGURES / "gap.md"
 _COLUMNS = {

@@ -23,11 +23,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from queryveil.attack.inversion.judging import score
-from queryveil.attack.inversion.matching import Sides
-from queryveil.study.hashed_halves import Hashed, halves
 
 import queryveil as qv
+import queryveil_lab as lab
+from queryveil_lab.inversion.judging import score
+from queryveil_lab.inversion.matching import Sides
+from queryveil_lab.studies.hashed_halves import Hashed, halves
 
 
 def timed(work: Callable[[], Any], runs: int) -> tuple[Any, dict[str, float]]:
@@ -46,7 +47,7 @@ def timed(work: Callable[[], Any], runs: int) -> tuple[Any, dict[str, float]]:
 
 def inverting(both: Hashed, runs: int) -> dict[str, Any]:
     """All figures; the first call compiles, and is not counted."""
-    qv.Inversion(n=200, expand_to=400).invert(both.target, both.reference)
+    lab.Inversion(n=200, expand_to=400).invert(both.target, both.reference)
     found: dict[str, Any] = {}
 
     def ten() -> Any:
@@ -65,7 +66,7 @@ def inverting(both: Hashed, runs: int) -> dict[str, Any]:
         _, seconds = timed(lambda sides=sides, mapping=mapping: sides.greedy(sides.by_company(mapping)), runs)  # type: ignore[misc]
         found[f"one score-greedy update, n = {n:,}"] = seconds
     inverted, seconds = timed(
-        lambda: qv.Inversion(n=1000, expand_to=16_000).invert(both.target, both.reference), 1
+        lambda: lab.Inversion(n=1000, expand_to=16_000).invert(both.target, both.reference), 1
     )
     found["all stages from 1,000 to 16,000"] = {
         **seconds,
@@ -88,7 +89,7 @@ def main() -> None:
         file = Path(folder) / "log.parquet"
         made = qv.generate(file, qv.LogSettings(version=1, rows=options.rows, seed=1, zipf=0.6))
         log = qv.read(file)
-        _, counting = timed(lambda: qv.TokenCounts.of(log), 1)
+        _, counting = timed(lambda: lab.TokenCounts.of(log), 1)
         counted = Path(folder) / "counted"
         counted.write_bytes(pickle.dumps(halves(log)))
         # A process of its own, so that its memory is that of inverting alone.

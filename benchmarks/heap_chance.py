@@ -11,9 +11,8 @@ import argparse
 import json
 from typing import Any
 
-from queryveil.study.gap import WITH_GIVEN
-
-import queryveil as qv
+import queryveil_lab as lab
+from queryveil_lab.studies.gap import WITH_GIVEN
 
 GAP, HOURS, N = 7, 6, 1_000
 
@@ -27,7 +26,7 @@ def found(rows: int, seeds: int, gap: int = GAP) -> list[dict[str, float]]:
         "n": [N],
         "update": ["heap", "surest"],
     }
-    made = qv.compare(None, "gap", vary=vary, repeats=seeds).findings.where(metric=WITH_GIVEN)
+    made = lab.compare(None, "gap", vary=vary, repeats=seeds).findings.where(metric=WITH_GIVEN)
     return [
         {update: round(made.where(update=update, repeat=run).value, 4) for update in made.values("update")}
         for run in range(seeds)

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from queryveil.attack.inversion.matching import Sides
-from queryveil.study.hashed_halves import Hashed
 
 import queryveil as qv
+from queryveil_lab.inversion.matching import Sides
+from queryveil_lab.studies.hashed_halves import Hashed
 
 GAP, HOURS, N, GIVEN, DRIFT = 7, 6, 1_000, 100, 0.1
 Shares = npt.NDArray[np.float32]

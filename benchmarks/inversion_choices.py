@@ -20,11 +20,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from queryveil.attack.inversion.judging import score
-from queryveil.study.hashed_halves import Hashed, halves
 
 import queryveil as qv
+import queryveil_lab as lab
 from queryveil.compiled import compiled, inner
+from queryveil_lab.inversion.judging import score
+from queryveil_lab.studies.hashed_halves import Hashed, halves
 
 N, GIVEN = 1_000, 100
 COMPANY: dict[str, dict[str, Any]] = {
@@ -107,7 +108,7 @@ def fixed(hashes: Any, tokens: Any, given: Any, lowered: int, order: int) -> Any
 def measured(both: Hashed) -> dict[str, Any]:
     found: dict[str, Any] = {"queries": both.queries, "matchable": None, "company": {}, "continuous": {}}
     for name, how in COMPANY.items():
-        inverted = qv.Inversion(n=N, **how).invert(both.target, both.reference)
+        inverted = lab.Inversion(n=N, **how).invert(both.target, both.reference)
         one = score(inverted.stages[-1].last, both.truth)
         found["matchable"], found["company"][name] = one.matchable, round(one.accuracy or 0.0, 4)
     found["company"]["all others known, L1"] = round(both.ceiling(N).accuracy or 0.0, 4)
@@ -125,7 +126,7 @@ def measured(both: Hashed) -> dict[str, Any]:
 
 def expanded(both: Hashed, largest: int) -> dict[str, Any]:
     """Stage by stage, so that what is done is printed in the end whatever comes later."""
-    attack = qv.Inversion(n=N, expand_to=largest)
+    attack = lab.Inversion(n=N, expand_to=largest)
     sides = both.target.at(largest), both.reference.at(largest)
     found: dict[str, Any] = {"queries": both.queries, "stages": {}}
     began = time.process_time()

@@ -12,10 +12,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from queryveil.display.figures import title_of
-from queryveil.study.declaration import Findings
-
-import queryveil as qv
+import queryveil_lab as lab
+from queryveil_lab.charts.figures import title_of
+from queryveil_lab.studies.declaration import Findings
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evidence" / "findings"
 FIGURES = Path(__file__).parent.parent / "docs" / "studies"
@@ -58,7 +57,7 @@ def _short(value: Any) -> Any:
 
 def drawn(name: str) -> dict[str, Any]:
     """The charts of a study, by the names of their files."""
-    charts = qv.STUDIES[name].drawn(read(name))
+    charts = lab.STUDIES[name].drawn(read(name))
     return {title if title == name else f"{name}-{title}": chart for title, chart in charts.items()}
 
 

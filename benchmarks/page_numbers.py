@@ -18,9 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from queryveil.study.declaration import Findings
-
 import kept_findings
+from queryveil_lab.studies.declaration import Findings
 
 DOCS = Path(__file__).parent.parent / "docs"
 EVIDENCE = DOCS / "evidence"

@@ -18,11 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
-from queryveil.study.declaration import Findings
 
 import kept_findings
 import queryveil as qv
+import queryveil_lab as lab
 from queryveil.synthetic.generator import write_results
+from queryveil_lab.studies.declaration import Findings
 
 PAPERS: dict[str, tuple[str, ...]] = {
     "zealous": (
@@ -64,22 +65,22 @@ def run(paper: str, rows: int, users: int, out: Path, *, keep: bool = False) -> 
     out.mkdir(parents=True, exist_ok=True)
     log_file, results = out / "log.parquet", out / "results.parquet"
     settings = qv.LogSettings(version=1, rows=rows, users=users, seed=1)
-    needed = any(qv.STUDIES[name].needs_log for name in PAPERS[paper])
+    needed = any(lab.STUDIES[name].needs_log for name in PAPERS[paper])
     if needed and not log_file.exists():
         qv.generate(log_file, settings)
         write_results(results, settings)
     for name in PAPERS[paper]:
         folder = out / name
         if not (folder / "checks.json").is_file():
-            log = qv.read(log_file) if qv.STUDIES[name].needs_log else None
+            log = qv.read(log_file) if lab.STUDIES[name].needs_log else None
             given = {"results": results} if name == "keyword-generation" else {}
-            made = qv.compare(log, name, out=folder, workers=None, **given)
+            made = lab.compare(log, name, out=folder, workers=None, **given)
             print(f"{name}: {made.seconds} s", file=sys.stderr)
         table = Findings(tuple(pq.read_table(folder / "table.parquet").to_pylist()))
         if keep:
             kept_findings.keep(name, table)
         # Judged anew: a run that was kept may be older than what is expected of it.
-        checks = [check.as_dict() for check in qv.STUDIES[name].checks(table)]
+        checks = [check.as_dict() for check in lab.STUDIES[name].checks(table)]
         found["studies"][name] = {"points": points(folder / "table.parquet"), "checks": checks}
         for check in checks:
             print(

@@ -18,12 +18,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from queryveil.study import profiles
 
 from profile_interests import USERS, measured, ratios
 from queryveil.language.taxonomy.links import Links
 from queryveil.language.taxonomy.similarity import Domain
 from queryveil.measure.profiles import profile_counts
+from queryveil_lab.studies import profiles
 
 
 class OfAllWordNet(Domain):

@@ -13,11 +13,10 @@ import dataclasses
 import json
 from typing import Any
 
-from queryveil.study import profiles
-from queryveil.study.declaration import Findings, Given
-
-import queryveil as qv
+import queryveil_lab as lab
 from queryveil.language.taxonomy import Taxonomy
+from queryveil_lab.studies import profiles
+from queryveil_lab.studies.declaration import Findings, Given
 
 USERS = {"many": (3.0, 0.1), "a few": (0.3, 0.1), "one": (0.01, 0.1), "one, nothing else": (0.01, 0.0)}
 """How even interests are (of the Dirichlet distribution), and the share of phrases from anywhere."""
@@ -38,9 +37,9 @@ def measured(
         made = profiles.generated(users, 100, 1, taxonomy, focus=focus, anywhere_share=anywhere)
         return chosen(taxonomy, made)
 
-    study = dataclasses.replace(qv.STUDIES["profiles"], prepare=prepare)
+    study = dataclasses.replace(lab.STUDIES["profiles"], prepare=prepare)
     vary = {"criterion": CRITERIA, "epsilon_per": ["query"], "epsilon": [10.0], "users": [users]}
-    return qv.compare(None, study, vary=vary, repeats=runs).findings
+    return lab.compare(None, study, vary=vary, repeats=runs).findings
 
 
 def ratios(found: Findings) -> dict[str, Any]:

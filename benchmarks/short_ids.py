@@ -16,9 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from queryveil.study import exact_release
-
 import queryveil as qv
+from queryveil_lab.studies import exact_release
 
 SPANS = (1, 7, 14, 30, 365)
 D = 20

@@ -12,14 +12,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
-from queryveil.study.declaration import Findings, Interval
-from queryveil.study.gap import WITH_GIVEN
-from queryveil.study.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
-from queryveil.study.union.baselines import BASELINES
 
 import kept_findings
 import queryveil as qv
+import queryveil_lab as lab
 from queryveil.synthetic.generator import write_results
+from queryveil_lab.baselines.baselines import BASELINES
+from queryveil_lab.studies.declaration import Findings, Interval
+from queryveil_lab.studies.gap import WITH_GIVEN
+from queryveil_lab.studies.set_union import CHANGED, METHODS, NO_COUNTS, OTHERS, REPLACED, STEERED, best
 from study_sizes import CLUMP, OWN, SETTINGS, Size
 
 _MORE = {"repeats": 5, "d": [1, 100, 200, 400]}
@@ -59,7 +60,7 @@ def union(setting: str, part: str) -> Path:
         with TemporaryDirectory() as folder:
             qv.generate(Path(folder) / "log.parquet", qv.SETTINGS[f"{setting}@1"])
             log = qv.read(Path(folder) / "log.parquet")
-            qv.compare(log, "set-union", out=out, repeats=given.pop("repeats"), vary=given)
+            lab.compare(log, "set-union", out=out, repeats=given.pop("repeats"), vary=given)
     return out
 
 
@@ -94,7 +95,7 @@ def _run(name: str, out: Path, size: Size) -> Findings:
                 if name not in OWN:
                     results = Path(folder) / "results.parquet"
                     write_results(results, size.settings)
-            qv.compare(log, name, out=out, results=results, **size.options)
+            lab.compare(log, name, out=out, results=results, **size.options)
     return Findings(tuple(pq.read_table(out / "table.parquet").to_pylist()))
 
 
@@ -200,17 +201,17 @@ def evidence(name: str) -> Any:
 
 def varied(name: str, found: Findings) -> list[str]:
     """The axes that have more than one value."""
-    return [axis.name for axis in qv.STUDIES[name].axes if len(found.values(axis.name)) > 1]
+    return [axis.name for axis in lab.STUDIES[name].axes if len(found.values(axis.name)) > 1]
 
 
 def fixed(name: str, found: Findings) -> Mapping[str, Any]:
     """The axes that have one value, and that value."""
-    both = ((axis.name, found.values(axis.name)) for axis in qv.STUDIES[name].axes)
+    both = ((axis.name, found.values(axis.name)) for axis in lab.STUDIES[name].axes)
     return {axis: values[0] for axis, values in both if len(values) == 1}
 
 
 def checks(name: str, found: Findings) -> list[dict[str, Any]]:
-    return [check.as_dict() for check in qv.STUDIES[name].checks(found)]
+    return [check.as_dict() for check in lab.STUDIES[name].checks(found)]
 
 
 def profiles(*, reduced: bool = False) -> dict[str, Any]:
@@ -309,5 +310,5 @@ def union_figures(setting: str) -> dict[str, Any]:
         "rows": settings.rows,
         "delta": rows.values("delta")[0],
         "points": points,
-        "checks": [check.as_dict() for check in qv.STUDIES["set-union"].checks(rows)],
+        "checks": [check.as_dict() for check in lab.STUDIES["set-union"].checks(rows)],
     }

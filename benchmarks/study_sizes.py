@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import queryveil as qv
+import queryveil_lab as lab
 
 SETTINGS = qv.LogSettings(version=1, rows=2_000_000, seed=1)
 LARGE = qv.LogSettings(version=1, rows=6_400_000, seed=1, zipf=0.6)
@@ -124,5 +125,5 @@ class Size:
         options = FEWER.get(name, {})
         if reduced:
             full, options = REDUCED.get(name, full), _POINTS.get(name, options)
-        study = qv.STUDIES[name]
+        study = lab.STUDIES[name]
         return cls(full if study.needs_log or name in OWN else None, options)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import queryveil as qv
+import queryveil_lab as lab
 from queryveil.synthetic.generator import write_results
 
 
@@ -25,7 +26,7 @@ def measured(study: str, settings: qv.LogSettings, vary: dict[str, list[Any]]) -
         log, results = Path(folder) / "log.parquet", Path(folder) / "results.parquet"
         qv.generate(log, settings)
         write_results(results, settings)
-        made = qv.compare(qv.read(log), study, results=results, vary=vary)
+        made = lab.compare(qv.read(log), study, results=results, vary=vary)
     axes = [axis.name for axis in made.study.axes if len(made.given.axes[axis.name]) > 1]
     found: dict[str, list[float]] = defaultdict(list)
     for row in made.findings:

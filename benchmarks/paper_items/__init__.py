@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from queryveil.study.declaration import Findings
-
 import kept_findings
+from queryveil_lab.studies.declaration import Findings
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from queryveil.study import printed
-
 from paper_items import Evidence, Paper, Row, numbered
 from queryveil.mechanisms.transactions.algorithms import Bags, Tree, clump, ggd, lcg, partition
+from queryveil_lab.studies import printed
 
 _PART = "paper-clump"
 _FIRST, _SECOND, _PARTITION = "clump-paper", "clump-paper-distinct", "partition"

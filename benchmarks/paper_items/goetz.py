@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from queryveil.study import printed
-
 from paper_items import Evidence, Paper, Row, numbered
 from queryveil.mechanisms.zealous import theory
+from queryveil_lab.studies import printed
 
 _PART = "paper-zealous"
 _KINDS = {"keywords": "keywords", "queries": "queries", "clicks": "clicks", "query-pairs": "query pairs"}

@@ -7,13 +7,13 @@ import math
 from typing import Any
 
 import numpy as np
-from queryveil.study.declaration import Findings
-from queryveil.study.exact_release import release_probability
-from queryveil.study.share_checks import COUNTS, PAPERS_GROWTH, QUERIES
 
 import kept_findings
 import queryveil as qv
 from paper_items import Evidence, Paper, Row, numbered
+from queryveil_lab.studies.declaration import Findings
+from queryveil_lab.studies.exact_release import release_probability
+from queryveil_lab.studies.share_checks import COUNTS, PAPERS_GROWTH, QUERIES
 
 _TABLE_1 = {1: 5.70, 5: 31.99, 10: 66.99, 20: 140.00, 40: 292.04, 80: 608.16, 160: 1264.49}
 _LN10 = math.log(10)
@@ -83,7 +83,7 @@ def _peaks() -> dict[Any, int]:
 
 
 def _spread_of_shares() -> dict[Any, float]:
-    from queryveil.study.share_checks import variation
+    from queryveil_lab.studies.share_checks import variation
 
     return dict(variation(kept_findings.read("release-span")))
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from queryveil.study import printed
-
 from paper_items import Evidence, Paper, Row, numbered
+from queryveil_lab.studies import printed
 
 _RULES = ("score-greedy", "mincost", "rank-greedy", "stable-marriage")
 _SIZES = (1_000, 2_000, 4_000, 8_000)

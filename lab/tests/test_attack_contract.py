@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+import queryveil as qv
 from tests.command import command
 from tests.conftest import many
 from tests.contract.test_attacks import check_declaration, check_result
-
-import queryveil as qv
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "relinking": {"methods": ("delete-users", "k-session"), "k": 3, "trials": 50},

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.command import command
-from tests.conftest import at
 
 import queryveil as qv
 import queryveil_lab as lab
 from lab.tests.inversion import worlds
+from tests.command import command
+from tests.conftest import at
 
 SIZE: dict[str, int] = {"words": 90, "pool": 400, "number": 20_000}
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.command import command
-from tests.conftest import at
 
 import queryveil as qv
 import queryveil_lab as lab
 from queryveil_lab.relinking.pieces import VIEWS, Pieces
 from queryveil_lab.relinking.relinking import links
+from tests.command import command
+from tests.conftest import at
 
 DAY = 24 * 60
 

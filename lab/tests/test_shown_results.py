@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.contract.test_shown_results import check_card
-
 import queryveil as qv
 import queryveil_lab as lab
+from tests.contract.test_shown_results import check_card
 
 
 def test_lines_are_short_and_cards_are_escaped() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+import queryveil_lab as lab
 from tests.browser.conftest import Opener, browser, look
 from tests.browser.test_reports import WIDTHS, overflow
 from tests.browser.test_valid_pages import problems
-
-import queryveil_lab as lab
 
 __all__ = ["browser", "look"]
 

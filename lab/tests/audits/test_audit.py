@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import command
 
 import queryveil as qv
 import queryveil_lab as lab
 from queryveil.mechanisms.selection import count_selection
 from queryveil_lab.audits import running
+from tests.command import command
 
 QUICK = ("--epsilon", "0.5", "--delta", "0.01", "--steps-only", "--workers", "1")
 METHOD = qv.TruncatedGeometric(epsilon=0.5, delta=0.01)

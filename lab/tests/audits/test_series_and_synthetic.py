@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.command import command
 
 import queryveil as qv
 import queryveil_lab as lab
@@ -26,6 +25,7 @@ from queryveil_lab.audits.steps import HistogramStep
 from queryveil_lab.audits.synthetic_logs import SyntheticPath, SyntheticStep
 from queryveil_lab.audits.trials import Levels, Trial
 from queryveil_lab.audits.worlds import Pair, World
+from tests.command import command
 
 LEVELS = Levels.shared(300, 0.95)
 WEEKLY = qv.Zealous(epsilon=1, delta=1e-3, max_items=1, neighbours="add-remove")

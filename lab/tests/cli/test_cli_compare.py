@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import command
 
 import queryveil_lab as lab
+from tests.command import command
 
 QUICK = ("--vary", "d=1,2", "--vary", "delta=0.001")
 

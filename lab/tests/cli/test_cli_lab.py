@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.command import command
-from tests.conftest import many
 
 import queryveil as qv
 from queryveil.show.cli.commands import loaded
+from tests.command import command
+from tests.conftest import many
 
 COMPARE = "compare missing.tsv --study release-d --out {}"
 INVERT = "attack hash-inversion --reference missing.tsv --target missing.tsv --truth missing.tsv --out {}.tsv"

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import at
 
 import queryveil as qv
 from lab.tests.inversion import naive, worlds
 from queryveil_lab.inversion import statistics
 from queryveil_lab.inversion.features import features
 from queryveil_lab.inversion.statistics import TokenCounts
+from tests.conftest import at
 
 WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=5), min_size=1, max_size=40)
 

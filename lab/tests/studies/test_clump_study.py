@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.conftest import at
 
 import queryveil as qv
 import queryveil_lab as lab
+from tests.conftest import at
 
 # Two crowds that keep their words, and people between them: the paper's clusters lose more here.
 QUERIES = [["dog"]] * 7 + [["cat"]] * 7 + [["apple", "pear"]] * 3 + [["tennis"]] * 3 + [["dog", "tennis"]] * 2

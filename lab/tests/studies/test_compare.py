@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import at, many
 
 import queryveil as qv
 import queryveil_lab as lab
 from queryveil_lab.studies import Cell, Given
+from tests.conftest import at, many
 
 SMALL: dict[str, Any] = {"d": [1, 2, 5], "delta": [1e-3]}
 FORMULA, MARKUP = "=1+1", "</script><script>alert(1)</script>"

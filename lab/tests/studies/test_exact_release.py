@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.conftest import at
 
 import queryveil as qv
 from queryveil_lab.studies import exact_release
+from tests.conftest import at
 
 
 @pytest.mark.parametrize("scale", [0.43, 2.17, 34.74])

@@ -15,7 +15,7 @@ import pytest
 
 import queryveil as qv
 import queryveil_lab as lab
-from queryveil.display import figures, marks
+from queryveil_lab.charts import figures, marks
 from queryveil_lab.charts.figures import Scale, Words, wrapped
 from queryveil_lab.studies.declaration import Findings
 from queryveil_lab.studies.drawing import Bars, Curves, Printed

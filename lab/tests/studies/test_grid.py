@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import many
 
 import queryveil as qv
 import queryveil_lab as lab
@@ -22,6 +21,7 @@ from queryveil_lab.studies.declaration import Interval
 from queryveil_lab.studies.drawing import Curves
 from queryveil_lab.studies.expectations import Along, Beside, expected, spread
 from queryveil_lab.studies.grid import Counted, Entry, Function, Grid, method_axis, row
+from tests.conftest import many
 
 QUERIES = ["news", "maps", "rain"]
 CALLS: list[tuple[float, int]] = []

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import many
 
 import queryveil as qv
 import queryveil_lab as lab
+from tests.conftest import many
 
 BARE = many(40, ["news", "maps", "dog food", "train"])
 """User, time and query; no url."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import command
-from tests.conftest import many
 
 import queryveil as qv
 import queryveil_lab as lab
+from tests.command import command
+from tests.conftest import many
 
 OWN = """
 question: How many queries per user?

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import many
-
 import queryveil as qv
 import queryveil_lab as lab
 from queryveil_lab.studies import Axis, Cell, Check, Findings, Given, Metric, Study
+from tests.conftest import many
 
 
 def prepared(given: Given) -> Given:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.seeded import SeededBits
 
 import queryveil as qv
 import queryveil_lab as lab
@@ -17,6 +16,7 @@ from queryveil.measure.profiles import SUB_TOPICS, TOPICS
 from queryveil.mechanisms.concept_profiles import phrases as semantic_rows
 from queryveil_lab.studies import Findings, profiles
 from queryveil_lab.studies.profiles import SETTINGS, generated
+from tests.seeded import SeededBits
 
 LOSS = "profile-divergence"
 PERTURBED = ["sqc1", "sqc2", "nsqc"]

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.frozen.method_cases import ZeroNoise
-from tests.seeded import SeededBits
 
 import queryveil as qv
 from queryveil.mechanisms.base import Run
@@ -26,6 +24,8 @@ from queryveil_lab.baselines.numbered import Numbered, numbered, shortened
 from queryveil_lab.studies import exact_release, set_union
 from queryveil_lab.studies.declaration import Findings
 from queryveil_lab.studies.set_union import DISTINCT, OTHERS, RELEASE_DATA, STEERED, ZEALOUS_REPLACE, best
+from tests.frozen.method_cases import ZeroNoise
+from tests.seeded import SeededBits
 
 ITEMS = 6
 Users = Sequence[Sequence[int]]

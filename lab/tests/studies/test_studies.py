@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.conftest import at
 
 import queryveil as qv
 import queryveil_lab as lab
 from lab.tests.studies.test_figures import is_blank
 from queryveil_lab.studies.declaration import Findings
+from tests.conftest import at
 
 EASY = {"delta": [1e-3]}
 # Where a check is about a random release: so little noise that it cannot fail by chance.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.conftest import at, many
 
 import queryveil as qv
 import queryveil_lab as lab
@@ -12,6 +11,7 @@ from lab.tests.studies.test_checks import Row, rows
 from queryveil.measure.measure import Original
 from queryveil_lab.studies import Findings
 from queryveil_lab.studies.graph_uses import misspelt, with_mistakes
+from tests.conftest import at, many
 
 
 def verdicts(study: str, *lines: list[Row]) -> dict[str, str]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-import queryveil as qv
+import queryveil_lab as lab
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs" / "studies"
 NAMES = sorted(file.stem for file in (ROOT / "docs" / "evidence" / "findings").glob("*.json"))
 
@@ -27,7 +27,7 @@ def kept() -> Iterator[Any]:
 
 
 def test_every_study_has_findings() -> None:
-    assert set(qv.STUDIES) == set(NAMES), "run them: python benchmarks/figures.py --docs STUDY"
+    assert set(lab.STUDIES) == set(NAMES), "run them: python benchmarks/figures.py --docs STUDY"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,7 +42,7 @@ def test_figures_show_what_was_found(kept: Any, name: str) -> None:
 
 def _study(stem: str) -> str:
     """The study that a figure is of: the one with the longest name that it begins with."""
-    return max((name for name in qv.STUDIES if stem.startswith(f"{name}-")), key=len, default="")
+    return max((name for name in lab.STUDIES if stem.startswith(f"{name}-")), key=len, default="")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +56,7 @@ def test_no_title_calls_a_measurement_a_bound(kept: Any, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_names_every_check_that_fails(kept: Any, name: str) -> None:
     page = " ".join((PAGES / f"{name}.md").read_text(encoding="utf-8").split())
-    failed = [one.name for one in qv.STUDIES[name].checks(kept.read(name)) if one.fails]
+    failed = [one.name for one in lab.STUDIES[name].checks(kept.read(name)) if one.fails]
     assert not [one for one in failed if one not in page], "say on the page that it fails, and why"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs" / "studies"
 NAMES = sorted(file.stem for file in (ROOT / "docs" / "evidence" / "findings").glob("*.json"))
 KNOWN = {"profiles": ["39914"]}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import queryveil as qv
+import queryveil_lab as lab
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_the_page_is_what_the_command_makes(command: Any) -> None:
 def test_every_study_of_a_paper_shows_the_paper_beside_itself(command: Any) -> None:
     """`python benchmarks/five_papers.py --write` makes it so. Other studies say that no paper has such a figure."""
     shown, evidence = set(command.studies()), command.Evidence()
-    for study in qv.STUDIES:
+    for study in lab.STUDIES:
         text = (ROOT / "docs" / "studies" / f"{study}.md").read_text(encoding="utf-8")
         if study in shown:
             made = command.block(study, evidence)
