@@ -18,9 +18,9 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	touch $@
 
 setup-dev: $(VENV)/.dev java chromium ssh postgres
-$(VENV)/.dev: pyproject.toml constraints.txt
+$(VENV)/.dev: pyproject.toml lab/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e ./lab
 	touch $@ $(VENV)/.core
 
 # Spark needs Java 17 or newer.
@@ -45,7 +45,7 @@ demo: setup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/ruff format --check src tests benchmarks scripts lab
 	$(BIN)/mypy
 
 # Types are checked incrementally: only the first run takes minutes.
@@ -80,7 +80,7 @@ evidence: setup-dev
 	$(BIN)/python benchmarks/hostile_input.py
 	$(BIN)/python benchmarks/forge_releases.py
 	$(BIN)/python benchmarks/fuzz.py inputs --count 1000000 --processes 2
-	QUERYVEIL_FULL_SIZE=1 $(BIN)/pytest -n 2 $$(grep -rlE 'sizes\.(FULL|chosen)' tests --include='test_*.py')
+	QUERYVEIL_FULL_SIZE=1 $(BIN)/pytest -n 2 $$(grep -rlE 'sizes\.(FULL|chosen)' tests lab/tests --include='test_*.py')
 
 # Licences, a bill of materials, two builds that must be the same, and the demo from the wheel in a new environment.
 supply: setup-dev

@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.auditing import planted, test_planted
-from tests.auditing.test_planted import LEVELS, draw_of, pair_of, refuted
+from lab.tests.audits import planted, test_planted
+from lab.tests.audits.test_planted import LEVELS, draw_of, pair_of, refuted
 
 import queryveil as qv
 from queryveil_lab.audits import exact, forks, odd_rows, shapes
