@@ -19,10 +19,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import queryveil as qv
 from lab.tests.audits import planted, test_planted
 from lab.tests.audits.test_planted import LEVELS, draw_of, pair_of, refuted
-
-import queryveil as qv
 from queryveil_lab.audits import exact, forks, odd_rows, shapes
 from queryveil_lab.audits.claims import Claim
 from queryveil_lab.audits.dressing import Dress

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "src" / "queryveil"
 LAB = ROOT / "lab" / "src" / "queryveil_lab"
 INTERNAL = Path(__file__).parent / "internal_imports.txt"
-MOST_INTERNAL = 87
+MOST_INTERNAL = 86
 """Lines of the list. Lower this with every line that goes."""
 MODULE = "queryveil" + "_lab"  # spelled so that no search of this file finds it
 
