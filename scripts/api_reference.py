@@ -258,8 +258,8 @@ def page() -> str:
     """The whole page."""
     parts = [
         "# Every name and parameter\n",
-        "`python scripts/api_reference.py --write` makes this page from the code. [Python](python.md) has the same",
-        "names in the order in which they are used, with examples.\n",
+        "`python scripts/api_reference.py --write` makes this page from the code. [Python](python.md) is a guide",
+        "to these names.\n",
     ]
     for title, chosen in _groups():
         parts.append(f"\n## {title}\n")
