@@ -308,7 +308,7 @@ def _box(room: Room, x: float, y: float) -> Iterator[str]:
 def table(found: Mapping[str, Room]) -> str:
     """The rooms as rows of a page, from the source of the data to the reader."""
     height = levels(found)
-    rows = ["| room in `src/queryveil` | what it is for | imports |", "|---|---|---|"]
+    rows = ["| package in `src/queryveil` | what it is for | imports |", "|---|---|---|"]
     for name in sorted(found, key=lambda one: (height[one], one)):
         below = sorted(found[name].below - set(BASE), key=lambda one: (height[one], one))
         rows.append(f"| `{name}/` | {found[name].sentence} | {', '.join(below)} |")
