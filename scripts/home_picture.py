@@ -44,7 +44,7 @@ def certificate_lines(demo: Path) -> list[str]:
     """Return the guarantee, its meaning, and the outcome of its checks."""
     guarantee, verified = qv.load(demo / "release").guarantee, qv.verify(demo / "release")
     return [
-        f"epsilon {guarantee.epsilon:g}, delta 1 in {1 / guarantee.delta:,.0f}",
+        f"epsilon {guarantee.epsilon:g}, delta 1 in {1 / (guarantee.delta or 1):,.0f}",
         "A 1% suspicion about one user",
         f"rises to at most {100 * guarantee.believed(0.01):.1f}%,",
         "in all but 1 in 1,000 releases.",
