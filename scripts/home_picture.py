@@ -47,7 +47,7 @@ def certificate_lines(demo: Path) -> list[str]:
         f"epsilon {guarantee.epsilon:g}, delta 1 in {1 / (guarantee.delta or 1):,.0f}",
         "A 1% suspicion about one user",
         f"rises to at most {100 * guarantee.believed(0.01):.1f}%,",
-        "in all but 1 in 1,000 releases.",
+        "in at least 999 of 1,000 releases.",
         f"{'All' if verified.passes else 'Not all'} checks passed",
     ]
 

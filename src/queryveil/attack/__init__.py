@@ -1,4 +1,4 @@
-"""Attacks logs and releases, each time beside a control.
+"""Attacks logs and releases, each time next to a control.
 
 An attack is a frozen dataclass whose fields are its declared parameters; one file each, registered by one line below.
 It reports how much more often it succeeds than its control. The command line follows from the declaration.

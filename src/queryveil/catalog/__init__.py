@@ -1,4 +1,4 @@
-"""Holds every sentence of documents once, by id, and the templates of documents, in versions and languages.
+"""Holds the sentences and templates of documents, by version and language.
 
 A version is a folder such as `v1`. It has one catalog of sentences per language (`en.yaml`) and the templates of all
 documents. A published release names its version, so that its documents can be rendered again for as long as the

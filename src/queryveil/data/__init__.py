@@ -1,4 +1,4 @@
-"""Ships what is data: word lists as text files, and WordNet's nouns.
+"""Ships word lists as text files, and WordNet's nouns.
 
 A word list is a text with sections: a name in brackets, then entries between commas. A line that begins with # is a
 comment.

@@ -1,4 +1,4 @@
-"""Draws plain values: figures, cards, and escaped text. It knows no log and no release.
+"""Draws plain values: figures, cards, and escaped text.
 
 May import: errors, parameters.
 """

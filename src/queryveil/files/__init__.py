@@ -1,4 +1,4 @@
-"""Writes files that are whole or not there at all, and knows what a release folder looks like.
+"""Writes files atomically, and defines the layout of a release folder.
 
 May import: errors, parameters.
 """

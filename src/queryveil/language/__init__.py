@@ -1,4 +1,4 @@
-"""Finds concepts, names, places and identifiers in the texts of queries.
+"""Finds concepts, names, places, and identifiers in queries.
 
 May import: errors, parameters, data, reading.
 """

@@ -1,4 +1,4 @@
-"""Measures how exposed a log is, and what a release is still good for.
+"""Measures how exposed a log is, and how useful a release is.
 
 A measure is a value whose text is its name (`coverage@100`). It takes the original and a release, and returns
 figures with a unit and a direction. Adding one is one file and one line below.

@@ -1,4 +1,4 @@
-"""Protects people: each mechanism says what it promises before any data is read, then turns a log into tables.
+"""Implements the methods: each states its guarantee before any data is read, then turns a log into tables.
 
 A mechanism is a frozen dataclass whose fields are its declared parameters; one file or package each, registered by one
 line below. It can say what it promises without any data (`plan`), and turn a log into tables (`protect`). Command

@@ -1,4 +1,4 @@
-"""Says what is promised, calibrates it, and is the only place where noise is drawn.
+"""Defines guarantees, calibrates noise, and is its only source.
 
 May import: errors, parameters, catalog, display.
 """

@@ -1,4 +1,4 @@
-"""Turns any source into one lazy table of query events, on any engine.
+"""Reads any source into one lazy table of query events, on any engine.
 
 May import: errors, parameters, plugins, compiled, display, files.
 """

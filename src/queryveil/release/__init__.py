@@ -1,4 +1,4 @@
-"""Publishes: charges the ledger, protects, writes a release with its documents, and loads it again.
+"""Publishes: charges the ledger, runs a method, writes a release with its documents, and loads it again.
 
 May import: errors, parameters, plugins, catalog, files, display, reading, language, privacy, mechanisms.
 """

@@ -1,4 +1,4 @@
-"""Shows results to people: the curator's report, reports as files, the command line and the workbench.
+"""Presents results: the command line, the workbench, and reports.
 
 Command line and workbench ask for what they show by public names, as any user would.
 

@@ -1,4 +1,4 @@
-"""Makes logs of people who do not exist: from settings, or from a release.
+"""Generates logs of invented users, from settings or from a release.
 
 May import: errors, parameters, data, files, reading, release.
 """

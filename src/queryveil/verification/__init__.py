@@ -1,4 +1,4 @@
-"""Checks a release on its own, as its reader would: without the log.
+"""Verifies a release without the log.
 
 Digests, thresholds, figures and the guarantee are computed anew, by code that shares only the schema of a release
 folder (queryveil.files.folder) with the writer, so that an error of the writer's is caught and not repeated.
