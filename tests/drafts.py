@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import queryveil as qv
+from queryveil.catalog import to_data
 from queryveil.files import folder
 from queryveil.release.documents import rendering
 from queryveil.release.publish import Release
@@ -39,7 +40,7 @@ class Draft:
         draft = cls.__new__(cls)
         made = Release(plan=method.plan(), tables=tables).manifest()
         draft.release, draft.tables, draft.documents = None, tables, {}
-        draft.manifest = json.loads(folder.as_json(made))
+        draft.manifest = json.loads(folder.as_json(to_data(made)))
         return draft
 
     def describe(self) -> None:

@@ -137,8 +137,10 @@ def edit(release: Path, change: Callable[[dict[str, Any]], object]) -> Path:
 @pytest.mark.parametrize(
     "change",
     {
-        "a query in how": lambda content: content.update(how=content["how"] + " my neighbour's illness"),
-        "a path in how": lambda content: content.update(how=content["how"] + " From /srv/anna/log.tsv."),
+        "a query in how": lambda content: content.update(how="my neighbour's illness"),
+        "a path in how": lambda content: content.update(how="From /srv/anna/log.tsv."),
+        "a field more": lambda content: content["what"]["fields"].update(x="my neighbour's illness"),
+        "another sentence": lambda content: content.update(what={"id": "ad-hoc.what"}),
         "what": lambda content: content.update(what="Harmless counts"),
         "rows under a signature": lambda content: content.update(signature=["u17\tillness"]),
         "a caveat less": lambda content: content["guarantee"]["caveats"].pop(),
@@ -373,7 +375,7 @@ def test_a_taxonomy_that_is_not_here_is_on_the_list_or_given(tmp_path: Path) -> 
     assert qv.verify(made["semantic"]).passes
     done = command("release", "verify", str(made["semantic"]), "--taxonomy", str(file))
     assert done.code == 1 and "calibration.concepts" in done.out
-    edit(made["clump"], lambda content: content.update(how=content["how"] + " measles"))
+    edit(made["clump"], lambda content: content.update(how="measles"))
     assert "manifest" in failed(made["clump"])
 
 

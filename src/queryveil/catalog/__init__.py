@@ -3,6 +3,10 @@
 A version is a folder such as `v1`. It has one catalog of sentences per language (`en.yaml`) and the templates of all
 documents. A published release names its version, so that its documents can be rendered again for as long as the
 version stays. A published version never changes: new wording is a new folder, and new releases use the latest one.
+A manifest has the ids and fields of sentences, never their text (`to_data`).
+
+`messages.yaml` has the sentences that only front ends show, such as those of plans for curators and of `verify`. No
+release depends on them, so they can be reworded at any time.
 
 May import: errors.
 """
@@ -21,6 +25,7 @@ from queryveil.errors import InputError
 
 FOLDER = Path(__file__).parent
 """The folder of the versions."""
+_MESSAGES = FOLDER / "messages.yaml"
 ENGLISH = "en"
 
 
@@ -58,8 +63,45 @@ def count(number: int, noun: str) -> Sentence:
 
 
 def list_parts(parts: Sequence[str]) -> str:
-    """Return parts of a sentence one after another: 'a', 'a and b', 'a, b and c'."""
-    return open_catalog().list(parts)
+    """Return parts of a sentence one after another: 'a', 'a and b', 'a, b, and c'."""
+    return parts[0] if len(parts) == 1 else Sentence("list", parts=tuple(parts))
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences one after another; empty ones are left out."""
+    given = tuple(one for one in sentences if one)
+    if len(given) < 2:
+        return given[0] if given else ""
+    return Sentence("paragraph", sentences=given)
+
+
+def to_data(value: Any) -> Any:
+    """Return JSON in which each sentence of the catalog is an object with its id and its fields."""
+    if isinstance(value, Sentence):
+        fields = {name: to_data(one) for name, one in value.fields.items()}
+        return {"id": value.id, "fields": fields} if fields else {"id": value.id}
+    if isinstance(value, Mapping):
+        return {name: to_data(one) for name, one in value.items()}
+    return [to_data(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def from_data(value: Any) -> Any:
+    """Return JSON in which each object that `to_data` wrote is a sentence again.
+
+    Raises:
+        ValueError: This queryveil does not have a sentence, or it has other fields.
+    """
+    if isinstance(value, list):
+        return [from_data(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    made = {name: from_data(one) for name, one in value.items()}
+    if set(made) not in ({"id"}, {"id", "fields"}):
+        return made
+    try:
+        return Sentence(made["id"], **made.get("fields", {}))
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise ValueError("no such sentence, or with other fields") from error
 
 
 def _again(id: str, fields: Mapping[str, Any]) -> Sentence:
@@ -85,8 +127,8 @@ class Catalog:
 
     def text(self, sentence: str) -> str:
         """Return a sentence in this version and language. Text that is no sentence of the catalog stays as it is."""
-        if not isinstance(sentence, Sentence) or sentence.id not in self.entries:
-            return sentence  # an older version has not every sentence of a newer one
+        if not isinstance(sentence, Sentence):
+            return sentence
         return self.say(sentence.id, sentence.fields)
 
     def localize(self, value: Any) -> Any:
@@ -100,24 +142,28 @@ class Catalog:
     def say(self, id: str, fields: Mapping[str, Any] | None = None) -> str:
         """Return the sentence with an id, with its fields filled in."""
         fields = fields or {}
-        entry = self.entries[id]
+        entry = self.entries.get(id)
+        if entry is None:  # an older version does not have every sentence of a newer one
+            entry = messages()[id] if id in messages() else open_catalog().entries[id]
         if isinstance(entry, Mapping):
             # Which form a noun has depends on its number.
             entry = entry["one" if fields["number"] == 1 else "other"]
         return _Formatter(self).vformat(entry, (), fields)
 
     def list(self, parts: Sequence[str]) -> str:
-        """Return parts of a sentence one after another: 'a', 'a and b', 'a, b and c'."""
+        """Return parts of a sentence one after another: 'a', 'a and b', 'a, b, and c'."""
         texts = [self.text(one) for one in parts]
         if len(texts) < 2:
             return "".join(texts)
-        return f"{', '.join(texts[:-1])} {self.entries['list.and']} {texts[-1]}"
+        joint = self.entries["list.two" if len(texts) == 2 else "list.last"]
+        return f"{', '.join(texts[:-1])}{joint}{texts[-1]}"
 
 
 class _Formatter(string.Formatter):
     """Fills fields in: `{k:count}`, `{share:percent}`, `{share:percent:20}`, `{delta:chance}`, `{epsilon:bound:6}`.
 
-    `{what:cap}` begins with a capital letter, and `{what:uncap}` without one.
+    `{what:cap}` begins with a capital letter, and `{what:uncap}` without one. `{sentences:join}` separates sentences by
+    spaces.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -140,8 +186,10 @@ class _Formatter(string.Formatter):
             return numbers.chance(value, style, self.catalog.entries)
         if name == "bound":
             return numbers.round_up(value, int(digits or 3), style)
+        if name == "number":
+            return style.localize(f"{value:,.6g}")
         if isinstance(value, (list, tuple)):
-            text = self.catalog.list(value)
+            text = " ".join(map(self.catalog.text, value)) if name == "join" else self.catalog.list(value)
         else:
             text = self.catalog.text(value if isinstance(value, str) else str(value))
         if name == "cap":
@@ -200,10 +248,21 @@ def has_catalog(version: object, language: object) -> bool:
 
 
 @functools.cache
+def messages() -> Mapping[str, Any]:
+    """Return the sentences that only front ends show, by id."""
+    return _read(_MESSAGES)
+
+
+@functools.cache
 def _load(file: Path, version: int, language: str) -> Catalog:
+    content = _read(file)
+    style = numbers.NumberStyle(**content.pop("numbers"))
+    return Catalog(version, language, content, style)
+
+
+def _read(file: Path) -> dict[str, Any]:
     import yaml
 
     loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-    content = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (a safe loader)
-    style = numbers.NumberStyle(**content.pop("numbers"))
-    return Catalog(version, language, content, style)
+    content: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (a safe loader)
+    return content

@@ -27,7 +27,7 @@ class NumberStyle:
 
     decimal: str = "."
     thousands: str = ","
-    percent: str = " %"
+    percent: str = "%"
 
     def localize(self, english: str) -> str:
         """Return digits that are written the English way, such as 1,234.5, in this style."""

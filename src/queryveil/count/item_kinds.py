@@ -84,9 +84,14 @@ class ItemKind:
         rows = self.rows(log)
         return rows.filter(rows[self.columns[0]] != "")
 
+    @property
+    def noun(self) -> str:
+        """What items are called, in the plural: 'query pairs'."""
+        return self.name.replace("-", " ")
+
     def counted(self, number: int) -> str:
         """A number of items in words: '1 query', '2,000 queries'."""
-        noun = self.name.replace("-", " ")
+        noun = self.noun
         one = self.one or (noun[:-3] + "y" if noun.endswith("ies") else noun[:-1])
         return f"{number:,} {one if number == 1 else noun}"
 

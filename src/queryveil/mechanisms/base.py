@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from queryveil.catalog import Sentence, count, list_parts
 from queryveil.count import item_kinds, sets_of_items
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable
-from queryveil.errors import CannotBeMet, argument
+from queryveil.errors import CannotBeMet, Message, argument
 from queryveil.parameters import check_names, parameters
 from queryveil.plugins import Plugin
 from queryveil.privacy import strength
@@ -34,9 +35,7 @@ MOST_USERS = 10**12
 """More people than there are: the largest number of users that a parameter may name."""
 MOST_UNKNOWN = 0.5
 """The share of a log's words that a taxonomy may lack before its curator is warned."""
-ROW_LOCAL = say(
-    "rows-apart",
-)
+ROW_LOCAL = say("rows-apart")
 SESSIONS_APART = say("sessions-apart")
 SETS_APART = say(
     "sets-apart",
@@ -61,6 +60,8 @@ class Plan:
     """What the release holds, without its numbers: "frequent queries of a search log, with noisy counts"."""
     how: str = ""
     """What is done, in a sentence or two for readers of the release."""
+    taxonomy: str = ""
+    """The identity of the taxonomy that the method uses, if it uses one."""
     warnings: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     """What the result will be like, in sentences for its curator."""
@@ -79,6 +80,7 @@ class Plan:
             "method": self.method,
             "what": self.what,
             "how": self.how,
+            **({"taxonomy": self.taxonomy} if self.taxonomy else {}),
             "parameters": dict(self.parameters),
             "calibration": dict(self.calibration),
             "guarantee": self.guarantee.as_dict(),
@@ -221,8 +223,23 @@ def warnings_of(guarantee: Guarantee, users: int | None) -> tuple[str, ...]:
     """What a curator is warned of, who may know the number of users where readers may not."""
     if not guarantee.delta_too_large:
         return ()
-    limit = f"1/users = {1 / users:.2g}" if users else f"{strength.MOST_DELTA:g}"
-    return (f"{guarantee.of_delta(users)}; choose a delta well below {limit}",)
+    limit = (
+        Sentence("plan.limit.users", limit=float(f"{1 / users:.2g}"))
+        if users
+        else Sentence("plan.limit", limit=strength.MOST_DELTA)
+    )
+    return (Sentence("plan.warning.delta", of_delta=guarantee.of_delta(users), limit=limit),)
+
+
+def contribution(number: int, *kinds: str) -> str:
+    """Return how many items of these kinds a user contributes at most: '20 queries and 20 clicks'."""
+    return list_parts([count(number, item_kinds.kind(kind).noun) for kind in kinds])
+
+
+def warn_of_unknown(run: Run, share: float, noun: str) -> None:
+    """Tell the curator which share of a log's words a taxonomy lacks. The share is the log's, and never published."""
+    percent, taxonomy = f"{100 * share:.0f}", argument("taxonomy")
+    run.warn(Message(Sentence("curator.unknown-words", percent=percent, noun=noun, taxonomy=taxonomy)))
 
 
 def need_users(log: SearchLog, k: int) -> None:

@@ -53,6 +53,7 @@ def crowd_plan(
     what: str,
     how: str,
     assessment: tuple[Statement, ...],
+    taxonomy: str = "",
 ) -> Plan:
     """The plan of a method that publishes nothing but what k users share. `assumed` adds to what all of them assume."""
     return Plan(
@@ -69,5 +70,6 @@ def crowd_plan(
         tables=(table,),
         what=what,
         how=how,
+        taxonomy=taxonomy,
         assessment=assessment,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.count import histories, item_kinds
 from queryveil.mechanisms.base import (
     Plan,
@@ -43,25 +44,17 @@ _CAVEATS = (
     say(
         "counts-are-exact",
     ),
-    say(
-        "fake-accounts",
-        "someone who uses a word from k - 1 accounts, and sees it appear, knows that somebody else used it too",
-    ),
-    say(
-        "all-alike",
-        "if everybody in a known group must have used a word, readers learn that each member used it",
-    ),
+    say("fake-accounts", Sentence("statement.fake-accounts.words")),
+    say("all-alike", Sentence("statement.all-alike.words")),
     say("as-typed"),
 )
 _TABLE = PublishedTable(
     name="items",
     noun="words and prefixes",
-    row="A word that enough users searched for, or the beginning of rarer words, with the number of these users.",
+    row=Sentence("k-keyword.row"),
     columns=columns(
         ("prefix", "count"),
-        {
-            "count": "number of different users who searched for the word, or for the words counted under the prefix"
-        },
+        {"count": Sentence("k-keyword.column.count")},
     ),
     counts=USERS,
     unique=("prefix",),
@@ -87,35 +80,14 @@ class KKeyword(Crowds):
             "word or prefix",
             caveats=_CAVEATS,
             table=_TABLE,
-            what="Words of a search log and prefixes of its rarer words, with numbers of users",
-            how=(
-                f"A word that at least {self.k:,} users searched for was published with the number of these users. "
-                "The users of every rarer word were counted for the word with a star at its end, together with users "
-                "of longer words that begin with it. Such a prefix was published, with the number of different users "
-                f"counted for it, if there were at least {self.k:,}. If not, these users went on to the prefix that "
-                "is one character shorter. Users who were left at the end were left out."
-            ),
+            what=Sentence("k-keyword.what"),
+            how=Sentence("k-keyword.how", k=self.k),
             assessment=assessment(
-                singling_out=(
-                    NO,
-                    f"Not from the release alone. At least {self.k:,} users share each row.",
-                ),
-                linkability=(
-                    NOT_EXCLUDED,
-                    "The release has no user, session or time that could join its rows. But someone who knows words "
-                    f"of a person from another data set can link that person to rows of {self.k:,} users or more. "
-                    f"The chance of picking the right user is then at most 1 in {self.k:,}, unless they know more.",
-                ),
-                inference=(
-                    NOT_EXCLUDED,
-                    "Nothing limits it. If a word can only come from certain people, a reader learns that each "
-                    "searched for it. Attackers with accounts of their own can find out more. A long prefix gives "
-                    "away what follows.",
-                ),
-                disclosed=f"No word or prefix of fewer than {self.k:,} users is disclosed. The exact number of users "
-                "of every other one is disclosed.",
-                checked=f"that every row states at least {self.k:,} users. Whether this number is true cannot be seen "
-                "from a release",
+                singling_out=(NO, Sentence("k-keyword.singling-out", k=self.k)),
+                linkability=(NOT_EXCLUDED, Sentence("k-keyword.linkability", k=self.k)),
+                inference=(NOT_EXCLUDED, Sentence("k-keyword.inference")),
+                disclosed=Sentence("k-keyword.disclosed", k=self.k),
+                checked=Sentence("k-keyword.checked", k=self.k),
             ),
         )
 

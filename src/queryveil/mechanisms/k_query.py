@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.count import histories, item_kinds
 from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
@@ -28,28 +29,16 @@ if TYPE_CHECKING:
     from queryveil.reading.log import SearchLog
 
 _CAVEATS = (
-    say(
-        "sessions-link",
-        "only single queries have k users: a session links queries that one user made one after the other, and two "
-        "queries together may be that user's alone",
-    ),
-    say(
-        "pairs-have-no-crowd",
-    ),
-    say(
-        "fake-accounts",
-        "someone who makes a query from k - 1 accounts, and sees it appear, knows that somebody else made it too",
-    ),
-    say(
-        "all-alike",
-        "if everybody in a known group must have made a query, readers learn that each member made it",
-    ),
+    say("sessions-link", Sentence("statement.sessions-link.queries")),
+    say("pairs-have-no-crowd"),
+    say("fake-accounts", Sentence("statement.fake-accounts.queries")),
+    say("all-alike", Sentence("statement.all-alike.queries")),
     say("as-typed"),
 )
 _TABLE = PublishedTable(
     name="log",
     noun="rows",
-    row="A query that enough users made, in one of their sessions.",
+    row=Sentence("k-query.row"),
     columns=columns(("session", "query")),
     counts=OCCURRENCES,
     links=SESSION,
@@ -75,44 +64,16 @@ class KQuery(Crowds):
             assumed=(SESSIONS_APART,),
             caveats=_CAVEATS,
             table=_TABLE,
-            what="Sessions of a search log: the queries that enough users made, without users and times",
-            how=(
-                f"Every query that fewer than {self.k:,} different users made was dropped everywhere. The rest was "
-                "published session by session. Sessions are in random order, with a random number in place of the "
-                "user. The queries inside a session are in the order in which they were made. Times, clicks and ranks "
-                "were left out."
-            ),
+            what=Sentence("k-query.what"),
+            how=Sentence("k-query.how", k=self.k),
             assessment=assessment(
-                singling_out=(
-                    YES,
-                    "The rows with one session number are one person's. A single query singles out nobody: at least "
-                    f"{self.k:,} users made it. But a session of several queries can be one user's alone, and often "
-                    "is.",
-                ),
-                linkability=(
-                    YES,
-                    "A number links the queries of a session. No number links the sessions of a user. Someone who "
-                    "knows two queries of a session from another data set can find the others.",
-                ),
-                inference=(
-                    NOT_EXCLUDED,
-                    "Nothing limits it. If a query can only come from certain people, a reader learns that each "
-                    "made it. Attackers with accounts of their own can find out more.",
-                ),
-                disclosed=(
-                    f"No query that fewer than {self.k:,} users made is disclosed. The combinations of queries in a "
-                    "session are disclosed, even those that only one person has."
-                ),
-                withheld=f"Who made a single published query: at least {self.k:,} users did. That holds only as long "
-                "as nothing else is known about these users. It does not hold for a session of several queries.",
-                learnt=(
-                    "The other queries of a session, if a reader knows that some of its queries are a certain "
-                    "person's.",
-                    "What a whole group has in common. If a query can only come from "
-                    f"{self.k:,} certain people, each person in the group made it.",
-                ),
-                checked=f"that every query is in at least {self.k:,} sessions. Whether different users made them "
-                "cannot be seen from a release",
+                singling_out=(YES, Sentence("k-query.singling-out", k=self.k)),
+                linkability=(YES, Sentence("k-query.linkability")),
+                inference=(NOT_EXCLUDED, Sentence("crowd.inference")),
+                disclosed=Sentence("k-query.disclosed", k=self.k),
+                withheld=Sentence("k-query.withheld", k=self.k),
+                learnt=(Sentence("k-query.learnt.session"), Sentence("k-query.learnt.group", k=self.k)),
+                checked=Sentence("k-query.checked", k=self.k),
             ),
         )
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from queryveil.count import item_kinds
-from queryveil.mechanisms.base import Plan
+from queryveil.catalog import Sentence
+from queryveil.mechanisms.base import Plan, contribution
 from queryveil.mechanisms.selection import steering, users_needed
 from queryveil.mechanisms.selection.gaussian_account import Share
 from queryveil.mechanisms.selection.gaussian_rounds import GaussianRounds
@@ -48,24 +48,19 @@ class Steered(GaussianSelection):
             whole.as_dict() | {"users_for_half": least, "length_prior": self.length_prior},
             self._how(),
             (
-                f"An item with about {least:,} users has an even chance of being published if these users have "
-                "hardly any other popular item. Otherwise it needs more users.",
+                Sentence("plan.even-chance", users=least),
                 *users_needed.few_or_many_items(self.epsilon, self.delta, replace=self._replace),
             ),
             users,
         )
 
-    def _how(self) -> str:
-        kept = " and ".join(item_kinds.kind(kind).counted(self.max_items) for kind in self.items)
-        told = (
-            f"Each user contributed at most {kept}. In {self.rounds} rounds each user divided one vote among these "
-            "items, and random noise was added to every sum of votes. After each round, votes moved to items whose "
-            "noisy sums showed that they might still pass. An item was published if its noisy sums, added up over "
-            "all rounds, were above a threshold."
+    def _how(self) -> tuple[str, ...]:
+        kept = Sentence("how.kept", kept=contribution(self.max_items, *self.items))
+        return (
+            kept,
+            Sentence("how.steered", rounds=self.rounds),
+            Sentence("how.steered.long-texts") if self.length_prior else "",
         )
-        if self.length_prior:
-            told += " Long texts began with less weight than short ones, whatever is in the log."
-        return told
 
     def _selector(self, setting: Setting) -> GaussianRounds:
         return GaussianRounds(setting, self.public_items, self.length_prior)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, paragraph
 from queryveil.count import item_kinds
 from queryveil.errors import CannotBeMet, argument
 from queryveil.mechanisms import sessions as session_rows
@@ -42,7 +43,7 @@ _CAVEATS = (
     ),
     say("rare-stays-rare"),
 )
-_LINKS = say("sessions-link", "a session links queries that one user made one after the other")
+_LINKS = say("sessions-link")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,7 @@ class TokenHash(Mechanism):
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised: nothing."""
         linked = self.sessions == "keep"
+        sessions = ".sessions" if linked else ""
         return Plan(
             method=self.name,
             parameters=public_parameters(self),
@@ -88,30 +90,21 @@ class TokenHash(Mechanism):
                 caveats=(*_CAVEATS, _LINKS) if linked else _CAVEATS,
             ),
             tables=(self._table(linked=linked),),
-            what="Queries of a search log with a hash in place of every word",
-            how=self._how(),
+            what=Sentence("token-hash.what"),
+            how=paragraph(
+                Sentence("token-hash.how", digits=self.digits),
+                Sentence(f"token-hash.how.words.{self.token_order}"),
+                Sentence(f"token-hash.how.sessions.{self.sessions}"),
+                Sentence("token-hash.how.removed"),
+            ),
             assessment=assessment(
-                singling_out=(
-                    YES,
-                    ("The rows with one session number are one person's. " if linked else "")
-                    + "A hash, or a combination of hashes, that appears once is one person's.",
-                ),
-                linkability=(
-                    YES,
-                    ("A number links the queries of a session. " if linked else "")
-                    + "Equal hashes link queries that share a rare word. How often hashes appear links them to the "
-                    "words of other logs.",
-                ),
-                inference=(
-                    NOT_EXCLUDED,
-                    "Nothing limits it. Someone with a similar log can turn hashes back into words, from how often "
-                    "they appear, alone and together.",
-                ),
-                disclosed="The queries of single people are disclosed, row by row, with a hash in place of each word.",
+                singling_out=(YES, Sentence(f"token-hash.singling-out{sessions}")),
+                linkability=(YES, Sentence(f"token-hash.linkability{sessions}")),
+                inference=(NOT_EXCLUDED, Sentence("token-hash.inference")),
+                disclosed=Sentence("token-hash.disclosed"),
                 learnt=(
-                    "Words, from how often their hashes appear, alone and together.",
-                    "Who a row is about, if its words give that person away"
-                    + (", and the other queries of the same session." if linked else "."),
+                    Sentence("token-hash.learnt.words"),
+                    Sentence(f"token-hash.learnt.person{sessions}"),
                 ),
             ),
         )
@@ -120,31 +113,15 @@ class TokenHash(Mechanism):
         return PublishedTable(
             name="log",
             noun="rows",
-            row="A query, with a hash in place of every word.",
+            row=Sentence("token-hash.row"),
             columns=columns(
                 ("session", "query") if linked else ("query",),
-                {"query": "a query: the hashes of its words, with spaces between them"},
+                {"query": Sentence("token-hash.column.query")},
             ),
             counts=OCCURRENCES,
             texts=HASHES,
             links=SESSION if linked else NOTHING,
             order=() if linked else ("query",),
-        )
-
-    def _how(self) -> str:
-        order = {
-            "keep": "The words of a query stayed in their order.",
-            "shuffle": "The words of a query were put into the order of their hashes.",
-        }[self.token_order]
-        linked = {
-            "keep": "Sessions were put into random order, with a random number in place of the user. The queries "
-            "inside a session stayed in the order in which they were made.",
-            "drop": "Sessions were left out, and queries were put into the order of their hashes.",
-        }[self.sessions]
-        return (
-            f"Every word was replaced by the first {self.digits} hexadecimal digits of its HMAC-SHA-256 under a "
-            f"secret random key. The key was forgotten. {order} {linked} Users, times, clicks and ranks were left "
-            "out. So were queries without any word."
         )
 
     def check(self, log: SearchLog) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from queryveil.catalog import list_parts as in_a_row
+from queryveil.catalog import Sentence, count, list_parts, paragraph, term
 from queryveil.count import item_kinds
 from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError
@@ -51,13 +51,8 @@ _LABELS = {
     "always": "users that are always enough",
     **listed_items.LABELS,
 }
-_OF_COUNTS = say(
-    "counts-are-bounded",
-    "each count is a noisy number of users, and each user counts for few items; counts are not frequencies",
-)
-_OF_SMALL_COUNTS = say(
-    "small-counts-are-high",
-)
+_OF_COUNTS = say("counts-are-bounded")
+_OF_SMALL_COUNTS = say("small-counts-are-high")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,9 +240,7 @@ class TruncatedGeometric(SelectsItems):
             self.items,
             listed=draw.public is not None,
             least=(draw.public.above if draw.public else setting.noise.largest) + 1,
-            helps={
-                "count": f"number of users counted for the item, with noise of at most {limit:,} up or down"
-            },
+            helps={"count": Sentence("column.count.within", limit=limit)},
         )
 
     # -- with data ---------------------------------------------------------------------------------------
@@ -279,24 +272,20 @@ class TruncatedGeometric(SelectsItems):
 
 def _within(kind: str, limit: int) -> Statement:
     """Return the caveat that bounds the error of every count."""
-    return say(
-        "counts-are-within",
-        f"each count of {kind.replace('-', ' ')} differs from the number of users counted for the item by at most "
-        f"{limit:,}",
-        limit=limit,
+    said = Sentence(
+        "statement.counts-are-within", items=term("noun", item_kinds.kind(kind).noun), limit=limit
     )
+    return say("counts-are-within", said, limit=limit)
 
 
 def _how(settings: Mapping[str, Setting], draws: Sequence[Draw]) -> str:
     """Return what is done, for readers of the release."""
-    kept = in_a_row([item_kinds.kind(kind).counted(one.max_items) for kind, one in settings.items()])
+    kept = list_parts([count(one.max_items, item_kinds.kind(kind).noun) for kind, one in settings.items()])
     noises = {one.noise for one in settings.values()}
     # Kinds with unequal shares of the budget have different noise, which their caveats state.
-    amount, least = "a certain number", "as large as the smallest published count"
+    selected = Sentence("how.truncated-geometric.kinds")
     if len(noises) == 1:
-        amount, least = f"{(noise := noises.pop()).limit:,}", f"at least {noise.even_chance:,}"
-    told = (
-        f"Each user contributed at most {kept}. Random noise, at most {amount} up or down, was added to the number of "
-        f"users of each item. An item was published, with its noisy number, only if that number was {least}."
-    )
-    return told + "".join(f" {listed_items.describe_list(draw.public)}" for draw in draws if draw.public)
+        noise = noises.pop()
+        selected = Sentence("how.truncated-geometric", limit=noise.limit, least=noise.even_chance)
+    lists = [listed_items.describe_list(draw.public) for draw in draws if draw.public]
+    return paragraph(Sentence("how.kept", kept=kept), selected, *lists)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from queryveil.count import item_kinds
-from queryveil.mechanisms.base import Plan
+from queryveil.catalog import Sentence
+from queryveil.mechanisms.base import Plan, contribution
 from queryveil.mechanisms.selection import steering
 from queryveil.mechanisms.selection.gaussian_account import GRID, Share
 from queryveil.mechanisms.selection.gaussian_selection import GaussianSelection
@@ -53,15 +53,16 @@ class WeightedGaussian(GaussianSelection):
             "grid": GRID,
             "users_for_half": least,
         }
-        kept = " and ".join(item_kinds.kind(kind).counted(self.max_items) for kind in self.items)
         return self._plan_selection(
             figures,
-            f"Each user contributed at most {kept}, and divided one vote equally among them. Random noise was added to "
-            "every sum of votes. An item was published if its noisy sum was above a threshold.",
+            (Sentence("how.weighted-gaussian", kept=contribution(self.max_items, *self.items)),),
             (
-                f"An item has an even chance of being published with about {least:,} users if these users have no "
-                f"other item, and with about {math.ceil(least * math.sqrt(self.max_items)):,} users if each user has "
-                f"{self.max_items:,} items.",
+                Sentence(
+                    "plan.even-chance.weighted",
+                    users=least,
+                    most=math.ceil(least * math.sqrt(self.max_items)),
+                    items=self.max_items,
+                ),
             ),
             users,
         )

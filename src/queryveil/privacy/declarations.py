@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queryveil.catalog import Sentence, from_data
+
 TYPED: Final = "typed"
 """Everything published stands so in the log."""
 LISTED: Final = "listed"
@@ -47,19 +49,12 @@ TEXT: Final = "string"
 WHOLE: Final = "int64"
 LIST: Final = "list<element: string>"
 
-_HELP: Final = {
-    "keyword": "a word of queries, in normal form",
-    "query": "a query, in normal form",
-    "next_query": "the query that followed it in the same session, or a public suggestion for it",
-    "url": "a url for the query: clicked by someone, or on its public result list",
+_HELP: Final[Mapping[str, str]] = {
     **{
-        f"item_{number}": f"the {place} query of the set, in normal form; a set is sorted by bytes"
-        for number, place in enumerate(("first", "second", "third"), 1)
+        name: Sentence(f"column.{name}")
+        for name in ("keyword", "query", "next_query", "url", "prefix", "user", "number", "session")
     },
-    "prefix": "a word of queries, or the beginning of words with a star",
-    "user": "a random number that stands for one user",
-    "number": "which of the user's queries it is, from 0",
-    "session": "a random number that stands for one session of one user",
+    **{f"item_{number}": Sentence("column.item", number=number) for number in (1, 2, 3)},
 }
 _TYPES: Final = {
     "count": WHOLE,
@@ -68,10 +63,6 @@ _TYPES: Final = {
     "session": WHOLE,
     "group": WHOLE,
     "items": LIST,
-}
-_NOISY_COUNT: Final = {
-    USERS: "number of users counted for the item, with noise (which can make it negative)",
-    OCCURRENCES: "number of times, with noise (which can make it negative)",
 }
 
 
@@ -137,14 +128,17 @@ class PublishedTable:
     def from_dict(cls, name: str, given: Mapping[str, Any]) -> PublishedTable:
         return cls(
             name=name,
-            columns=tuple(Column(one["name"], one["type"], one["help"]) for one in given["columns"]),
+            columns=tuple(
+                Column(one["name"], one["type"], from_data(one["help"])) for one in given["columns"]
+            ),
             unique=tuple(given["unique"]),
             order=tuple(given["order"]),
             inside=tuple(given.get("inside", {}).items()),
             least=given.get("least"),
             rows_of=given.get("rows_of", ""),
             items_of=given.get("items_of", ""),
-            **{one: given[one] for one in ("noun", "row", "counts", "noisy", "texts", "links")},
+            row=from_data(given["row"]),
+            **{one: given[one] for one in ("noun", "counts", "noisy", "texts", "links")},
         )
 
 
@@ -175,7 +169,7 @@ def noisy_counts(
         name=name,
         noun=noun,
         row=row,
-        columns=columns((*key, "count"), {"count": _NOISY_COUNT[counts], **(helps or {})}),
+        columns=columns((*key, "count"), {"count": Sentence(f"column.count.{counts}"), **(helps or {})}),
         counts=counts,
         noisy=True,
         unique=tuple(key),

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from queryveil.catalog import Sentence, term
-from queryveil.catalog.numbers import percent
 from queryveil.display import cards
 from queryveil.display.cards import Card
 from queryveil.errors import CannotCompose, UsageError
@@ -499,7 +498,10 @@ def card(guarantee: Guarantee) -> Card:
         facts.append(("compared", guarantee.compared))
         for prior in _SHOWN:
             facts.append(
-                (f"a suspicion of {percent(prior)}", f"rises to {percent(guarantee.believed(prior))} at most")
+                (
+                    Sentence("guarantee.suspicion", before=prior),
+                    Sentence("guarantee.rises", after=guarantee.believed(prior)),
+                )
             )
     facts += [("caveat", one.sentence) for one in guarantee.caveats]
     return Card("Guarantee", guarantee.headline, facts, (guarantee.plain_words(),))
@@ -515,13 +517,13 @@ def _belief(guarantee: Guarantee) -> Picture:
             "choose a method with differential privacy, such as queryveil.Steered",
         )
     after = [(prior, guarantee.believed(prior)) for prior in _PRIORS]
-    title = f"A suspicion of 10 % rises to {percent(guarantee.believed(0.1))} at most"
+    title = Sentence("rise.at-most", before=0.1, after=guarantee.believed(0.1))
     return pictures.curves(
         title,
         [
-            Series("after reading the release, at most", after),
-            Series("without it", [(one, one) for one in _PRIORS]),
+            Series(Sentence("guarantee.after"), after),
+            Series(Sentence("guarantee.without"), [(one, one) for one in _PRIORS]),
         ],
-        Axis("suspicion before", top=1.0, percent=True),
-        Axis("suspicion after", top=1.0, percent=True),
+        Axis(Sentence("guarantee.before-axis"), top=1.0, percent=True),
+        Axis(Sentence("guarantee.after-axis"), top=1.0, percent=True),
     )

@@ -1,6 +1,6 @@
-"""What is said of a release: a code that programs rely on, a sentence for people, and the figures in it.
+"""What a method states about its releases: a code for programs, a sentence of the catalog for people, and figures.
 
-Codes and figures are checked; sentences are only read, and may be reworded at any time.
+Codes and figures are checked. A method states the id and the fields of a sentence; front ends and documents render it.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from queryveil.catalog import Sentence, open_catalog
+from queryveil.catalog import Sentence, from_data
 
 YES: Final = "yes"
 NO: Final = "no"
 LIMITED: Final = "limited"
 NOT_EXCLUDED: Final = "not-excluded"
-VERDICTS: Final = {YES: "Yes", NO: "No", LIMITED: "Limited", NOT_EXCLUDED: "Not excluded"}
-"""The answers to the three questions of an assessment, and how they are said."""
+VERDICTS: Final = (YES, NO, LIMITED, NOT_EXCLUDED)
+"""The answers to the three questions of an assessment."""
 
 SINGLING_OUT: Final = "singling-out"
 LINKABILITY: Final = "linkability"
@@ -56,20 +56,13 @@ class Statement:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Statement:
-        """As `as_dict` writes it. A sentence of the catalog becomes one again, to be said in other languages."""
-        fields = given.get("fields", {})
-        sentence = _of_catalog(given["code"], fields) or given["sentence"]
-        return cls(given["code"], sentence, tuple(fields.items()))
+        """As `as_dict` writes it, perhaps in a manifest."""
+        return cls(given["code"], from_data(given["sentence"]), tuple(given.get("fields", {}).items()))
 
 
 def say(code: str, sentence: str = "", **fields: Any) -> Statement:
     """A statement, with its figures by name; without a sentence, it has that of the catalog under its code."""
     return Statement(code, sentence or Sentence(f"statement.{code}", **fields), tuple(fields.items()))
-
-
-def _of_catalog(code: str, fields: Mapping[str, Any]) -> Sentence | None:
-    id = f"statement.{code}"
-    return Sentence(id, **fields) if id in open_catalog() else None
 
 
 def assessment(

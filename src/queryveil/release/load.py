@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from queryveil.catalog import from_data
 from queryveil.errors import QueryveilError
 from queryveil.files import folder, tables
 from queryveil.mechanisms import MECHANISMS, Plan
@@ -81,14 +82,18 @@ class Malformed(ValueError):
 
 
 def manifest(content: Any) -> dict[str, Any]:
-    """A manifest whose values have the types that they must have."""
+    """A manifest whose values have the types that they must have, with sentences of the catalog."""
     _need(isinstance(content, dict), "the manifest is not an object")
+    try:
+        content = from_data(content)
+    except ValueError:
+        raise Malformed("it has a sentence that is unknown to this version") from None
     for name in ("parameters", "calibration", "guarantee", "tables", "software", "files"):
         _need(isinstance(content.get(name), dict), f"'{name}' of the manifest is not an object")
     _need(_documents(content.get("documents")), "'documents' of the manifest is not a version and a language")
     for name in ("method", "created"):
         _need(_text(content.get(name)), f"'{name}' of the manifest is not a text")
-    for name in ("what", "how"):
+    for name in ("what", "how", "taxonomy"):
         _need(_text(content.setdefault(name, "")), f"'{name}' of the manifest is not a text")
     _need(content.get("format_version") == folder.FORMAT_VERSION, "its format is unknown to this version")
     _need(
@@ -200,6 +205,7 @@ def plan(content: Mapping[str, Any]) -> Plan:
         draws=tuple(map(Draw.from_dict, content["draws"])),
         how=content["how"],
         what=content["what"],
+        taxonomy=content.get("taxonomy", ""),
         assessment=tuple(map(Statement.from_dict, content.get("assessment", ()))),
         plugins=tuple(Plugin(**one) for one in content.get("plugins", ())),
     )

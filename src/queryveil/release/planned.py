@@ -1,8 +1,8 @@
 """What the mechanism itself says for the parameters that a manifest states: every sentence and every figure.
 
-The checks of each method compute its numbers a second time, with code of their own. Sentences cannot be computed a
-second time without writing them a second time; so here the writer's own are taken, and must be the manifest's to the
-letter. Nothing is left then that a sentence could carry away.
+The checks of each method compute its numbers a second time, with code of their own. Which sentences a method states,
+and with which fields, has no second definition; so here the writer's own are taken, and must be the manifest's exactly.
+A manifest then has no place to hide anything.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 from queryveil.errors import QueryveilError
 from queryveil.files import workspace
-from queryveil.language.taxonomy import Taxonomy
 from queryveil.mechanisms import MECHANISMS, Mechanism, Plan
 from queryveil.mechanisms.selection import listed_items
 from queryveil.parameters import Parameter, parameters
@@ -29,14 +28,14 @@ _FILLED_IN = ("domain", "max_clicks", "max_reformulations")
 """Parameters that a plan shows also where they were left out."""
 NEAR = ("drawn_true", "drawn_within_1_step", "drawn_within_2_steps")
 """How near draws are to the truth."""
-_OF_TAXONOMY = ("taxonomy", "concepts", "max_sim", "min_sim", "sensitivity", "certificate", *NEAR)
+_OF_TAXONOMY = ("concepts", "max_sim", "min_sim", "sensitivity", "certificate", *NEAR)
 """Figures of a calibration that only the taxonomy itself gives."""
 
 
 def foreign(content: Mapping[str, Any]) -> str | None:
     """The taxonomy that a manifest names, if it is a file and not WordNet."""
-    found = _FOREIGN.search(str(content.get("how")))
-    return found[0] if found else None
+    named = str(content.get("taxonomy"))
+    return named if _FOREIGN.fullmatch(named) else None
 
 
 def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
@@ -66,7 +65,7 @@ def plans(content: Mapping[str, Any], taxonomy: Path | None) -> Iterator[Plan]:
                 plan = made.plan(users=users)
             except QueryveilError:
                 continue
-            stated = _as_stated(plan, content, str(filled[_TAXONOMY]), named) if named and not known else plan
+            stated = _as_stated(plan, content, named) if named and not known else plan
             yield segmented.said(stated, cut)
 
 
@@ -107,12 +106,11 @@ def _stand_in(place: Path, given: Mapping[str, Any], chosen: Mapping[str, Any]) 
     return file
 
 
-def _as_stated(plan: Plan, content: Mapping[str, Any], file: str, named: str) -> Plan:
+def _as_stated(plan: Plan, content: Mapping[str, Any], named: str) -> Plan:
     """A plan with the identity of the taxonomy, and its figures, as the manifest has them."""
-    made = Taxonomy.from_file(Path(file)).identity
     return dataclasses.replace(
         plan,
-        how=plan.how.replace(made, named),
+        taxonomy=named,
         calibration=_taken_over(plan.calibration, content["calibration"]) if plan.calibration else {},
         draws=tuple(_drawn(one, content) for one in plan.draws),
     )

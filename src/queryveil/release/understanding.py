@@ -16,9 +16,7 @@ from queryveil.privacy.statements import Statement, codes, say
 from queryveil.reading.formats import FORMATS
 from queryveil.reading.log import SearchLog
 
-REPEATABLE = say(
-    "known-noise",
-)
+REPEATABLE = say("known-noise")
 """The caveat of a release whose noise somebody may know."""
 
 

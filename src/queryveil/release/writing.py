@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from queryveil.catalog import to_data
 from queryveil.files import appearing, folder, output
 from queryveil.release.documents import rendering
 
@@ -44,7 +45,7 @@ class Target:
         self._digest(files, *files)
         for name, content in rendering.render_documents(manifest, tables):
             (self.public / name).write_bytes(content)
-        (self.public / folder.MANIFEST).write_text(folder.as_json(manifest), encoding="utf-8")
+        (self.public / folder.MANIFEST).write_text(folder.as_json(to_data(manifest)), encoding="utf-8")
 
     def _digest(self, files: dict[str, dict[str, Any]], *names: str) -> None:
         for name in names:

@@ -30,11 +30,13 @@ _SECTIONS: dict[str, type] = {
 }
 _TYPES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 _SENTENCES = {"how", "what"}
+_TEXTS = {"taxonomy"}
 _OPTIONAL = {"about", "withheld", "plugins"}
 """What only some manifests have; it is checked with the files that repeat it."""
 _LISTS = {"assessment"}
 """What a manifest may say in words."""
 _STATEMENT = {"code", "sentence", "fields"}
+_SENTENCE = {"id", "fields"}
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*|")
 _ENTRIES: dict[str, tuple[set[str], set[str]]] = {
     # What each entry of a section must have, and what it may have besides.
@@ -269,14 +271,15 @@ def _keys(manifest: Manifest) -> Iterator[str]:
             yield f"'{name}' is missing"
         elif not isinstance(content[name], kind) or isinstance(content[name], bool):
             yield f"'{name}' is not {_TYPES[kind]}"
+    yield from (f"'{name}' is not a text" for name in _TEXTS if not isinstance(content.get(name, ""), str))
     yield from (
-        f"'{name}' is not a text" for name in _SENTENCES if not isinstance(content.get(name, ""), str)
+        f"'{name}' is not a sentence" for name in _SENTENCES if not _is_sentence(content.get(name, ""))
     )
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
     yield from _withheld(manifest)
     yield from _plugin_problems(manifest)
-    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _LISTS | _OPTIONAL)
+    yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _TEXTS | _LISTS | _OPTIONAL)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
             where = f"{section} entry {quoted(name)}"
@@ -291,6 +294,17 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     # A date, not a time of day: when exactly a curator worked is nobody's business.
     if isinstance(content.get("created"), str):
         yield from _date(content["created"])
+
+
+def _is_sentence(value: Any) -> bool:
+    """Whether a value is a text, or a sentence of the catalog by its id and fields."""
+    if not isinstance(value, dict):
+        return isinstance(value, str)
+    return (
+        isinstance(value.get("id"), str)
+        and isinstance(value.get("fields", {}), dict)
+        and set(value) <= _SENTENCE
+    )
 
 
 def _date(created: str) -> Iterator[str]:
@@ -345,7 +359,7 @@ def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Itera
 
 def _statements(name: str, listed: Any) -> Iterator[str]:
     for one in listed if isinstance(listed, list) else [listed]:
-        good = isinstance(one, dict) and isinstance(one.get("sentence"), str)
+        good = isinstance(one, dict) and "sentence" in one and _is_sentence(one["sentence"])
         if (
             not good
             or not _CODE.fullmatch(str(one.get("code")))

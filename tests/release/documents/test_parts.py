@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queryveil.catalog import open_catalog
 from queryveil.display import svg
 from queryveil.display.escaping import LONGEST, cell, shown
 from queryveil.files import spreadsheet
@@ -70,13 +71,13 @@ def test_any_text_makes_a_harmless_cell(text: str) -> None:
 def test_beliefs_by_hand() -> None:
     found = chances(promised("pure-dp", NEARLY_LN_3))
     # Odds of 1:99, 1:9 and 1:1 become 3:99, 3:9 and 3:1; never rounded down.
-    assert found.rows == (("1 %", "2.95 %"), ("10 %", "25 %"), ("50 %", "75 %"))
+    assert found.rows == (("1%", "2.95%"), ("10%", "25%"), ("50%", "75%"))
     assert (
-        "50 % chance that Anna searched for X. After reading this release that can rise to at most 75 %."
+        "50% chance that Anna searched for X. After reading this release that can rise to at most 75%."
         in evenly(promised("pure-dp", NEARLY_LN_3))
     )
     # Two steps, out of the log and in again.
-    assert chances(promised("pure-dp", NEARLY_LN_3, neighbours=ADD_REMOVE)).rows[2] == ("50 %", "90 %")
+    assert chances(promised("pure-dp", NEARLY_LN_3, neighbours=ADD_REMOVE)).rows[2] == ("50%", "90%")
     assert chances(promised("probabilistic-dp", NEARLY_LN_3, 1e-3)).rows == found.rows
 
 
@@ -90,10 +91,10 @@ def test_a_bound_is_on_what_one_persons_searches_add(kind: str) -> None:
 
 def test_what_is_published_as_it_is_is_not_within_the_bound() -> None:
     disclosing = promised("pure-dp", neighbours=f"{REPLACE}-equal-shape-and-topics")
-    known = (
-        "for each user, how many queries have a phrase inside the domain, how many such phrases each query has and "
-        "the topic of every phrase"
-    )
+    assert [one.id for one in disclosing.disclosed] == [
+        f"disclosed.{name}" for name in ("queries", "phrases", "topics")
+    ]
+    known = open_catalog().list(disclosing.disclosed)
     for said in (evenly(disclosing), chances(disclosing).says, disclosing.headline):
         assert known in said
     phrase = Guarantee(
@@ -107,7 +108,7 @@ def test_a_bound_that_limits_nothing_is_called_so() -> None:
     for kind, delta in (("pure-dp", 0.0), ("probabilistic-dp", 1e-6), ("approximate-dp", 1e-6)):
         strong, weak = promised(kind, 6.8, delta), promised(kind, 7.0, delta)
         # e^7 : 1 is 99.909 in 100, e^6.8 : 1 is 99.889.
-        assert not is_weak(strong) and "99.9 %" in evenly(strong)
+        assert not is_weak(strong) and "99.9%" in evenly(strong)
         assert (
             is_weak(weak) and evenly(weak) == "The bound is so weak that a reader may be practically certain."
         )
@@ -133,14 +134,14 @@ def test_of_a_majority_only_what_more_than_half_have_is_sure(k: int) -> None:
 
 def test_without_a_bound_no_upper_one_is_claimed() -> None:
     crowd = chances(Guarantee(kind="k-anonymity", k=5, shared="query"))
-    assert crowd.rows == (("5", "100 %"), ("10", "50 %"), ("50", "10 %"), ("500", "1 %"))
+    assert crowd.rows == (("5", "100%"), ("10", "50%"), ("50", "10%"), ("500", "1%"))
     assert "at least" in crowd.heading[1] and "no upper limit" in crowd.note
     nothing = chances(Guarantee(kind="none"))
-    assert {after for _, after in nothing.rows} == {"100 %"}
+    assert {after for _, after in nothing.rows} == {"100%"}
 
 
 def number(text: str) -> float:
-    return 100.0 if text.startswith("nearly") else float(text.split(maxsplit=1)[0])
+    return 100.0 if text.startswith("nearly") else float(text.partition("%")[0])
 
 
 @given(st.floats(0.001, 60), st.sampled_from(["pure-dp", "probabilistic-dp"]))

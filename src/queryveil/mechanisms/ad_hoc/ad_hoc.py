@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, count, list_parts, paragraph
 from queryveil.errors import UsageError, argument
 from queryveil.language import identifiers
 from queryveil.language.taxonomy import Taxonomy
@@ -44,40 +45,15 @@ _NEEDS = {"shorten-sessions": "max_session", "drop-infrequent": "min_users", "se
 _ABOUT_USERS = {"hash-users", "split-personality"}
 _ABOUT_TEXT = {"scrub", "drop-infrequent", "split-personality"}
 
-_HOW = {
-    "delete-users": "Users were left out.",
-    "hash-users": "Every user was replaced by a keyed hash. The key was forgotten.",
-    "shorten-sessions": "Sessions were cut into pieces of at most {max_session:,} queries.",
-    "drop-infrequent": "Queries that fewer than {min_users:,} users made were left out.",
-    "scrub": "Where they were found, mail addresses, phone, card, account and national id numbers, IP addresses and "
-    "logins in urls were replaced by their kind.",
-    "secret-sharing": "Every query was sealed with a key, and replaced by a keyed label and its user's share of that "
-    "key. {k:,} different shares of a label open it.",
-    "split-personality": "Every user was replaced by one pseudonym for each topic, and sessions were cut by topic. The "
-    "topic is what the first noun of a query is a kind of.",
-}
-_CAVEATS = {
-    "delete-users": "without users, sessions still link the queries that one person made one after the other",
-    "hash-users": "a hashed user is still a user: its queries are one person's, and a few queries tell whose",
-    "shorten-sessions": "short sessions link less, but what a person typed into one query can name that person",
-    "drop-infrequent": "a query that several people made can still be about one person, and an attacker's own accounts "
-    "can make up any number of users",
-    "scrub": "scrubbing finds forms, not meaning: names, addresses and numbers in an unusual form stay",
-    "secret-sharing": (
-        "labels show how often each query was made and by how many users, which gives frequent queries away before "
-        "they open; with k - 1 accounts, an attacker opens a query as soon as one person makes it"
-    ),
-    "split-personality": "places, names and habits that appear in several topics can link the pseudonyms of one person "
-    "again",
-}
-_COLUMNS = {
-    "label": "a keyed hash that stands for a query",
-    "sealed": "the query, encrypted under a key of its own, in hexadecimal digits",
-    "share_x": "the point of a share, in hexadecimal digits; the same for one user and query",
-    "share_y": "the value of the share at that point",
-}
-
-STEPS = tuple(_HOW)
+STEPS = (
+    "delete-users",
+    "hash-users",
+    "shorten-sessions",
+    "drop-infrequent",
+    "scrub",
+    "secret-sharing",
+    "split-personality",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +124,7 @@ class AdHoc(Mechanism):
         """What is promised: nothing."""
         warnings = []
         if "shorten-sessions" in self.steps and not {"delete-users", "split-personality"} & set(self.steps):
-            warnings.append(
-                "short sessions hide little as long as the user column links them: add delete-users"
-            )
+            warnings.append(Sentence("plan.warning.short-sessions"))
         return Plan(
             method=self.name,
             parameters=public_parameters(self),
@@ -159,7 +133,7 @@ class AdHoc(Mechanism):
                 kind=NONE,
                 caveats=(
                     *(
-                        say(f"of-{step}", _CAVEATS[step], **self._figures(step))
+                        say(f"of-{step}", **self._figures(step))
                         for step in self.steps
                         if not (step == "delete-users" and self._apart)
                     ),
@@ -167,14 +141,8 @@ class AdHoc(Mechanism):
                 ),
             ),
             tables=self._tables(),
-            what="A search log after ad hoc steps that promise nothing",
-            how=" ".join(
-                [
-                    *map(self._how, self.steps),
-                    "Sessions have random numbers and are in the order of these numbers. Queries inside a session are "
-                    "in the order in which they were made. Times, clicks and ranks were left out.",
-                ]
-            ),
+            what=Sentence("ad-hoc.what"),
+            how=paragraph(*map(self._how, self.steps), Sentence("ad-hoc.how.order")),
             warnings=tuple(warnings),
             assessment=self._assessment(),
         )
@@ -185,9 +153,15 @@ class AdHoc(Mechanism):
             return {"regions": " ".join(self.regions or identifiers.REGIONS)}
         return {_NEEDS[step]: getattr(self, _NEEDS[step])} if step in _NEEDS else {}
 
-    def _how(self, step: str) -> str:
-        figures = {name: getattr(self, name) for name in _NEEDS.values()}
-        return _HOW[step].format(**figures).replace(" 1 queries", " 1 query")
+    def _how(self, step: str) -> Sentence:
+        fields: dict[str, Any] = {}
+        if step == "shorten-sessions" and self.max_session is not None:
+            fields["most"] = count(self.max_session, "queries")
+        if step == "drop-infrequent":
+            fields["users"] = self.min_users
+        if step == "secret-sharing":
+            fields["k"] = self.k
+        return Sentence(f"ad-hoc.how.{step}", **fields)
 
     @property
     def _apart(self) -> bool:
@@ -195,62 +169,48 @@ class AdHoc(Mechanism):
         return "delete-users" in self.steps and self.max_session == 1
 
     @property
-    def _user(self) -> tuple[str, str]:
-        """What stands in place of users: the name of all of them, and what one is."""
+    def _user(self) -> str:
+        """What takes the place of users: `pseudonyms`, `hashed`, or `plain` for nothing."""
         if "split-personality" in self.steps:
-            return "pseudonyms", "a pseudonym: a keyed hash that stands for one user and one topic"
-        if "hash-users" in self.steps:
-            return "hashed users", "a keyed hash that stands for one user"
-        return "users", "the user, as in the log"
+            return "pseudonyms"
+        return "hashed" if "hash-users" in self.steps else "plain"
 
     def _assessment(self) -> tuple[Statement, ...]:
-        sealed = "secret-sharing" in self.steps
-        by = " and ".join(([] if "delete-users" in self.steps else [self._user[0]]) + ["sessions"])
-        text = "label" if sealed else "query"
-        what = "labels" if sealed else "queries"
-        learnt = (
-            f"a reader learns the labels that are linked to it. Queries are sealed: someone with {self.k:,} different "
-            "shares of a label can read its query, and anyone can guess frequent queries from how often a label "
-            "appears."
-            if sealed
-            else "a reader learns the queries that are linked to it, as they are in the release."
+        is_sealed = "secret-sharing" in self.steps
+        sealed = ".sealed" if is_sealed else ""
+        users = Sentence(f"ad-hoc.links.{'users' if self._user == 'plain' else self._user}")
+        by = list_parts(
+            [*([] if "delete-users" in self.steps else [users]), Sentence("ad-hoc.links.sessions")]
         )
-        if self._apart and not sealed:
-            learnt = "a reader learns it as it is in the release."
         linkability = (
-            (NOT_EXCLUDED, f"Every session is one query, but rare {what} that people repeat link their rows.")
+            (NOT_EXCLUDED, Sentence(f"ad-hoc.linkability.apart{sealed}"))
             if self._apart
-            else (YES, f"{by[:1].upper()}{by[1:]} link the {what} of one person.")
+            else (YES, Sentence(f"ad-hoc.linkability{sealed}", by=by))
         )
-        others = [] if self._apart else [f"The other {what} of that person, as far as {by} link them."]
+        inference = Sentence("ad-hoc.inference.apart" if self._apart else "ad-hoc.inference")
+        if is_sealed:
+            inference = Sentence("ad-hoc.inference.sealed", k=self.k)
+        others = [] if self._apart else [Sentence(f"ad-hoc.learnt.others{sealed}", by=by)]
         return assessment(
-            singling_out=(
-                YES,
-                f"A row is one person's, and a rare {text}, or a few {what} together, can tell whose.",
-            ),
+            singling_out=(YES, Sentence(f"ad-hoc.singling-out{sealed}")),
             linkability=linkability,
-            inference=(
-                NOT_EXCLUDED,
-                f"Nothing limits it. Once a person is recognised by one {text}, {learnt}",
-            ),
-            disclosed=f"The {'sealed queries' if sealed else 'queries'} of single people are disclosed, row by row.",
-            learnt=(
-                f"Who a row is about, if its {text}, or how often it appears, gives that person away.",
-                *others,
-            ),
+            inference=(NOT_EXCLUDED, inference),
+            disclosed=Sentence(f"ad-hoc.disclosed{sealed}"),
+            learnt=(Sentence(f"ad-hoc.learnt.person{sealed}"), *others),
         )
 
     def _tables(self) -> tuple[PublishedTable, ...]:
         sealed, deleted = "secret-sharing" in self.steps, "delete-users" in self.steps
         names = [] if deleted else ["user"]
         names += ["session", *(("share_x", "share_y", "label") if sealed else ("query",))]
-        helps = _COLUMNS | {"user": self._user[1]}
+        helps = {
+            name: Sentence(f"ad-hoc.column.{name}") for name in ("label", "sealed", "share_x", "share_y")
+        }
+        helps["user"] = Sentence(f"ad-hoc.user.{self._user}")
         log = PublishedTable(
             name="log",
             noun="rows",
-            row="One person's share of a sealed query."
-            if sealed
-            else "A query of one person, after these steps.",
+            row=Sentence("ad-hoc.row.sealed" if sealed else "ad-hoc.row"),
             columns=columns(names, helps, user=TEXT),
             counts="" if sealed else OCCURRENCES,
             texts=HASHES if sealed else EDITED,
@@ -261,7 +221,7 @@ class AdHoc(Mechanism):
         queries = PublishedTable(
             name="queries",
             noun="sealed queries",
-            row="A query that enough of its shares open.",
+            row=Sentence("ad-hoc.row.queries"),
             columns=columns(("label", "sealed"), helps),
             texts=HASHES,
             unique=("label",),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.count.item_kinds import ItemKind
 from queryveil.errors import InputError, argument
 from queryveil.mechanisms.base import Plan, Run
@@ -27,15 +28,9 @@ KINDS = {QUERIES: "queries", CLICKS: "clicks", REFORMULATIONS: "query-pairs"}
 """The tables, and the kind of item that is a row of each."""
 STAGES = {QUERIES: "", CLICKS: "clicks", REFORMULATIONS: "pairs"}
 """The stage under which each table is timed; queries have one for each step."""
-GROUP_COLUMNS = {
-    "query": "the words of a group of queries, each once, in the singular, by their bytes",
-    "next_query": "the words of the group whose query followed",
-}
+GROUP_COLUMNS = {name: Sentence(f"graph.column.{name}") for name in ("query", "next_query")}
 """What columns hold where queries are grouped."""
-GROUPED_FIRST = (
-    "Queries with the same words counted as one, whatever the order of the words and whether they were singular or "
-    "plural. "
-)
+GROUPED_FIRST = Sentence("graph.how.grouped")
 
 
 class GraphStrategy(Protocol):
@@ -97,9 +92,11 @@ def table_order(name: str, key: Sequence[str]) -> tuple[str, ...]:
 
 def describe_graph(tables: Sequence[str]) -> str:
     """Return what a click graph with these tables holds."""
-    clicks = ", clicks on their results" if CLICKS in tables else ""
-    reformulations = ", what was searched next" if REFORMULATIONS in tables else ""
-    return f"The click graph of a search log: frequent queries{clicks}{reformulations}, with noisy counts"
+    if CLICKS in tables and REFORMULATIONS in tables:
+        return Sentence("graph.what.both")
+    return Sentence(
+        "".join(["graph.what", *(f".{one}" for one in (CLICKS, REFORMULATIONS) if one in tables)])
+    )
 
 
 def require_a_click(log: SearchLog, next_step: str) -> None:

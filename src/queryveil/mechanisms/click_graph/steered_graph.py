@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, paragraph
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
@@ -24,6 +25,7 @@ from queryveil.mechanisms.base import (
     USER_IS_ACCOUNT,
     Plan,
     Run,
+    contribution,
     public_parameters,
     warnings_of,
 )
@@ -90,42 +92,9 @@ _LABELS = listed_items.LABELS_OF_SUMS | {
     "counts_noise_scale": "noise of counts (in 1/grid users)",
     "grid": "grid",
 }
-_ONE_ACCOUNT = say("one-account", "epsilon and delta cover all tables together; nothing comes on top")
-_ACCOUNTS = say(
-    "accounts-can-publish",
-    "someone who opens enough accounts can make any query appear in the release, but the release tells no more about "
-    "other people than epsilon and delta allow",
-)
-_NO_RATIOS = say(
-    "no-ratios",
-    "do not divide counts of one table by counts of another: they count partly different users, and each table has "
-    "its own noise",
-)
-_ROWS = {
-    "queries": (
-        "A query that enough users share, with an estimate of the number of these users.",
-        "estimated number of users who made the query",
-    ),
-    "clicks": (
-        "A published query and a url that enough users clicked for it, with an estimate of their number.",
-        "estimated number of users who clicked the url for the query",
-    ),
-    "reformulations": (
-        "Two published queries that followed one another often enough, with an estimate of the number of users.",
-        "estimated number of users who made the second query after the first",
-    ),
-}
-_HOW = {
-    "clicks": " Clicks on published queries were chosen in the same way. Each user contributed at most {kept} on "
-    "published queries.",
-    "reformulations": (
-        " Then every ordered pair of published queries was a candidate, whether or not anybody made the two searches "
-        "in a row. If more than {most:,} queries were published, only those with the highest counts were paired. "
-        "Candidates got votes and random noise in rounds, as above. A pair was published if its noisy sums were "
-        "above a threshold that noise alone rarely exceeds. Each user contributed at most {kept} of published "
-        "queries."
-    ),
-}
+_ONE_ACCOUNT = say("one-account")
+_ACCOUNTS = say("accounts-can-publish")
+_NO_RATIOS = say("no-ratios", Sentence("statement.no-ratios.users"))
 
 
 @dataclass(frozen=True)
@@ -220,8 +189,7 @@ class SteeredGraph:
             how=self._how(),
             warnings=warnings_of(guarantee, users),
             expected=(
-                f"A query with about {least:,} users has an even chance of being published if these users have hardly "
-                "any other popular query. Otherwise it needs more users.",
+                Sentence("plan.even-chance.query", users=least),
                 *(listed.expected() if listed else ()),
             ),
             labels=_LABELS,
@@ -299,19 +267,18 @@ class SteeredGraph:
     def _table(self, part: TableShare) -> PublishedTable:
         """Declare a table; that of queries has the items of a public list too, if there is one."""
         key = item_kinds.kind(part.kind).columns
-        row, count = _ROWS[part.name]
         is_listed = part.name == QUERIES and self.public_list is not None
         inside = {CLICKS: key[:1], REFORMULATIONS: key}.get(part.name, ())
         helps = {name: GROUP_COLUMNS[name] for name in key if name in GROUP_COLUMNS}
-        below = "" if self.method.non_negative else " (which can make it negative)"
+        negative = "" if self.method.non_negative else Sentence("graph.count.negative")
         return PublishedTable(
             name=part.name,
             noun=part.name,
-            row=row.removesuffix(".") + "; or one of a public list." if is_listed else row,
+            row=Sentence(f"graph.row.estimated.{part.name}{'.listed' if is_listed else ''}"),
             columns=columns(
                 (*key, "count", "deviation"),
                 {
-                    "count": f"{count}, with noise{below}",
+                    "count": Sentence(f"graph.count.estimated.{part.name}", negative=negative),
                     "deviation": DEVIATION_HELP,
                     **(helps if self.method.is_grouped else {}),
                 },
@@ -328,22 +295,20 @@ class SteeredGraph:
 
     def _how(self) -> str:
         """Return what is done, for readers of the release."""
-        kept = {name: item_kinds.kind(part.kind).counted(part.most) for name, part in self.parts.items()}
-        text = (GROUPED_FIRST if self.method.is_grouped else "") + (
-            f"Each user contributed at most {kept[QUERIES]}, chosen at random. In several rounds each user divided one "
-            "vote among these queries, and random noise was added to every sum of votes. After each round, votes moved "
-            "to queries whose noisy sums showed that they might still pass. A query was published if its noisy sums, "
-            "added up over all rounds, were above a threshold."
+        kept = {name: contribution(part.most, part.kind) for name, part in self.parts.items()}
+        others: dict[str, dict[str, Any]] = {CLICKS: {}, REFORMULATIONS: {"most": MAX_PAIRED}}
+        return paragraph(
+            GROUPED_FIRST if self.method.is_grouped else "",
+            Sentence("graph.how.selected", kept=kept[QUERIES]),
+            self.public_list.how(ROUNDS) if self.public_list else "",
+            *(
+                Sentence(f"graph.how.{name}", kept=kept[name], **fields)
+                for name, fields in others.items()
+                if name in kept
+            ),
+            Sentence("graph.how.estimates"),
+            Sentence("how.negative-to-zero") if self.method.non_negative else "",
         )
-        text += self.public_list.how(ROUNDS) if self.public_list else ""
-        for name, sentence in _HOW.items():
-            text += sentence.format(kept=kept[name], most=MAX_PAIRED) if name in kept else ""
-        text += (
-            " Then all users of each published row were counted, whether or not it was among what they contributed so "
-            "far. A user with many rows of a table counted for less than one in each, and random noise was added to "
-            "every count."
-        )
-        return text + (" Negative numbers were set to zero." if self.method.non_negative else "")
 
     # -- with data ---------------------------------------------------------------------------------------
 
@@ -410,9 +375,4 @@ class SteeredGraph:
 
 def _pairs_by_noise(decoys: float) -> Statement:
     """Return the caveat that noise alone publishes some reformulations."""
-    return say(
-        "pairs-by-noise",
-        f"on average, noise alone publishes at most {decoys:g} of the reformulations, which perhaps nobody made; a "
-        "count that is small next to its deviation is a sign of this",
-        decoys=decoys,
-    )
+    return say("pairs-by-noise", decoys=decoys)

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, paragraph
 from queryveil.count import histories, item_kinds, public_lists
 from queryveil.count.contribution import EVENTS, Bound
 from queryveil.count.histories import UserCounts
 from queryveil.count.item_kinds import ItemKind
-from queryveil.errors import UsageError, argument
+from queryveil.errors import Message, UsageError, argument
 from queryveil.mechanisms.base import (
     ROW_LOCAL,
     SESSIONS_APART,
     USER_IS_ACCOUNT,
     Plan,
     Run,
+    contribution,
     public_parameters,
     warnings_of,
 )
@@ -88,15 +90,9 @@ _LABELS = {
     **listed_items.LABELS,
     "public_threshold": "published above, on the public list (noisy count)",
 }
-_RESULTS_ARE_PUBLIC = say("public-results", "the result lists are public, and depend on the query alone")
-_SUGGESTIONS_ARE_PUBLIC = say(
-    "public-suggestions", "the suggestion lists are public, and depend on the query alone"
-)
-_NOT_COVERED = say(
-    "urls-not-covered",
-    "no guarantee covers the clicked urls, which come from the log itself: a url that one user alone clicked can "
-    "appear with certainty; so nothing is promised, not even for a part of the release",
-)
+_RESULTS_ARE_PUBLIC = say("public-results")
+_SUGGESTIONS_ARE_PUBLIC = say("public-suggestions")
+_NOT_COVERED = say("urls-not-covered")
 
 
 @dataclass(frozen=True)
@@ -283,11 +279,13 @@ class ThresholdGraph:
         """Return what was asked for and has no effect, or needs something more."""
         method, found = self.method, []
         if method.max_clicks is not None and not method.has_clicks:
-            found.append("max-clicks has no effect: no click counts are published without --epsilon-clicks")
+            found.append(_warning("no-effect.max-clicks", "max_clicks", "epsilon_clicks"))
         if method.max_reformulations is not None and method.epsilon_reformulations is None:
-            found.append("max-reformulations has no effect without --epsilon-reformulations")
+            found.append(
+                _warning("no-effect.max-reformulations", "max_reformulations", "epsilon_reformulations")
+            )
         if method.has_clicks and method.urls == "public" and method.results is None:
-            found.append("publishing click counts will need --results FILE, the public result lists")
+            found.append(_warning("needs-results", "results"))
         return tuple(found)
 
     # -- guarantee and draws -----------------------------------------------------------------------------
@@ -383,22 +381,23 @@ class ThresholdGraph:
 
     # -- tables and sentences ----------------------------------------------------------------------------
 
+    @property
+    def _unit(self) -> str:
+        """What is counted: `users` or `times`."""
+        return "users" if self.method.counts_users else "times"
+
     def _tables(self) -> tuple[PublishedTable, ...]:
-        users = self.method.counts_users
-        clicked = "users who clicked it" if users else "times that it was clicked"
-        followed = "users for whom it followed" if users else "times that it followed"
         # A suggestion is public whether or not enough people searched for it.
         both = REFORMULATIONS in self.edges and self.edges[REFORMULATIONS].setting is not None
-        rows = {
-            CLICKS: f"A published query and a url for it, with the noisy number of {clicked}.",
-            REFORMULATIONS: f"A published query and one that followed it, with the noisy number of {followed}.",
-        }
         inside = {CLICKS: ("query",), REFORMULATIONS: ("query", "next_query") if both else ("query",)}
-        made = [self._table(name, rows[name], inside=inside[name]) for name in self.edges]
-        a_query = "A group of queries" if self.method.is_grouped else "A query"
-        queries = (
-            f"{a_query} that was made often enough, with a noisy number of {'users' if users else 'times'}"
-            f"{'; or one of a public list' if self.method.public else ''}."
+        made = [
+            self._table(name, Sentence(f"graph.row.{name}.{self._unit}"), inside=inside[name])
+            for name in self.edges
+        ]
+        queries = Sentence(
+            f"graph.row.queries.{self._unit}",
+            what=Sentence("graph.row.group" if self.method.is_grouped else "graph.row.query"),
+            listed=Sentence("graph.row.listed") if self.method.public else "",
         )
         return (self._table(QUERIES, queries), *made)
 
@@ -422,77 +421,38 @@ class ThresholdGraph:
     def _how(self) -> str:
         """Return what is done, for readers of the release."""
         method, clicks, reformulations = self.method, self.edges.get(CLICKS), self.edges.get(REFORMULATIONS)
-        counted = (
-            "of users who made each query" if method.counts_users else "of times that each query was made"
-        )
-        text = GROUPED_FIRST if method.is_grouped else ""
-        text += (
-            f"Each user's first {_items_counted('queries', method.max_queries)} counted. Random noise was added to the "
-            f"number {counted}. A query was published if the noisy number was above a threshold, "
-            + ("with that number." if method.counts == "reuse" else "with another noisy number.")
-        )
-        if self.public_list is not None:
-            text += " " + listed_items.describe_list(
-                self.public_list, "number of users" if method.counts_users else "number of times"
-            )
+        said: list[str] = [
+            GROUPED_FIRST if method.is_grouped else "",
+            _first_items("queries", method.max_queries),
+            Sentence(f"graph.how.counted.{self._unit}"),
+            Sentence(f"graph.how.published.{'reuse' if method.counts == 'reuse' else 'fresh'}"),
+            listed_items.describe_list(self.public_list) if self.public_list is not None else "",
+        ]
         if clicks:
-            number = "users who clicked it" if method.counts_users else "clicks"
-            source = {
-                "public": f"For every published query, each url of its public result list has a noisy number of "
-                f"{number}, even if nobody clicked it",
-                "private": f"A url clicked for a published query was published if its noisy number of {number} was "
-                "above a second threshold",
-                "clicked": f"For every published query, each of its most clicked urls has a noisy number of {number}",
-            }[method.urls]
-            text += f" {source}. Each user's first {_items_counted('clicks', clicks.d)} counted."
+            said += [
+                Sentence(f"graph.how.urls.{method.urls}.{self._unit}"),
+                _first_items("clicks", clicks.d),
+            ]
         if reformulations:
-            number = (
-                "users who searched it next" if method.counts_users else "times that it was searched next"
-            )
-            source = (
-                f"Each public suggestion of a published query has a noisy number of {number}"
-                if method.suggestions is not None
-                else "Two published queries that followed one another were published as a pair if their noisy number "
-                f"of {'users' if method.counts_users else 'times'} was above another threshold"
-            )
-            text += f" {source}. Each user's first {_items_counted('query-pairs', reformulations.d)} counted."
-        return text + (" Negative numbers were set to zero." if method.non_negative else "")
+            source = "suggestions" if method.suggestions is not None else "followed"
+            said += [
+                Sentence(f"graph.how.{source}.{self._unit}"),
+                _first_items("query-pairs", reformulations.d),
+            ]
+        return paragraph(*said, Sentence("how.negative-to-zero") if method.non_negative else "")
 
     def _caveats(self) -> tuple[Statement, ...]:
         """Return what readers of the queries must know."""
         method = self.method
-        accounts = "someone who opens enough accounts can make any query appear in the release"
-        covered = not (method.has_clicks and method.urls == "clicked")
-        found = [
-            say(
-                "accounts-can-publish",
-                accounts
-                + (
-                    ", but the release tells no more about other people than epsilon and delta allow"
-                    if covered
-                    else ""
-                ),
-            )
-        ]
+        is_covered = not (method.has_clicks and method.urls == "clicked")
+        uncovered = Sentence("statement.accounts-can-publish.uncovered")
+        found = [say("accounts-can-publish", "" if is_covered else uncovered)]
         if method.counts == "reuse":
-            found.append(
-                say(
-                    "counts-near-threshold",
-                    "counts just above the threshold are too high on average: often only noise lifted them above it",
-                )
-            )
+            found.append(say("counts-near-threshold"))
         if method.counts == "fresh" or method.has_clicks or method.suggestions is not None:
-            found.append(
-                say("counts-may-fall", "noise can make counts smaller than they were, even negative")
-            )
+            found.append(say("counts-may-fall"))
         if method.has_clicks or method.epsilon_reformulations is not None:
-            found.append(
-                say(
-                    "no-ratios",
-                    "do not divide counts of one table by counts of another: each table counts other searches or "
-                    "clicks of a user, and has its own noise",
-                )
-            )
+            found.append(say("no-ratios", Sentence("statement.no-ratios.events")))
         return tuple(found)
 
     def _assessment(self) -> tuple[Statement, ...]:
@@ -501,22 +461,14 @@ class ThresholdGraph:
         if not method.has_clicks or method.urls != "clicked":
             return ()
         return statements.assessment(
-            singling_out=(
-                NOT_EXCLUDED,
-                "A url that one person alone clicked can be published, and can tell who that person is.",
-            ),
-            linkability=(
-                NOT_EXCLUDED,
-                "Rows have no user, session or time. But a url that one person alone clicked is beside the query that "
-                "it was clicked for, and other data about the person can name the same url.",
-            ),
-            inference=(NOT_EXCLUDED, "Nothing limits what the published urls reveal."),
-            disclosed="Frequent queries are disclosed, each with its most clicked urls, even urls that one person "
-            "alone clicked. Counts have noise.",
+            singling_out=(NOT_EXCLUDED, Sentence("graph.clicked.singling-out")),
+            linkability=(NOT_EXCLUDED, Sentence("graph.clicked.linkability")),
+            inference=(NOT_EXCLUDED, Sentence("graph.clicked.inference")),
+            disclosed=Sentence("graph.clicked.disclosed"),
             learnt=(
-                "Which urls were clicked for a published query, even by one person alone.",
-                "Who a row is about, if its url gives that person away, and for which query that person clicked it.",
-                "Popular searches.",
+                Sentence("graph.clicked.learnt.urls"),
+                Sentence("graph.clicked.learnt.person"),
+                Sentence("learnt.popular"),
             ),
         )
 
@@ -596,7 +548,14 @@ def _part(
     )
 
 
-def _items_counted(kind: str, number: int) -> str:
-    """Return how many items counted: 'query was', '20 queries were'."""
-    said = item_kinds.kind(kind).counted(number)
-    return f"{said.removeprefix('1 ')} was" if number == 1 else f"{said} were"
+def _first_items(kind: str, number: int) -> Sentence:
+    """Return that only the first items of each user counted."""
+    kept = contribution(number, kind)
+    return (
+        Sentence("graph.how.first.one", item=kept) if number == 1 else Sentence("graph.how.first", kept=kept)
+    )
+
+
+def _warning(id: str, *names: str) -> str:
+    """Return a warning that names parameters."""
+    return Message(Sentence(f"plan.warning.{id}", **{name: argument(name) for name in names}))

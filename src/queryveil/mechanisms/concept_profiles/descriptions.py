@@ -5,47 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.catalog.numbers import round_up as rounded_up
+from queryveil.catalog import Sentence
 from queryveil.privacy import statements
 from queryveil.privacy.declarations import LABELS, OCCURRENCES, USER, PublishedTable, columns
 from queryveil.privacy.statements import LIMITED, YES, Statement, say
 
-USERS_ARE_PUBLIC = say(
-    "users-are-public", "the number of users is public, and it is not hidden who is in the log"
-)
-TAXONOMY_IS_PUBLIC = say(
-    "taxonomy-is-public", "taxonomy, domain and topics were chosen without looking at the log"
-)
-_COLUMNS = {
-    "user": "a random number that stands for one user",
-    "number": (
-        "which of the user's published queries it is, from 0, in the order of their times; queries with equal times, "
-        "or from a log without times, are in random order"
-    ),
-    "query": "labels of the concepts that were drawn for the query's phrases, with a comma and a space between them",
-}
-
-ROWS_ARE_LINKED = (
-    "A random number that no other release has links the rows of a user. Only the publisher's private folder says "
-    "which user it stands for. That file is for measurements, and can be deleted."
-)
+USERS_ARE_PUBLIC = say("users-are-public", Sentence("statement.users-are-public.rows"))
+TAXONOMY_IS_PUBLIC = say("taxonomy-is-public", Sentence("statement.taxonomy-is-public.domain"))
+ROWS_ARE_LINKED = Sentence("concepts.linked")
 
 
-def answers_for_each_person(what: str, sure: str = "how sure a reader can be of that") -> dict[str, Any]:
+def answers_for_each_person(what: Sentence, *, one_phrase: bool = False) -> dict[str, Any]:
     """Return answers where rows are made for each person alone: how many people share something plays no role."""
     return {
-        "learnt": (f"A concept {what}, however few share it. The bound above limits {sure}.",),
-        "on_purpose": f"A concept {what} can be published, however few share it.",
+        "learnt": (Sentence("concepts.learnt.phrase" if one_phrase else "concepts.learnt", what=what),),
+        "on_purpose": Sentence("concepts.on-purpose", what=what),
     }
 
 
 def drawn_log(row: str, helps: Mapping[str, str] | None = None) -> PublishedTable:
     """Return the table of labels, one row for each query of each user."""
+    own = {name: Sentence(f"concepts.column.{name}") for name in ("number", "query")}
     return PublishedTable(
         name="log",
         noun="rows",
         row=row,
-        columns=columns(("user", "number", "query"), _COLUMNS | dict(helps or {})),
+        columns=columns(("user", "number", "query"), own | dict(helps or {})),
         counts=OCCURRENCES,
         texts=LABELS,
         links=USER,
@@ -54,21 +39,20 @@ def drawn_log(row: str, helps: Mapping[str, str] | None = None) -> PublishedTabl
     )
 
 
-def assess_equal_rows(epsilon: float, what: str, links: str = ROWS_ARE_LINKED) -> tuple[Statement, ...]:
+def bound(epsilon: float) -> Sentence:
+    """Return an epsilon as the bound of an answer."""
+    return Sentence("answer.bound", epsilon=epsilon)
+
+
+def assess_equal_rows(
+    epsilon: float, what: Sentence, linked: Sentence = ROWS_ARE_LINKED
+) -> tuple[Statement, ...]:
     """Return the answers where every user has the same number of rows, none of which is published as it was typed."""
-    bound = f"epsilon {rounded_up(epsilon, 6)}"
+    limit = bound(epsilon)
     return statements.assessment(
-        singling_out=(
-            LIMITED,
-            "The rows with one number are made from one person. What they say about that person is limited by "
-            f"{bound}.",
-        ),
-        linkability=(
-            YES,
-            f"Within the release. {links} With another data set it is limited: what the rows say about a person, "
-            f"whatever else is known, is bounded by {bound}.",
-        ),
-        inference=(LIMITED, f"What the rows say about a person is bounded by {bound}."),
-        disclosed="Rows are made for every user, so the number of users is disclosed exactly.",
+        singling_out=(LIMITED, Sentence("concepts.equal.singling-out", bound=limit)),
+        linkability=(YES, Sentence("concepts.equal.linkability", linked=linked, bound=limit)),
+        inference=(LIMITED, Sentence("concepts.equal.inference", bound=limit)),
+        disclosed=Sentence("concepts.equal.disclosed"),
         **answers_for_each_person(what),
     )

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from queryveil.catalog import Sentence
 from queryveil.language.taxonomy.similarity import Domain
 from queryveil.mechanisms.concept_profiles.draws import Exponential
 
@@ -103,20 +104,19 @@ def within(domain: Domain, place: int) -> list[npt.NDArray[np.int64]]:
     return found
 
 
-def in_draws(shares: Shares) -> str:
+def in_draws(shares: Shares) -> Sentence:
     """How often draws are the truth, or one or two steps away, in words."""
     base = 100
     while base < 10**6 and shares.steps[0] * base < 1:
         base *= 10
     same, one, two = (_of(share, base) for share in shares.steps)
-    return (
-        f"the true one in {same} of {base:,} draws, at most one step away in {one}, and at most two steps away in "
-        f"{two}"
-    )
+    return Sentence("plan.nearness.draws", same=same, one=one, two=two, base=base)
 
 
-def _of(share: float, base: int) -> str:
+def _of(share: float, base: int) -> Sentence:
     if share * base < 1:
-        return "fewer than 1"
+        return Sentence("plan.nearness.fewer")
     rounded = round(share * base)
-    return f"more than {base - 1:,}" if rounded == base and share < 1 else f"{rounded:,}"
+    if rounded == base and share < 1:
+        return Sentence("plan.nearness.more-than", draws=base - 1)
+    return Sentence("plan.nearness.number", draws=rounded)

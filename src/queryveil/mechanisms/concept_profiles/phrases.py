@@ -17,7 +17,7 @@ import pyarrow as pa
 from queryveil.language import concepts as language
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.mechanisms.base import MOST_UNKNOWN, Run
+from queryveil.mechanisms.base import MOST_UNKNOWN, Run, warn_of_unknown
 from queryveil.mechanisms.taxonomy_items import concepts_of
 from queryveil.privacy.noise import Noise
 
@@ -136,10 +136,7 @@ class Tally:
         """Tell the curator if the taxonomy knows little of the log. The share is the log's, and never published."""
         phrases, without = (self.counts.get(what, 0) for what in ("phrases", "phrases without a concept"))
         if without > MOST_UNKNOWN * phrases:
-            run.warn(
-                f"{100 * without / phrases:.0f} % of the log's {noun} have no concept in the taxonomy and are left "
-                "out, so the release says little about the log; name a taxonomy that knows its words with --taxonomy"
-            )
+            warn_of_unknown(run, without / phrases, noun)
 
     def table(self) -> pa.Table:
         figures = {"users": self.users, "queries": self.queries, **self.counts}

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, count
 from queryveil.count import item_kinds
 from queryveil.mechanisms import sessions
 from queryveil.mechanisms.base import (
@@ -38,13 +39,10 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 _TABLE = PublishedTable(
     name="transactions",
     noun="transactions",
-    row="A session as a set of keywords. Enough users have a session with the same set.",
+    row=Sentence("k-session.row"),
     columns=columns(
         ("group", "items"),
-        {
-            "group": "a random number that stands for one set of keywords; its rows are equal",
-            "items": "the keywords of the set; none if the sessions of a group had too little in common",
-        },
+        {name: Sentence(f"k-session.column.{name}") for name in ("group", "items")},
     ),
     counts=SESSIONS,
     links=GROUP,
@@ -70,77 +68,34 @@ class KSession(Crowds):
             assumed=(SESSIONS_APART,),
             caveats=self._caveats(),
             table=_TABLE,
-            what="Sessions of a search log as sets of keywords that enough users share, without users and times",
-            how=(
-                "Every session was turned into the set of its keywords. Similar sessions were put into groups of "
-                f"{self.k:,} to {2 * self.k - 1:,} different users. Each session was published with the keywords that "
-                "more than half of its group's users have: other keywords were deleted from it, and missing ones were "
-                "added. Sessions without any keyword were left out. Equal sets have one random number, and rows are in "
-                "the order of these numbers. Users, times, clicks and the order of words were left out."
-            ),
+            what=Sentence("k-session.what"),
+            how=Sentence("k-session.how", k=self.k, most=2 * self.k - 1),
             assessment=self._assessment(),
         )
 
     def _assessment(self) -> tuple[Statement, ...]:
         return assessment(
-            singling_out=(
-                NO,
-                "Not from the release alone. Every published set of keywords stands for sessions of at least "
-                f"{self.k:,} users, and its rows are equal.",
-            ),
-            linkability=(
-                NOT_EXCLUDED,
-                "Rows have no user, session or time, and equal rows cannot be told apart. But someone who knows a "
-                f"session of a person from another data set can link it to a set that stands for {self.k:,} users or "
-                f"more. The chance of picking the right row is then at most 1 in {self.k:,}, unless they know more.",
-            ),
-            inference=(
-                NOT_EXCLUDED,
-                "Nothing limits it. A reader may believe that each member searched for what most of the group "
-                f"searched for. An attacker with {self._fakes} of their own can find out whether somebody else "
-                "searched for something.",
-            ),
-            disclosed=f"No keyword that fewer than {self.k // 2 + 1:,} users searched for is disclosed. The exact "
-            "number of sessions, in all and with each set, is disclosed.",
-            withheld=f"Whose session a row is: at least {self.k:,} users have a session that is published with the "
-            "same set of keywords. That holds as long as nothing else is known about these users.",
-            checked=f"that every set of keywords is in at least {self.k:,} rows. Whether these rows come from "
-            "different users cannot be seen from a release",
+            singling_out=(NO, Sentence("k-session.singling-out", k=self.k)),
+            linkability=(NOT_EXCLUDED, Sentence("k-session.linkability", k=self.k)),
+            inference=(NOT_EXCLUDED, Sentence("k-session.inference", accounts=self._accounts)),
+            disclosed=Sentence("k-session.disclosed", most=self.k // 2 + 1),
+            withheld=Sentence("k-session.withheld", k=self.k),
+            checked=Sentence("k-session.checked", k=self.k),
         )
 
     @property
-    def _fakes(self) -> str:
-        """What an attack needs that makes a set appear if one more user has it."""
-        return "1 account" if self.k // 2 == 1 else f"{self.k // 2:,} accounts"
+    def _accounts(self) -> Sentence:
+        """The accounts of an attack that makes a set appear if one more user has it."""
+        return count(self.k // 2, "accounts")
 
     def _caveats(self) -> tuple[Statement, ...]:
+        attack = Sentence("statement.fake-accounts.sessions", accounts=self._accounts)
         return (
-            say(
-                "all-alike",
-                "homogeneity: what most members of a group have in common is published, and someone who knows the "
-                "members may believe it about each of them",
-            ),
-            say(
-                "fake-accounts",
-                f"active attack: an attacker can search for something with {self._fakes} of their own (half of k, "
-                "rounded down); almost always it then appears in the release if, and only if, somebody else searched "
-                "for it too",
-                accounts=self.k // 2,
-            ),
-            say(
-                "known-members",
-                "the release promises nothing against someone who knows more, such as what the other members of a "
-                "group did",
-            ),
-            say(
-                "sets-are-a-compromise",
-            ),
-            say(
-                "sessions-are-exact",
-                f"the number of sessions is exact, in all and for each set: an attacker who fills a group with "
-                f"{self.k:,} accounts sees one more row if somebody else joins it",
-                accounts=self.k,
-            ),
+            say("all-alike", Sentence("statement.all-alike.sessions")),
+            say("fake-accounts", attack, accounts=self.k // 2),
+            say("known-members", Sentence("statement.known-members.sessions")),
+            say("sets-are-a-compromise"),
+            say("sessions-are-exact", accounts=self.k),
         )
 
     def check(self, log: SearchLog) -> None:

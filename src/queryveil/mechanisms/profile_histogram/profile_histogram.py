@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, count
 from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Mechanism, Plan, Run, public_parameters
 from queryveil.mechanisms.concept_profiles import descriptions
@@ -105,28 +106,20 @@ class ProfileHistogram(Mechanism):
                 descriptions.TAXONOMY_IS_PUBLIC,
                 descriptions.USERS_ARE_PUBLIC,
             ),
-            caveats=(
-                say(
-                    "mostly-noise",
-                ),
-            ),
+            caveats=(say("mostly-noise"),),
         )
         return Plan(
             method=self.name,
             parameters=public_parameters(self) | {"domain": choice.labels[0]},
             calibration={
-                "taxonomy": choice.taxonomy.identity,
                 "concepts": len(choice.domain),
                 "noise_scale": self.scale,
             },
             guarantee=promise,
             tables=(
                 descriptions.drawn_log(
-                    "A made-up query of one user: a concept drawn from that user's noisy histogram.",
-                    {
-                        "number": "which of the user's made-up queries it is, from 0",
-                        "query": "label of a drawn concept",
-                    },
+                    Sentence("histogram.row"),
+                    {name: Sentence(f"histogram.column.{name}") for name in ("number", "query")},
                 ),
             ),
             draws=(
@@ -143,15 +136,16 @@ class ProfileHistogram(Mechanism):
                     **promise.cost,
                 ),
             ),
-            what="A search log made up from noisy histograms of concepts, one for each user under a random number",
-            how=(
-                f"Queries were cut into noun phrases. Each user's first {self.max_queries:,} phrases with a concept at "
-                f"or below {choice.labels[0]} were counted ({choice.taxonomy.identity}). Random noise was added to the "
-                "count of every concept, even without phrases, and negative counts were set to zero. Each user was "
-                f"given {self.max_queries:,} queries of one concept, drawn in proportion to these counts."
+            what=Sentence("histogram.what"),
+            how=Sentence(
+                "histogram.how",
+                phrases=count(self.max_queries, "phrases"),
+                concept=choice.labels[0],
+                queries=count(self.max_queries, "queries"),
             ),
+            taxonomy=choice.taxonomy.identity,
             labels={"concepts": "concepts that are counted", "noise_scale": "noise scale"},
-            assessment=descriptions.assess_equal_rows(self.epsilon, "that one single person searched for"),
+            assessment=descriptions.assess_equal_rows(self.epsilon, Sentence("concepts.searched")),
         )
 
     def check(self, log: SearchLog) -> None:

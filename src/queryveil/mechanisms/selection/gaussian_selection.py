@@ -7,10 +7,11 @@ One account pays for the selection of each item kind and for estimates of users.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from queryveil.catalog import Sentence, paragraph
 from queryveil.count import histories, item_kinds
 from queryveil.count.contribution import Bound
 from queryveil.count.histories import Histories
@@ -65,10 +66,6 @@ _LABELS = listed_items.LABELS_OF_SUMS | {
     "length_prior": "long texts begin with less weight",
     "users_for_half": "users needed for a 50 % chance of being published",
 }
-_HOW_COUNTS = (
-    " Then all users of each published item were counted, whether or not they had contributed it before. A user with "
-    "many published items counted for less than one in each, and random noise was added to every count."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +130,7 @@ class GaussianSelection(SelectsItems):
         )
 
     def _plan_selection(
-        self, figures: Mapping[str, Any], how: str, expected: tuple[str, ...], users: int | None
+        self, figures: Mapping[str, Any], how: Sequence[str], expected: tuple[str, ...], users: int | None
     ) -> Plan:
         """Return the plan, from figures and sentences of the mechanism."""
         account = self.account()
@@ -145,7 +142,7 @@ class GaussianSelection(SelectsItems):
             assumed.append(listed_items.list_assumption(listed.public))
             caveats.append(listed_items.decoy_caveat(listed.decoys))
             figures, expected = {**figures, **listed.calibrated()}, (*expected, *listed.expected())
-            how += listed.how(settings[self.items[0]].rounds)
+            how = (*how, listed.how(settings[self.items[0]].rounds))
         guarantee = account.guarantee(tuple(assumed), tuple(caveats)).among(users, told=False)
         return Plan(
             method=self.name,
@@ -158,7 +155,7 @@ class GaussianSelection(SelectsItems):
             ),
             draws=self._draws(account, guarantee, settings, listed),
             what=item_tables.describe_items(self.items),
-            how=how + _HOW_COUNTS,
+            how=paragraph(*how, Sentence("how.estimates")),
             warnings=warnings_of(guarantee, users),
             expected=expected,
             labels=_LABELS,

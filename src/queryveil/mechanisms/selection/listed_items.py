@@ -21,8 +21,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from queryveil.catalog import Sentence
 from queryveil.count import item_kinds
-from queryveil.errors import UsageError, argument
+from queryveil.errors import Message, UsageError, argument
 from queryveil.mechanisms.base import Mechanism, Run
 from queryveil.mechanisms.selection.gaussian_account import GRID
 from queryveil.parameters import value_of
@@ -144,20 +145,15 @@ def calibration_figures(public: PublicList, number: float, z: float | None) -> d
     }
 
 
-def describe_list(public: PublicList, number: str = "number of users") -> str:
+def describe_list(public: PublicList) -> str:
     """Return what was done, for readers of the release."""
-    return (
-        f"A public list has {public.items:,} items. Noise was added to the {number} of every item on it, even "
-        f"if that number is 0. Such an item was published if its noisy number was above {public.above:,}."
-    )
+    return Sentence("how.list", items=public.items, above=public.above)
 
 
 def list_assumption(public: PublicList) -> Statement:
     """Return the assumption that the list is public."""
     return say(
         "public-list",
-        f"the list of {public.items:,} items ({public.lines:,} lines, SHA-256 {public.sha256}) is public, and was made "
-        "without the log",
         items=public.items,
         lines=public.lines,
         sha256=public.sha256,
@@ -166,20 +162,12 @@ def list_assumption(public: PublicList) -> Statement:
 
 def decoy_caveat(number: float) -> Statement:
     """Return the caveat that so many decoys are expected."""
-    return say(
-        "decoys",
-        "an item of the public list can be published although nobody has it; on average this happens to at most "
-        f"about {format_decoys(number)} of its items",
-        decoys=number,
-    )
+    return say("decoys", decoys=number)
 
 
 def decoy_expectation(public: PublicList, number: float) -> str:
     """Return what the curator may expect: so many decoys."""
-    return (
-        f"if nobody has any item of the public list, noise alone publishes {format_decoys(number)} of its "
-        f"{public.items:,} items on average; a larger --public-z gives fewer"
-    )
+    return Message(Sentence("plan.decoys", decoys=number, items=public.items, public_z=argument("public_z")))
 
 
 def format_decoys(number: float) -> str:
@@ -205,16 +193,13 @@ class ListedSums:
 
     def how(self, rounds: int) -> str:
         """Return what was done, for readers of the release."""
-        each = " in every round until it was dropped" if rounds > 1 else ""
-        return (
-            f" A public list has {self.public.items:,} items. Random noise was added to the sum of votes of every "
-            f"item on it{each}, even if nobody had voted for it. These items had a threshold of their own."
-        )
+        id = "how.list.rounds" if rounds > 1 else "how.list.votes"
+        return Sentence(id, items=self.public.items)
 
     def expected(self) -> tuple[str, ...]:
         """Return what the curator may expect."""
         return (
-            f"An item on the public list needs only about {self.users_for_half:,} users for an even chance.",
+            Sentence("plan.even-chance.listed", users=self.users_for_half),
             decoy_expectation(self.public, self.decoys),
         )
 

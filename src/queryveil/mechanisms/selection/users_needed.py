@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from queryveil.catalog import Sentence
 from queryveil.errors import CannotBeMet, QueryveilError
 from queryveil.mechanisms.selection import gaussian_account, steering
 from queryveil.mechanisms.selection.gaussian_account import Share
@@ -60,10 +61,4 @@ def few_or_many_items(epsilon: float, delta: float, *, replace: bool) -> tuple[s
         few = selection_noise(calibration.scale_for(moves, epsilon), delta_of_each(delta, moves)).even_chance
     except (QueryveilError, ArithmeticError):
         return ()
-    return (
-        "Which method publishes more depends on how many items a user has. With truncated-geometric and one item per "
-        f"user, an item that {few:,} users add has an even chance of being published. With steered and up to "
-        f"{_ITEMS} items per user, it takes about {many:,} users who have hardly any other popular item. If users "
-        "have fewer than about 2 items each, truncated-geometric publishes more. Decide from public knowledge, not "
-        "from the log.",
-    )
+    return (Sentence("plan.few-or-many", few=few, many=many, items=_ITEMS),)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from queryveil.catalog.numbers import round_up as rounded_up
+from queryveil.catalog import Sentence, count, paragraph
+from queryveil.errors import Message, argument
 from queryveil.mechanisms.concept_profiles.descriptions import (
     ROWS_ARE_LINKED,
     answers_for_each_person,
     assess_equal_rows,
+    bound,
 )
 from queryveil.mechanisms.concept_profiles.nearness import NOISE, in_draws
 from queryveil.mechanisms.semantic.semantic_parameters import SemanticParameters
@@ -19,9 +21,7 @@ from queryveil.privacy.statements import LIMITED, NOT_EXCLUDED, YES, Statement, 
 if TYPE_CHECKING:
     from queryveil.mechanisms.concept_profiles.domain import Choice
 
-USERS_INSIDE_ARE_PUBLIC = say(
-    "users-inside-are-public",
-)
+USERS_INSIDE_ARE_PUBLIC = say("users-inside-are-public")
 FIGURES = {
     "concepts": "concepts to draw from",
     "max_sim": "largest similarity of two concepts",
@@ -37,238 +37,136 @@ FIGURES = {
     "ratio_of_sums": "largest ratio of two concepts' sums of weights",
     "log_ratio": "logarithm of their product, at most epsilon per phrase",
 }
-_CLOSE = {
-    "sqc1": "more probably if it is similar in meaning",
-    "sqc2": "more probably if it is similar in meaning and of the same topic",
-    "nsqc": "the phrase's own concept more probably than any other, and all others equally",
-}
-_KEPT = {
-    "function": "function words, such as 'of' and 'near', before and after a replaced phrase",
-    "modifiers": "function words and modifiers, such as 'of' and 'cheap', before and after a replaced phrase",
-}
-
-_KEPT_EXAMPLE = {
-    "function": "becomes a random concept and the words 'near here'",
-    "modifiers": "becomes the surname, a random concept and the words 'near here'",
-}
 
 
-_SHAPE = (
-    "how many queries a user has, and how many phrases each query has, is published unchanged; only phrases with a "
-    "concept in the domain count. Someone who has a row certainly searched for something inside the domain, which "
-    "tells much if the domain is narrow. A made-up example: someone who searched for 'measles', then for 'measles and "
-    "fever' and then for 'tennis lessons' has three rows, of one, two and one concept"
-)
-_SHAPE_OF_WHOLE = (
-    "how many queries a user has is published unchanged; only queries that are names of concepts in the domain count. "
-    "Someone who has a row certainly searched for something inside the domain, which tells much if the domain is "
-    "narrow. A made-up example: someone who searched for 'measles', then for 'fever', then for 'smith tennis lessons "
-    "near here' and then for 'tennis' has three rows, of one concept each"
-)
+def what(method: SemanticParameters) -> Sentence:
+    """Return what the release holds."""
+    topics = ".topics" if method.per_topic else ""
+    return Sentence(f"semantic.what.{_replaced(method)}{topics}")
 
 
-def what(method: SemanticParameters) -> str:
-    where = " of its topic" if method.per_topic else ""
-    replaced = "query" if method.whole_queries else "phrase"
-    return f"A search log with a random concept{where} in place of every {replaced}, and random numbers for users"
-
-
-def how(method: SemanticParameters, taxonomy: str, labels: Sequence[str]) -> str:
-    """What is done, for readers of the release."""
-    place = (
-        f"the topic that it belongs to ({', '.join(labels)})"
+def how(method: SemanticParameters, labels: Sequence[str]) -> str:
+    """Return what is done, for readers of the release."""
+    close = Sentence(f"semantic.close.{method.criterion}")
+    drawn = (
+        Sentence("semantic.how.drawn.topics", topics=", ".join(labels), close=close)
         if method.per_topic
-        else f"all concepts at or below {labels[0]}"
+        else Sentence("semantic.how.drawn", concept=labels[0], close=close)
     )
-    spent = {
-        (False, "user"): f"A user's epsilon of {method.epsilon:g} is spread evenly over all their phrases.",
-        (False, "query"): f"Each phrase has an epsilon of {method.epsilon:g} of its own.",
-    }.get(
-        (method.max_phrases is not None, method.epsilon_per),
-        f"Only each user's first {method.max_phrases or 0:,} phrases count. Each has the same share of epsilon.",
-    )
-    if method.reserve is not None:
-        spent += (
-            f" An epsilon of {method.epsilon:g} is for these and for {method.reserve:,} phrases more, which later "
-            "releases may publish. This release spends its own part of it."
-        )
-    padded = (
-        f" Every user has exactly {method.max_phrases:,} queries of one phrase. Missing ones were drawn uniformly."
+    return paragraph(
+        Sentence(f"semantic.how.{_replaced(method)}"),
+        drawn,
+        *_spent(method),
+        Sentence(f"semantic.how.left-out.{_replaced(method)}"),
+        Sentence("semantic.how.since", since=str(method.since)) if method.since is not None else "",
+        Sentence("semantic.how.follows") if method.follows is not None else "",
+        Sentence("semantic.how.padded", queries=count(method.max_phrases or 0, "queries"))
         if method.pad
-        else ""
+        else "",
+        Sentence("semantic.how.kept", words=_kept(method)) if method.keep_words != "none" else "",
+        Sentence("semantic.how.order"),
     )
-    kept = (
-        f" {_KEPT[method.keep_words].capitalize()} were put back as they were."
-        if method.keep_words != "none"
-        else ""
-    )
-    cut, left_out = (
-        (
-            f"Each whole query was treated as one phrase, and looked up in a taxonomy ({taxonomy}).",
-            "Queries that are not the name of a concept were left out.",
+
+
+def _replaced(method: SemanticParameters) -> str:
+    return "queries" if method.whole_queries else "phrases"
+
+
+def _kept(method: SemanticParameters) -> Sentence:
+    return Sentence(f"semantic.words.{method.keep_words}")
+
+
+def _spent(method: SemanticParameters) -> Iterator[str]:
+    """Yield how epsilon is divided."""
+    if method.max_phrases is not None:
+        yield Sentence("semantic.how.epsilon.first", phrases=count(method.max_phrases, "phrases"))
+    else:
+        unit = "user" if method.epsilon_per == "user" else "phrase"
+        yield Sentence(f"semantic.how.epsilon.{unit}", epsilon=method.epsilon)
+    if method.reserve is not None:
+        yield Sentence(
+            "semantic.how.epsilon.reserved", epsilon=method.epsilon, reserved=count(method.reserve, "phrases")
         )
-        if method.whole_queries
-        else (
-            f"Queries were cut into noun phrases, and each phrase was looked up in a taxonomy ({taxonomy}).",
-            "Phrases without a concept, and queries without a phrase, were left out.",
-        )
-    )
-    if method.since is not None:
-        left_out += f" Queries before {method.since} were left out too; their users were not."
-    if method.follows is not None:
-        left_out += " Users who are in an earlier release have the numbers that they have there."
-    return (
-        f"{cut} It was replaced by a concept drawn at random from {place}, {_CLOSE[method.criterion]}. {spent} "
-        f"{left_out}{padded}{kept} Users are in the order of "
-        "random numbers. Times, urls and ranks were left out."
-    )
 
 
 def caveats(method: SemanticParameters) -> tuple[Statement, ...]:
-    """What readers and curators must know."""
-    found = [] if method.pad else [say("shape-is-published", _of_shape(method))]
+    """Return what readers and curators must know."""
+    found = [] if method.pad else [say("shape-is-published", _shape(method))]
     if method.per_topic:
-        found.append(
-            say(
-                "topics-are-published",
-            )
-        )
+        found.append(say("topics-are-published"))
     if method.keep_words != "none":
-        found.append(
-            say(
-                "words-are-published",
-                f"the words that were kept have no protection at all: {_KEPT[method.keep_words]} are published as "
-                "they were typed. A rare word, such as a name, or a rare combination of common words tells whose "
-                f"query it is. A made-up example: 'smith tennis lessons near here' {_KEPT_EXAMPLE[method.keep_words]}",
-            )
-        )
+        published = Sentence(f"statement.words-are-published.{method.keep_words}", words=_kept(method))
+        found.append(say("words-are-published", published))
     if method.epsilon_per == "query":
-        found.append(
-            say(
-                "epsilon-per-phrase",
-                "epsilon is spent on every phrase: a user with m phrases has m times epsilon"
-                + (
-                    f"; the guarantee states it for the {method.max_phrases:,} phrases that are allowed"
-                    if method.max_phrases is not None
-                    else "; with 100 phrases at epsilon 1 this is 100, which promises nothing about the user as a whole"
-                ),
-            )
+        phrases = method.max_phrases
+        limited = phrases is not None and Sentence(
+            "statement.epsilon-per-phrase.limited", phrases=count(phrases, "phrases")
         )
+        found.append(say("epsilon-per-phrase", limited or ""))
     if method.goes_on:
-        came = (
-            "; who has a number that is not in the earlier release came to the log after it, and that is not hidden"
-            if method.follows is not None
-            else ""
-        )
-        found.append(
-            say(
-                "releases-go-on",
-                "users may have the same numbers in an earlier or a later release, so that the rows of all of them can "
-                "be put together: what they say about a person together is bounded by the sum of their epsilons, which "
-                f"a ledger keeps{came}",
-            )
-        )
+        followed = Sentence("statement.releases-go-on.follows") if method.follows is not None else ""
+        found.append(say("releases-go-on", followed))
     if not method.pad:
-        found.append(
-            say(
-                "no-sum",
-                "it cannot be added up with other releases of this log: a ledger lists it as not composable",
-            )
-        )
-    found.append(
-        say(
-            "rows-say-little",
-        )
-    )
+        found.append(say("no-sum", Sentence("statement.no-sum.semantic")))
+    found.append(say("rows-say-little"))
     return tuple(found)
 
 
-def _of_shape(method: SemanticParameters) -> str:
-    health = "" if method.per_topic else ", none of which needs to be about health or sport"
-    as_it_is = ", except for what is published unchanged"
-    bounded = (
-        "epsilon then bounds what each phrase says about that person, and only their number times epsilon bounds what "
-        "all phrases say"
-        if method.per_single_phrase
-        else "what they say about that person is then bounded by epsilon alone"
-        + (as_it_is if method.per_topic or method.keep_words != "none" else "")
+def _shape(method: SemanticParameters) -> Sentence:
+    unrelated = "" if method.per_topic else Sentence("semantic.example.unrelated")
+    if method.per_single_phrase:
+        bounded = Sentence("semantic.bounded.phrases")
+    else:
+        unchanged = method.per_topic or method.keep_words != "none"
+        bounded = Sentence("semantic.bounded.except" if unchanged else "semantic.bounded")
+    whole = ".queries" if method.whole_queries else ""
+    return Sentence(
+        f"statement.shape-is-published{whole}",
+        example=Sentence(f"semantic.example.{_replaced(method)}", unrelated=unrelated),
+        bounded=bounded,
     )
-    shape = _SHAPE_OF_WHOLE if method.whole_queries else _SHAPE
-    return (
-        f"{shape}{health}. Someone who knows that this person made three such queries finds the rows by counting; "
-        f"{bounded}. Releases made with --max-phrases N --pad do not give these numbers away"
-    )
-
-
-_LINKS_ON = (
-    "A random number links the rows of a user, and may be the same in an earlier or a later release. Only the "
-    "publisher's private folder says which user it stands for."
-)
 
 
 def assessment(method: SemanticParameters, labels: Sequence[str]) -> tuple[Statement, ...]:
     """The three answers name what is disclosed with certainty."""
-    near = "near what one single person searched for"
+    near = Sentence("concepts.near")
     if method.pad:
-        return assess_equal_rows(method.total(), near, _LINKS_ON if method.goes_on else ROWS_ARE_LINKED)
-    kept = "The words that were kept are published as typed. " if method.keep_words != "none" else ""
-    counts = (
-        "The number of queries is published unchanged."
-        if method.whole_queries
-        else "The number of queries, and of phrases in each query, is published unchanged."
-    )
+        linked = Sentence("concepts.linked.continued") if method.goes_on else ROWS_ARE_LINKED
+        return assess_equal_rows(method.total(), near, linked)
+    kept = Sentence("semantic.kept") if method.keep_words != "none" else ""
     certain = _certain(method, labels)
     single = method.per_single_phrase
     # Phrases add up, so that a bound for each of them is none for a person.
     limited = NOT_EXCLUDED if single else LIMITED
     return statements.assessment(
-        singling_out=(
-            YES,
-            f"{kept}{counts}",
-        ),
-        linkability=(
-            YES,
-            f"{ROWS_ARE_LINKED} Someone who knows how many queries a person made may find that person's number.",
-        ),
+        singling_out=(YES, paragraph(kept, Sentence(f"semantic.counts.{_replaced(method)}"))),
+        linkability=(YES, paragraph(ROWS_ARE_LINKED, Sentence("semantic.linkability"))),
         inference=(
             YES if kept or certain else limited,
-            kept
-            + "".join(f"{one} " for one in certain)
-            + _bounded(method, "else " if certain or kept else ""),
+            paragraph(kept, *certain, _bounded(method, more=bool(certain or kept))),
         ),
-        disclosed="Rows are made for every user with a phrase inside the domain.",
-        **(
-            answers_for_each_person(near, "how sure a reader can be of one single phrase")
-            if single
-            else answers_for_each_person(near)
-        ),
+        disclosed=Sentence("semantic.disclosed"),
+        **answers_for_each_person(near, one_phrase=single),
     )
 
 
-def _certain(method: SemanticParameters, labels: Sequence[str]) -> list[str]:
+def _certain(method: SemanticParameters, labels: Sequence[str]) -> list[Sentence]:
     """What a row says with certainty: its topic, or that a narrow domain was searched for."""
     if not method.per_topic and method.domain is None:
         return []
-    inside = f"of a topic ({', '.join(labels)})" if method.per_topic else f"at or below {labels[0]}"
-    return [
-        f"Readers learn with certainty that a person searched for something {inside}.",
-        "If that is a disease, a belief or the like, it belongs to the special categories of personal data (Article 9 "
-        "of the GDPR).",
-    ]
-
-
-def _bounded(method: SemanticParameters, other: str) -> str:
-    bound = f"epsilon {rounded_up(method.total(), 6)}"
-    if method.per_single_phrase:
-        return (
-            f"What a reader learns about a single phrase is bounded by {bound}. What all phrases of a person say "
-            "together is bounded only by their number times epsilon, which for most people is no bound at all. Nothing "
-            "bounds what is learnt about their number and form."
-        )
-    return (
-        f"What a reader learns about what {other}a person searched for is bounded by {bound}. How much the person "
-        "searched, and in what form, is not bounded."
+    certain = (
+        Sentence("semantic.certain.topics", topics=", ".join(labels))
+        if method.per_topic
+        else Sentence("semantic.certain", concept=labels[0])
     )
+    return [certain, Sentence("semantic.certain.special")]
+
+
+def _bounded(method: SemanticParameters, *, more: bool) -> Sentence:
+    limit = bound(method.total())
+    if method.per_single_phrase:
+        return Sentence("semantic.inference.phrase", bound=limit)
+    return Sentence("semantic.inference.else" if more else "semantic.inference", bound=limit)
 
 
 _SOME_PHRASES = 10
@@ -277,18 +175,19 @@ _SOME_PHRASES = 10
 
 def expected(method: SemanticParameters, choice: Choice) -> tuple[str, ...]:
     """How near draws are to the truth, in words."""
-    first = f"A drawn concept is {in_draws(choice.shares(method.per_phrase(1)))}"
-    if not method.fixed:
-        more = in_draws(choice.shares(method.per_phrase(_SOME_PHRASES)))
-        first += f", if the user has one phrase. With {_SOME_PHRASES} phrases it is {more}"
     looked = sum(len(one.places) for one in choice.near)
     many = sum(len(one.sampler.domain) for one in choice.near)
-    over = "all concepts" if looked == many else f"{looked:,} of {many:,} concepts, evenly spaced"
-    padding = " Padding is not counted." if method.pad else ""
-    return (
-        f"{first}. A step goes from a concept to one that it is a kind of, or back. This is the mean over {over}, as "
-        f"if each were searched for equally often.{padding}",
-    )
+    said: dict[str, Any] = {
+        "nearness": in_draws(choice.shares(method.per_phrase(1))),
+        "over": Sentence("plan.nearness.all")
+        if looked == many
+        else Sentence("plan.nearness.some", some=looked, all=many),
+        "padding": Sentence("plan.nearness.padding") if method.pad else "",
+    }
+    if method.fixed:
+        return (Sentence("plan.nearness", **said),)
+    more = in_draws(choice.shares(method.per_phrase(_SOME_PHRASES)))
+    return (Sentence("plan.nearness.more", **said, phrases=_SOME_PHRASES, more=more),)
 
 
 def _mostly_noise(method: SemanticParameters, choice: Choice) -> list[str]:
@@ -299,13 +198,20 @@ def _mostly_noise(method: SemanticParameters, choice: Choice) -> list[str]:
             label for label, near in zip(choice.labels, choice.near, strict=True) if near.shares(each).noise
         ]
         if labels:
-            where = f" of {', '.join(labels)}" if method.per_topic else ""
-            who = f" for users with {phrases} phrases or more" if phrases > 1 else ""
-            narrower = "narrower --topics" if method.per_topic else "a narrower --domain"
+            where = Sentence("plan.mostly-noise.topics", topics=", ".join(labels)) if method.per_topic else ""
+            who = Sentence("plan.mostly-noise.who", phrases=phrases) if phrases > 1 else ""
+            parameter = "topics" if method.per_topic else "domain"
+            narrower = Sentence(f"plan.mostly-noise.{parameter}.narrower", **{parameter: argument(parameter)})
             return [
-                f"this is mostly noise: of the concepts drawn{where}{who}, fewer than 1 in {round(1 / NOISE)} are "
-                f"within two steps of the true one; {_fewer(method, phrases)}raise --epsilon or choose {narrower}, or "
-                "do not rely on single rows"
+                _warning(
+                    "mostly-noise",
+                    draws=round(1 / NOISE),
+                    where=where,
+                    who=who,
+                    fewer=_fewer(method, phrases),
+                    epsilon=argument("epsilon"),
+                    narrower=narrower,
+                )
             ]
     return []
 
@@ -314,26 +220,25 @@ def _fewer(method: SemanticParameters, phrases: int) -> str:
     """Where fewer phrases would leave each of them more of epsilon."""
     if method.epsilon_per == "query" or max(phrases, method.max_phrases or 1) == 1:
         return ""
-    return "lower --max-phrases, " if method.max_phrases else "pass --max-phrases, "
+    id = "plan.mostly-noise.lower" if method.max_phrases else "plan.mostly-noise.pass"
+    return Sentence(id, max_phrases=argument("max_phrases"))
+
+
+def _warning(id: str, **fields: Any) -> str:
+    """Return a warning that can name parameters."""
+    return Message(Sentence(f"plan.warning.{id}", **fields))
 
 
 def warnings(method: SemanticParameters, choice: Choice) -> tuple[str, ...]:
     found = _mostly_noise(method, choice)
     if method.epsilon_per == "user" and method.max_phrases is None:
-        found.append(
-            "epsilon is spread over all phrases of a user: with 100 phrases at epsilon 1 each draw is nearly uniform; "
-            "--max-phrases spends it on the first ones only"
-        )
+        found.append(_warning("epsilon-spread", max_phrases=argument("max_phrases")))
     if method.reserve is not None:
-        found.append(
-            f"only a ledger keeps what is reserved: open one with --epsilon {method.epsilon:g}, and charge this "
-            f"release (epsilon {method.total():g}) and those of the {method.reserve:,} phrases to come to it"
-        )
+        reserved = count(method.reserve, "phrases")
+        epsilon = argument("epsilon", method.epsilon)
+        found.append(_warning("reserve", epsilon=epsilon, own=method.total(), reserved=reserved))
     if method.follows is not None:
-        found.append(
-            "readers can put this release and the earlier one together: charge both to the same source of one ledger, "
-            "or nothing keeps the sum"
-        )
+        found.append(_warning("follows"))
     if method.total() > 20:
-        found.append(f"epsilon {method.total():g} per user is too large to promise anything in practice")
+        found.append(_warning("large-epsilon", epsilon=method.total()))
     return tuple(found)

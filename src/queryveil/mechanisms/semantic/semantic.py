@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.errors import UsageError, argument
 from queryveil.mechanisms.base import ROW_LOCAL, USER_IS_ACCOUNT, Plan, Run, public_parameters
 from queryveil.mechanisms.concept_profiles import descriptions as shared
@@ -60,10 +61,11 @@ class Semantic(SemanticParameters):
             parameters=shown,
             calibration=self._calibration(choice),
             guarantee=promise,
-            tables=(shared.drawn_log("A query of one user, with a drawn concept in place of every phrase."),),
+            tables=(shared.drawn_log(Sentence("semantic.row")),),
             draws=(self._draw(promise, choice),),
             what=descriptions.what(self),
-            how=descriptions.how(self, choice.taxonomy.identity, choice.labels),
+            how=descriptions.how(self, choice.labels),
+            taxonomy=choice.taxonomy.identity,
             expected=descriptions.expected(self, choice),
             labels=descriptions.FIGURES,
             assessment=descriptions.assessment(self, choice.labels),
@@ -73,7 +75,7 @@ class Semantic(SemanticParameters):
     def _calibration(self, choice: Choice) -> dict[str, Any]:
         # Where it is spread over all phrases of a user, figures are those of a user with one: others have less.
         each = self.per_phrase(1)
-        shown = {"taxonomy": choice.taxonomy.identity, **choice.calibration(each)}
+        shown = choice.calibration(each)
         if any(not sampler.exponent(each) for sampler in choice.samplers):
             raise UsageError(
                 f"epsilon {self.epsilon:g} spread over {self.max_phrases or 1:,} phrases is too small to draw with",

@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from queryveil.mechanisms.transactions.algorithms import Bags, Grouping, Tree
     from queryveil.reading.log import SearchLog
 
-_HOW = {
-    "better": "Equal transactions of enough users are a group. The others were clustered where their common "
-    "generalisation loses least: all together, or inside groups that were split from the root of the taxonomy down, "
-    "whichever loses less.",
-    "paper": "Transactions were clustered, longest first, where their common generalisation loses least.",
-}
 _RULES = ("r", "algorithm", "criterion", "order", "lcg", "distinct")
 """Parameters that say how groups are found."""
 
@@ -81,7 +75,7 @@ class Clump(Crowds):
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        return generalised.plan(self, _HOW[self.algorithm], {name: getattr(self, name) for name in _RULES})
+        return generalised.plan(self, self.algorithm, {name: getattr(self, name) for name in _RULES})
 
     def check(self, log: SearchLog) -> None:
         need_users(log, self.k)

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from queryveil.catalog import Sentence, paragraph
 from queryveil.errors import CannotBeMet, argument
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.language.taxonomy.function_words import FUNCTION_WORDS
-from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run
+from queryveil.mechanisms.base import MOST_UNKNOWN, Mechanism, Plan, Run, warn_of_unknown
 from queryveil.mechanisms.crowds import TEXT_LISTS, crowd_plan
 from queryveil.mechanisms.taxonomy_items import items_of
 from queryveil.parameters import COUNTED, param
@@ -28,39 +29,19 @@ if TYPE_CHECKING:
 
 TRANSACTIONS = (USERS, QUERIES)
 SHARED = "transaction"
-WHAT = (
-    "Transactions of a search log: concepts that stand for the words of {of}, shared by at least {k:,} users"
-)
 FAKE_ACCOUNTS = "fake-accounts"
-CAVEATS = (
-    say(
-        "all-alike",
-        "what all members of a group have in common is published, and readers learn it about each member",
-    ),
-    say(
-        "known-members",
-        "someone who knows the words of k - 1 members of a group learns what the last one shares with them",
-    ),
-    say(
-        FAKE_ACCOUNTS,
-        "someone who adds transactions from accounts of their own can choose what others are grouped with",
-    ),
-    say(
-        "no-sum",
-        "other releases of the same log can be combined with this one: k-anonymity does not add up",
-    ),
+CAVEATS = tuple(
+    say(code, Sentence(f"statement.{code}.transactions"))
+    for code in ("all-alike", "known-members", FAKE_ACCOUNTS, "no-sum")
 )
-TAXONOMY_IS_PUBLIC = say("taxonomy-is-public", "the taxonomy was chosen without looking at the log")
+TAXONOMY_IS_PUBLIC = say("taxonomy-is-public")
 TABLE = PublishedTable(
     name="transactions",
     noun="transactions",
-    row="The words of one transaction as concepts, the same for every user of a large enough group.",
+    row=Sentence("transactions.row"),
     columns=columns(
         ("group", "items"),
-        {
-            "group": "a random number that stands for a group; its rows are equal",
-            "items": "concepts of the taxonomy; each stands for a word of every member",
-        },
+        {name: Sentence(f"transactions.column.{name}") for name in ("group", "items")},
     ),
     texts=LABELS,
     links=GROUP,
@@ -138,21 +119,10 @@ class Generalising(Mechanism, Protocol):
     def vocabulary(self) -> Vocabulary: ...
 
 
-def plan(method: Generalising, more: str, rules: Mapping[str, Any]) -> Plan:
-    """What is promised; `more` says how groups are found, and `rules` the same as values."""
+def plan(method: Generalising, grouping: str, rules: Mapping[str, Any]) -> Plan:
+    """What is promised; `grouping` says how groups are found: `better`, `paper`, or `partition`, with its `rules`."""
     vocabulary = method.vocabulary()
-    of = "each user" if method.transactions == "users" else "each query"
-    identity = vocabulary.taxonomy.identity
-    senses = (
-        "; a word means its first noun sense, and function words are left out" if vocabulary.skipped else ""
-    )
-    replaced = (
-        f"Whole queries were replaced by the concepts of a taxonomy ({identity}) that have them as names. Other "
-        "queries were left out."
-        if vocabulary.whole
-        else f"The words of {of} were replaced by concepts of a taxonomy ({identity}{senses}). Several words that are "
-        "one name became one concept. Words without a concept were left out."
-    )
+    replaced = Sentence(f"transactions.how.{'whole' if vocabulary.whole else method.transactions}")
     return crowd_plan(
         method,
         method.k,
@@ -160,9 +130,14 @@ def plan(method: Generalising, more: str, rules: Mapping[str, Any]) -> Plan:
         assumed=(TAXONOMY_IS_PUBLIC,),
         caveats=tuple(_with_rules(one, rules) for one in CAVEATS),
         table=dataclasses.replace(TABLE, rows_of=method.transactions, items_of=vocabulary.noun),
-        what=WHAT.format(of=of, k=method.k),
-        how=f"{replaced} {more} Every transaction was published as what its group of at least "
-        f"{method.k:,} users has in common. Groups are in random order.",
+        what=Sentence(f"transactions.what.{method.transactions}", k=method.k),
+        how=paragraph(
+            replaced,
+            Sentence("transactions.how.senses") if vocabulary.skipped and not vocabulary.whole else "",
+            Sentence(f"transactions.how.{grouping}"),
+            Sentence("transactions.how.published", k=method.k),
+        ),
+        taxonomy=vocabulary.taxonomy.identity,
         assessment=_assessment(method.k),
     )
 
@@ -176,25 +151,11 @@ def _with_rules(caveat: Statement, rules: Mapping[str, Any]) -> Statement:
 
 def _assessment(k: int) -> tuple[Statement, ...]:
     return assessment(
-        singling_out=(
-            NO,
-            f"Not from the release alone. Every published transaction is shared by at least {k:,} users, item for "
-            "item.",
-        ),
-        linkability=(
-            NOT_EXCLUDED,
-            "Rows have no user, session or time, and the rows of a group are equal and cannot be told apart. But "
-            f"someone who knows words of a person from another data set can link that person to a group of {k:,} "
-            f"users or more. The chance of picking the right row is then at most 1 in {k:,}, unless they know more.",
-        ),
-        inference=(
-            NOT_EXCLUDED,
-            "Nothing limits it. Readers learn what a whole group shares about each member.",
-        ),
-        disclosed=f"No concept that fewer than {k:,} users have in common is disclosed. The exact number of rows of "
-        "each group is disclosed.",
-        checked=f"that every group has at least {k:,} rows. Whether these rows come from different users cannot be "
-        "seen from a release",
+        singling_out=(NO, Sentence("transactions.singling-out", k=k)),
+        linkability=(NOT_EXCLUDED, Sentence("transactions.linkability", k=k)),
+        inference=(NOT_EXCLUDED, Sentence("transactions.inference")),
+        disclosed=Sentence("transactions.disclosed", k=k),
+        checked=Sentence("transactions.checked", k=k),
     )
 
 
@@ -235,10 +196,7 @@ def publish(
 def _warn(run: Run, coded: Coded, vocabulary: Vocabulary) -> None:
     """Tell the curator if little of the log can be in the release. The share is the log's, and never published."""
     if coded.unknown > MOST_UNKNOWN:
-        run.warn(
-            f"{100 * coded.unknown:.0f} % of the log's {vocabulary.noun} have no concept in the taxonomy and are left "
-            "out, so the release says little about the log; name a taxonomy that knows its words with --taxonomy"
-        )
+        warn_of_unknown(run, coded.unknown, vocabulary.noun)
 
 
 # -- from words to concepts ----------------------------------------------------------------------------------

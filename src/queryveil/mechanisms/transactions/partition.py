@@ -46,11 +46,7 @@ class Partition(Crowds):
 
     def plan(self, *, users: int | None = None) -> Plan:
         """What is promised; it does not depend on the number of users."""
-        return generalised.plan(
-            self,
-            "Groups were split from the root of the taxonomy down, as long as all groups stayed large enough.",
-            {},
-        )
+        return generalised.plan(self, "partition", {})
 
     def check(self, log: SearchLog) -> None:
         need_users(log, self.k)

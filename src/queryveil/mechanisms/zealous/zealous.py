@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
-from queryveil.catalog import list_parts as in_a_row
+from queryveil.catalog import Sentence, paragraph
 from queryveil.count import item_kinds, public_lists
 from queryveil.count.histories import UserCounts
 from queryveil.errors import UsageError, argument
@@ -27,6 +27,7 @@ from queryveil.mechanisms.base import (
     Plan,
     Run,
     assumed_of,
+    contribution,
     public_parameters,
     warnings_of,
 )
@@ -54,23 +55,12 @@ _LABELS = {
     "clicks_noise_scale": "noise scale of click counts",
     **listed_items.LABELS,
 }
-_OF_COUNTS = say(
-    "counts-are-bounded",
-    "each count is a noisy number of users, and each user counts for at most m items; counts are not frequencies",
-)
+_OF_COUNTS = say("counts-are-bounded", Sentence("statement.counts-are-bounded.m"))
 _OF_CLICKS = (
-    say(
-        "click-counts-are-noisy",
-    ),
-    say(
-        "no-ratios",
-        "do not divide counts of one table by counts of the other: a user's queries and clicks are chosen "
-        "separately, and every count has its own noise",
-    ),
+    say("click-counts-are-noisy"),
+    say("no-ratios", Sentence("statement.no-ratios.chosen")),
 )
-_OF_PROCESSING = say(
-    "processing-may-lose",
-)
+_OF_PROCESSING = say("processing-may-lose")
 _RESULTS_ARE_PUBLIC = say("public-results")
 
 
@@ -433,35 +423,21 @@ class Zealous(SelectsItems):
 
 def _how(method: Zealous, draws: Sequence[Draw]) -> str:
     """Return what is done, for readers of the release."""
-    first_threshold = max(draw.at_least or 1 for draw in draws)
-    kept = in_a_row([item_kinds.kind(kind).counted(method.max_items) for kind in method.items])
-    noise = (
-        "Items of too few users were dropped. Random noise was added to the number of users of every other item"
-        if first_threshold > 1
-        else "Random noise was added to the number of users of each item"
+    kept = contribution(method.max_items, *method.items)
+    has_first = max(draw.at_least or 1 for draw in draws) > 1
+    clicks = contribution(method.max_clicks or method.max_items, "clicks")
+    return paragraph(
+        Sentence("how.kept", kept=kept),
+        Sentence("how.zealous.first-threshold" if has_first else "how.zealous.noise"),
+        Sentence("how.selected"),
+        *(listed_items.describe_list(draw.public) for draw in draws if draw.public),
+        Sentence("how.zealous.clicks", most=clicks) if method.then_clicks else "",
     )
-    told = (
-        f"Each user contributed at most {kept}. {noise}. An item was published, with its noisy number, only if that "
-        "number was above a threshold."
-    )
-    told += "".join(f" {listed_items.describe_list(draw.public)}" for draw in draws if draw.public)
-    if method.then_clicks:
-        most = item_kinds.kind("clicks").counted(method.max_clicks or method.max_items)
-        told += (
-            " For every published query, each url of its public result list has a noisy number of users who clicked "
-            f"it. At most {most} per user counted."
-        )
-    return told
 
 
 def _users_are_public(users: int) -> Statement:
     """Return the assumption under which a number of users is published."""
-    return say(
-        "users-are-public",
-        f"the number of users is public: at most {users}, which is the log's own number unless the publisher declared "
-        "a larger one; it is also public who has no accepted row at all",
-        users=users,
-    )
+    return say("users-are-public", users=users)
 
 
 def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
@@ -473,7 +449,7 @@ def _tables(method: Zealous) -> tuple[PublishedTable, ...]:
             noisy_counts(
                 "clicks",
                 "clicks",
-                "A published query and a url of its public result list, with the noisy number of users who clicked it.",
+                Sentence("row.zealous.clicks"),
                 item_kinds.kind("clicks").columns,
                 order=("query", "count", "url"),
                 inside={"query": "items.query"},

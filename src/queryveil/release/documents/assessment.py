@@ -136,7 +136,7 @@ def _processing(manifest: Mapping[str, Any]) -> tuple[str, ...]:
             )
             for table in manifest["tables"].values()
         ),
-        Sentence("croissant.how", how=manifest["how"], normal_form=Sentence("normal-form")),
+        sentences.how(manifest),
         Sentence(
             "impact.processing.made",
             day=manifest["created"],

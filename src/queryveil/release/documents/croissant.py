@@ -90,9 +90,7 @@ def describe(manifest: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         "recordSet": [_records(name, table) for name, table in manifest["tables"].items()],
         "rai:dataCollection": _collected(stated(manifest, "period")),
         **({"rai:dataUseCases": [purpose]} if (purpose := stated(manifest, "purpose")) else {}),
-        "rai:dataManipulationProtocol": Sentence(
-            "croissant.how", how=manifest["how"], normal_form=Sentence("normal-form")
-        ),
+        "rai:dataManipulationProtocol": sentences.how(manifest),
         "rai:dataPreprocessingProtocol": [
             Sentence(
                 "croissant.made",

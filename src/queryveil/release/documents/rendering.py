@@ -12,7 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.catalog import ENGLISH, Catalog, has_catalog, languages, latest_version, open_catalog
+from queryveil.catalog import (
+    ENGLISH,
+    Catalog,
+    from_data,
+    has_catalog,
+    languages,
+    latest_version,
+    open_catalog,
+)
 from queryveil.catalog.templates import render
 from queryveil.errors import UsageError, instead
 from queryveil.files import folder
@@ -63,7 +71,7 @@ def document_names(manifest: Mapping[str, Any]) -> tuple[str, ...]:
 
 def render_document(name: str, manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     """Return one of the documents as text."""
-    catalog = catalog_of(manifest)
+    catalog, manifest = catalog_of(manifest), from_data(manifest)
     values: dict[str, Any] = {"manifest": manifest}
     if name == folder.CITATION:
         values["citation"] = citation.describe(manifest)
@@ -78,6 +86,7 @@ def render_document(name: str, manifest: Mapping[str, Any], tables: Mapping[str,
 
 def render_impact(manifest: Mapping[str, Any]) -> str:
     """Return the text for an impact assessment, for the private folder: what only the controller knows is open."""
+    manifest = from_data(manifest)
     return render(
         catalog_of(manifest),
         "impact.md.jinja",

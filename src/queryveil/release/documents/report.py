@@ -45,6 +45,7 @@ def describe(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table], catalo
     return {
         "title": sentences.title(manifest),
         "what": sentences.what_it_is(manifest),
+        "how": sentences.how(manifest),
         "sizes": sentences.in_a_row(sentences.sizes(manifest)),
         "made": Sentence(
             "release.made-with",

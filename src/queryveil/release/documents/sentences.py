@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from queryveil.catalog import Sentence, count, term
+from queryveil.catalog import Sentence, count, paragraph, term
 from queryveil.privacy.guarantee import K_ANONYMITY, NONE, PROBABILISTIC, Guarantee, protected_unit
 from queryveil.privacy.statements import CHECKED, LEARNT, ON_PURPOSE, WITHHELD, Statement
 from queryveil.release.about import stated
@@ -61,6 +61,13 @@ def in_a_row(parts: list[Sentence]) -> str:
         return ""
     first, *others = parts
     return Sentence("list.more", first=first, rest=in_a_row(others)) if others else first
+
+
+def how(manifest: Mapping[str, Any]) -> str:
+    """What was done, from queries to tables."""
+    taxonomy = manifest.get("taxonomy")
+    said = Sentence("how.taxonomy", taxonomy=taxonomy) if taxonomy else ""
+    return paragraph(manifest["how"], said, Sentence("normal-form"))
 
 
 def check(manifest: Mapping[str, Any]) -> Sentence:

@@ -295,7 +295,7 @@ def _labels_words(manifest: Manifest) -> str:
 
 
 def _of_wordnet(manifest: Manifest) -> bool:
-    return str(manifest.section("calibration").get("taxonomy", "")).startswith("WordNet")
+    return str(manifest.content.get("taxonomy", "")).startswith("WordNet")
 
 
 def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
@@ -310,7 +310,7 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     if not _of_wordnet(manifest):
         return
     nouns = Taxonomy.wordnet()
-    if manifest.section("calibration")["taxonomy"] != nouns.identity:
+    if manifest.content.get("taxonomy") != nouns.identity:
         yield "the release was made with another edition of WordNet"
         return
     roots = {
