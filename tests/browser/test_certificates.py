@@ -92,5 +92,5 @@ def test_a_weak_promise_looks_weak(every: dict[str, Path], look: Opener) -> None
             assert here.locator("b").inner_text() == step
             colours[step] = here.evaluate("one => getComputedStyle(one).backgroundColor")
             after = seen.page.locator(".three .big").first.inner_text()
-            assert (after == "100 %, certainty") is (step != "Strong")
+            assert (after == "100%, certainty") is (step != "Strong")
     assert len(set(colours.values())) == 3

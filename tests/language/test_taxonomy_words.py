@@ -104,7 +104,9 @@ def test_whole_queries_by_command(method: type[qv.Clump], sweets: str, tmp_path:
     assert done.code == 0, done.err
     assert command("release", "verify", out).code == 0
     manifest = json.loads((Path(out) / "manifest.json").read_text())
-    assert manifest["parameters"]["whole_queries"] is True and "Whole queries" in manifest["how"]
+    assert manifest["parameters"]["whole_queries"] is True and "transactions.how.whole" in str(
+        manifest["how"]
+    )
     worth = command("evaluate", log, out, "--metric", "transaction-quality", "--taxonomy", sweets, "--json")
     assert worth.code == 0 and "transaction-quality/suppressed" in worth.out, worth.err
     uncovered = pq.read_table(Path(f"{out}.private") / "uncovered-words.parquet")
@@ -146,13 +148,13 @@ def test_whole_queries_for_semantic_by_command(sweets: str, tmp_path: Path) -> N
         "publish", str(tmp_path / "log.parquet"), "--method", "semantic", *given, "--out", str(out)
     )
     assert done.code == 0, done.err
-    assert "75 % of the log's queries have no concept" in " ".join(done.out.split())
+    assert "75% of the log's queries have no concept" in " ".join(done.out.split())
     planned = command("plan", "semantic", *given, "--json").document
     caveats = [one["sentence"] for one in planned["guarantee"]["caveats"]]
     assert any("queries that are names of concepts" in one for one in caveats)
     assert command("release", "verify", str(out), "--taxonomy", sweets).code == 0
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["parameters"]["whole_queries"] is True and "whole query" in manifest["how"]
+    assert manifest["parameters"]["whole_queries"] is True and "semantic.how.queries" in str(manifest["how"])
     # The share of known queries is the log's, and no file of the release has it.
     assert all(b"75 %" not in file.read_bytes() for file in out.iterdir())
 
@@ -195,7 +197,7 @@ def test_the_warning_is_on_the_terminal(json_too: bool, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.code == 0, done.err
     said = done.document["warnings"][0] if json_too else " ".join(done.out.split())
-    assert "80 % of the log's words have no concept" in said
+    assert "80% of the log's words have no concept" in said
 
 
 def test_the_warning_is_of_words_as_often_as_they_are_posed() -> None:

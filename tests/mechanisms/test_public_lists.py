@@ -220,7 +220,7 @@ def test_a_list_of_the_logs_own_queries_warns_the_curator_alone(
 ) -> None:
     log, names = own
     made = qv.publish(log, method(which, names, public_z=1), out=tmp_path / "out")
-    assert any("100 % of the public list's items are in the log" in one for one in made.warnings)
+    assert any("100% of the items on the public list are in the log" in one for one in made.warnings)
     files = list((tmp_path / "out").iterdir())
     assert files and all("are in the log" not in file.read_text("utf-8", "replace") for file in files)
 

@@ -67,9 +67,7 @@ def test_odds(prior: float, epsilon: float) -> None:
 
 def test_words_say_the_numbers() -> None:
     words = made().plain_words()
-    assert (
-        "1 % chance that Anna searched for X" in words and "at most 2.7 %" in words and "1 in 1,000" in words
-    )
+    assert "1% chance that Anna searched for X" in words and "at most 2.7%" in words and "1 in 1,000" in words
     # The bound is on what one person adds; what everyone's searches say is learnt besides.
     for kind in ("pure-dp", "probabilistic-dp", "approximate-dp"):
         said = made(kind, delta=0 if kind == "pure-dp" else 1e-6).plain_words()
@@ -83,7 +81,7 @@ def test_the_example_is_for_someone_who_knows_what_is_published_as_it_is() -> No
     """How many phrases a user has may by itself say what that user searched for; the bound does not cover it."""
     said = made("pure-dp", delta=0, neighbours=replace_if_equal("shape", "topics")).plain_words()
     assert "knows everyone else's searches and, for each user, how many queries have a phrase" in said
-    assert "the topic of every phrase, and thinks there is a 1 % chance" in said
+    assert "the topic of every phrase, and thinks there is a 1% chance" in said
 
 
 def test_it_survives_json() -> None:

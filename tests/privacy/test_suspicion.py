@@ -104,14 +104,14 @@ def test_every_kind_states_the_same_limit_and_one_failure_probability(kind: str)
         evenly(guarantee),
         picture("belief", guarantee, open_catalog()),
     ):
-        assert re.findall(r"1 in [\d,]+(?: million)?|0\.1 %", text) == (
+        assert re.findall(r"1 in [\d,]+(?: million)?|0\.1%", text) == (
             [] if kind == "pure-dp" else ["1 in 1,000"]
         )
 
 
 def test_a_sum_implies_more_only_if_a_part_does() -> None:
     plain, better = probabilistic(1e-6, None), probabilistic(1e-6, 1e-9)
-    assert (plain + plain).implies is None and "at most 7 %" in (plain + plain).plain_words()
+    assert (plain + plain).implies is None and "at most 7%" in (plain + plain).plain_words()
     total = better + better
     assert total.implies is not None and total.implies.delta == 2e-9
     assert total.believed(0.01) == pytest.approx(before_to_after(0.01, 2.0), rel=2e-3)
@@ -132,7 +132,7 @@ def test_an_approximate_guarantee_bounds_a_suspicion_but_for_one_in_a_thousand()
 def test_the_page_about_epsilon_states_the_limits_of_reports() -> None:
     page = (Path(__file__).parents[2] / "docs" / "concepts" / "epsilon.md").read_text(encoding="utf-8")
     epsilons = [float(one) for one in re.findall(r"\| epsilon ([\d.]+)", page)]
-    rows = re.findall(r"^\| (\d+) % \|(.*)\|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+)% \|(.*)\|$", page, re.MULTILINE)
     assert len(epsilons) == 5 and len(rows) == 3
     for prior, cells in rows:
         for epsilon, cell in zip(epsilons, cells.split("|"), strict=True):

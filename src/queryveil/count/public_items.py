@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.count.item_kinds import ItemKind
 from queryveil.count.text_codes import normal_forms
 from queryveil.errors import InputError, argument
@@ -269,15 +270,15 @@ class Overlap:
     @property
     def warning(self) -> str | None:
         """What the curator is told if the list may have been made from the log itself."""
-        why = "a list made from the log is not public, and its items are published without the protection of a delta"
+        why = Sentence("curator.list-why")
         if self.found > _MOST_FOUND * self.sampled:
-            return f"{100 * self.found / self.sampled:.0f} % of the public list's items are in the log: {why}"
+            return Sentence("curator.list-unlike", percent=self._percent(self.found), why=why)
         if self.single > _MOST_SINGLE * self.sampled:
-            return (
-                f"{100 * self.single / self.sampled:.0f} % of the public list's items have exactly one user in the "
-                f"log, where chance alone gives at most 37 %: {why}"
-            )
+            return Sentence("curator.list-single", percent=self._percent(self.single), why=why)
         return None
+
+    def _percent(self, number: int) -> str:
+        return f"{100 * number / self.sampled:.0f}"
 
 
 def overlap(log: SearchLog, kind: ItemKind, listed: PublicItems) -> Overlap | None:

@@ -322,6 +322,10 @@ class Guarantee:
     @property
     def headline(self) -> Sentence:
         """One line: numbers, what is compared, and kind. An epsilon means another thing for other neighbours."""
+        return self.headline_for(self.compared)
+
+    def headline_for(self, compared: Sentence) -> Sentence:
+        """Return the headline with a sentence of its own for what is compared."""
         if self.kind == NONE:
             return Sentence("headline.none")
         if self.kind == K_ANONYMITY:
@@ -330,7 +334,7 @@ class Guarantee:
             "headline.private",
             epsilon=self.epsilon,
             delta=Sentence("headline.delta", delta=self.delta) if self.delta else "",
-            compared=self.compared,
+            compared=compared,
             kind=Sentence(f"kind.{self.kind}"),
             given=Sentence("headline.given", disclosed=self.disclosed) if self.disclosed else "",
         )
@@ -351,10 +355,16 @@ class Guarantee:
             return Sentence("compared.user")
         return Sentence("compared.replace" if self.replaces else "compared.add-remove")
 
-    def plain_words(self) -> Sentence:
-        """What an attacker can and cannot learn, in words, with an example in odds."""
+    def plain_words(self, scope: str = "release", period: str = "") -> Sentence:
+        """What an attacker can and cannot learn, in words, with an example in odds.
+
+        Args:
+            scope: What the attacker reads: a `release`, or a `series` of them.
+            period: The part of a person's searches that is protected in a series: `day`, `week`, or `month`.
+        """
+        read = Sentence(f"scope.{scope}")
         if self.kind == NONE:
-            return Sentence("plain.none")
+            return Sentence("plain.none", scope=read)
         if self.kind == K_ANONYMITY:
             members = Sentence("plain.crowd.majority" if self.by_majority else "plain.crowd.all")
             return Sentence("plain.crowd", crowd=self.crowd, members=members)
@@ -365,13 +375,14 @@ class Guarantee:
             too_large=self.exposing,
         )
         said = {
-            "amount": Sentence(f"amount.{amount}"),
+            "amount": Sentence(f"amount.{amount}", scope=read),
             "beyond": Sentence("plain.beyond", disclosed=self.disclosed) if self.disclosed else "",
-            "example": _example(self),
+            "example": _example(self, read, period),
             "besides": Sentence("plain.besides", of_delta=self.of_delta()) if self.exposing else "",
         }
         if self.unit == "user":
-            return Sentence("plain.user", **said)
+            searches = Sentence(f"scope.searches.{period}" if period else "scope.searches")
+            return Sentence("plain.user", **said, searches=searches)
         return Sentence("plain.unit", **said, **protected_unit(self), epsilon=100 * float(self.epsilon or 0))
 
     def after_processing(self) -> Sentence:
@@ -461,19 +472,21 @@ def protected_unit(promise: Guarantee) -> dict[str, str]:
     return {"unit": term("unit", promise.unit), "units": term("unit", f"{promise.unit}s")}
 
 
-def _example(promise: Guarantee) -> Sentence:
+def _example(promise: Guarantee, scope: Sentence, period: str) -> Sentence:
     """The bound as an example: docs/proofs/composition.md, "what a suspicion can become"."""
     after = promise.believed(_SUSPICION)
     certain = after >= PRACTICALLY_CERTAIN
-    said = {
-        # What is published as it is may by itself say what Anna did; the bound is for whoever knows it already.
-        "known": Sentence("example.known", disclosed=promise.disclosed) if promise.disclosed else "",
+    said: dict[str, Any] = {
         "before": _SUSPICION,
         "most": Sentence("example.certain") if certain else Sentence("example.most", after=after),
         "limit": following_limit(promise),
     }
+    if period:
+        return Sentence("example.period", **said, scope=scope, period=Sentence(f"period.{period}"))
+    # What is published as it is may by itself say what Anna did; the bound is for whoever knows it already.
+    said["known"] = Sentence("example.known", disclosed=promise.disclosed) if promise.disclosed else ""
     if promise.unit == "user":
-        return Sentence("example.user", **said)
+        return Sentence("example.user", **said, scope=scope)
     return Sentence("example.unit", **said, unit=term("unit", promise.unit))
 
 

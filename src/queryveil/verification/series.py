@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from queryveil.catalog import to_data
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.privacy.draws import Draw
@@ -227,7 +228,7 @@ def _expected(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any
     head |= {"about": content["about"]} if content.get("about") else {}
     head |= {"software": folder.software()}
     document = index.document(path, head, _of(content), _promise(content, manifest))
-    expected: dict[str, Any] = json.loads(folder.as_json(document))
+    expected: dict[str, Any] = json.loads(folder.as_json(to_data(document)))
     return expected | {"files": content["files"]}
 
 

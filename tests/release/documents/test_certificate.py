@@ -45,7 +45,7 @@ def test_the_picture_says_what_the_guarantee_says() -> None:
     drawn = certificate.picture("x", promise, open_catalog())
     for prior in (0.01, 0.1, 0.5):
         assert f"from {100 * prior:g}% to {100 * promise.believed(prior):.0f}"[:13] in drawn
-    assert drawn.count("<svg") == 2 and "100 %, certainty" not in drawn
+    assert drawn.count("<svg") == 2 and "100%, certainty" not in drawn
 
 
 def test_labels_of_a_picture_never_cover_each_other() -> None:

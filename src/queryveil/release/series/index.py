@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence, count, from_data, term
 from queryveil.display import svg
 from queryveil.display.escaping import cell, escape, shown
 from queryveil.files import folder
@@ -98,104 +99,105 @@ def document(series: Path, head: Mapping[str, Any], calendar: Calendar, promised
 # -- the page ------------------------------------------------------------------------------------------------
 
 
-def html(content: Mapping[str, Any]) -> str:
+def html(stored: Mapping[str, Any]) -> str:
     """index.html: the guarantee first, then the figures, then every release."""
+    content = from_data(stored)
     calendar, periods = content["calendar"], content["periods"]
-    period, planned = calendar["period"], calendar["periods"]
-    first, *more = content["guarantee"]["sentences"]
+    period, planned = calendar["period"], count(calendar["periods"], f"{calendar['period']}s")
+    said = {
+        "periods": planned,
+        "first": calendar["from"],
+        "last": calendar["to"],
+        "method": content["method"],
+        "software": content["software"]["name"],
+        "version": content["software"]["version"],
+    }
+    facts = Sentence("series.facts", **said)
+    if len(periods) != calendar["periods"]:
+        facts = Sentence("series.facts.incomplete", made=len(periods), **said)
     weak = " warn" if content["guarantee"]["unit"] != "user" else ""
-    there = (
-        f"{len(periods):,} of {planned:,} {period}s" if len(periods) != planned else f"{planned:,} {period}s"
-    )
     head = [
-        f'<p class="soft">{escape(there)} from {escape(calendar["from"])} to {escape(calendar["to"])} (UTC), '
-        f"method {escape(content['method'])}, made with queryveil {escape(content['software']['version'])}.</p>",
-        f'<div class="card{weak}">{page.paragraphs([first, *more])}</div>',
+        f'<p class="soft">{escape(facts)}</p>',
+        f'<div class="card{weak}">{page.paragraphs(content["guarantee"]["sentences"])}</div>',
     ]
-    sections = [
-        Section("time", "Over time", [_sizes(content), _curves(content)]),
-        Section("items", "Published most often", [_items(content)]),
-        Section("releases", "Releases", [_releases(content)]),
-        Section("publisher", "What the publisher says", _publisher(content)),
-        Section("parameters", "Parameters", [_parameters(content)]),
-        Section(
-            "made",
-            "How the series is made",
-            [
-                page.paragraphs(
-                    [
-                        f"A release holds the rows of one {period}, from midnight to midnight UTC. Sessions and pairs "
-                        f"end where the {period} ends. The calendar was fixed without looking at the log, and "
-                        f"{period}s in which nobody searched are published too.",
-                        "Figures on this page are computed from the published tables alone.",
-                    ]
-                )
-            ],
-        ),
-    ]
-    foot = "This page shows nothing that is not in the releases. It runs no script and loads nothing."
+    rows = Sentence("series.made.rows", period=Sentence(f"period.{period}"))
+    made = page.paragraphs([rows, Sentence("series.made.figures")])
+    bodies = {
+        "time": [_sizes(content), _curves(content)],
+        "items": [_items(content)],
+        "releases": [_releases(content)],
+        "publisher": _publisher(content),
+        "parameters": [_parameters(content)],
+        "made": [made],
+    }
     return page.document(
-        kind="Index of a series of releases",
-        title=stated(content, "title") or f"{content['name']}: {content['what']}",
+        kind=Sentence("series.kind"),
+        title=stated(content, "title")
+        or Sentence("series.title", name=content["name"], what=content["what"]),
         head=head,
-        sections=sections,
-        foot=foot,
+        sections=[Section(name, Sentence(f"series.{name}"), body) for name, body in bodies.items()],
+        foot=Sentence("series.foot"),
     )
 
 
 def _sizes(content: Mapping[str, Any]) -> str:
     periods = content["periods"]
     if not periods:
-        return page.paragraphs(["Nothing has been published yet."])
-    period = content["calendar"]["period"]
+        return page.paragraphs([Sentence("series.nothing")])
     series = [
         svg.Series(
-            f"rows of {name}",
+            Sentence("series.rows-of", table=name),
             [(place + 1, one["released"][name]) for place, one in enumerate(periods)],
         )
         for name in periods[0]["released"]
     ]
     sizes = [value for one in series for _, value in one.points]
-    low, high = int(min(sizes)), int(max(sizes))
+    period, low, high = _period(content), int(min(sizes)), int(max(sizes))
     title = (
-        f"Each {period} has {low:,} rows"
+        Sentence("series.sizes.equal", period=period, low=low)
         if low == high
-        else f"A {period} has {low:,} to {high:,} published rows"
+        else Sentence("series.sizes", period=period, low=low, high=high)
     )
-    x = _axis(content)
-    return svg.figure("sizes", title, series, x, svg.Axis("published rows"))
+    return svg.figure("sizes", title, series, _axis(content), svg.Axis(Sentence("series.published-rows")))
+
+
+def _period(content: Mapping[str, Any]) -> Sentence:
+    return Sentence(f"period.{content['calendar']['period']}")
 
 
 def _curves(content: Mapping[str, Any]) -> str:
     over = content["over_time"]
     if not over or not over["items"]:
         return ""
-    period = content["calendar"]["period"]
     places = {one["period"]: place + 1 for place, one in enumerate(content["periods"])}
     series = [
         svg.Series(
-            shown(one["item"], 24), [(places[name], max(0, count)) for name, count in one["counts"].items()]
+            shown(one["item"], 24), [(places[name], max(0, number)) for name, number in one["counts"].items()]
         )
         for one in over["items"][:_DRAWN]
     ]
     top = over["items"][0]
-    title = f"“{shown(top['item'], 40)}” was published in {len(top['counts']):,} of {len(places):,} {period}s"
-    x = _axis(content)
-    note = (
-        f"Published counts have noise. A {period} without a mark is one in which the item was not published."
+    title = Sentence(
+        "series.often",
+        item=shown(top["item"], 40),
+        published=len(top["counts"]),
+        periods=count(len(places), f"{content['calendar']['period']}s"),
     )
-    return svg.figure(
-        "items-over-time", title, series, x, svg.Axis(f"{over['counts']}, as published"), note=note
-    )
+    note = Sentence("series.often.note", period=_period(content))
+    counts = Sentence("series.as-published", counts=term("unit-of-count", over["counts"]))
+    return svg.figure("items-over-time", title, series, _axis(content), svg.Axis(counts), note=note)
 
 
 def _axis(content: Mapping[str, Any]) -> svg.Axis:
-    calendar, first = content["calendar"], content["periods"][0]["period"]
-    return svg.Axis(f"{calendar['period']}, counted from {first}", top=max(2, calendar["periods"]))
+    first = content["periods"][0]["period"]
+    return svg.Axis(
+        Sentence("series.axis", period=_period(content), first=first),
+        top=max(2, content["calendar"]["periods"]),
+    )
 
 
 def _items(content: Mapping[str, Any]) -> str:
-    over, period = content["over_time"], content["calendar"]["period"]
+    over = content["over_time"]
     if not over or not over["items"]:
         return ""
     rows = [
@@ -207,7 +209,12 @@ def _items(content: Mapping[str, Any]) -> str:
         ]
         for one in over["items"]
     ]
-    heading = (over["noun"], f"{period}s", "smallest count", "largest count")
+    heading = (
+        term("noun", over["noun"]),
+        _period(content),
+        Sentence("series.smallest"),
+        Sentence("series.largest"),
+    )
     return page.table(heading, rows, numbers=(1, 2, 3), kind="items")
 
 
@@ -220,13 +227,18 @@ def _releases(content: Mapping[str, Any]) -> str:
         ]
         for one in content["periods"]
     ]
-    return page.table((content["calendar"]["period"], "published rows", "manifest"), rows) if rows else ""
+    return (
+        page.table((_period(content), Sentence("series.published-rows"), Sentence("series.manifest")), rows)
+        if rows
+        else ""
+    )
 
 
 def _publisher(content: Mapping[str, Any]) -> list[str]:
     own = stated(content, "citation")
-    said = [*citation.about(content), *([("citation", own)] if own else [])]
-    return page.publisher(said) or [page.paragraphs(["Nothing."])]
+    stated_by = [*citation.about(content), *([("citation", own)] if own else [])]
+    said = [(Sentence(f"about.{name}"), value) for name, value in stated_by]
+    return page.publisher(said) or [page.paragraphs([Sentence("series.publisher.none")])]
 
 
 def _parameters(content: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from queryveil.catalog import Sentence, count
 from queryveil.errors import UsageError
 from queryveil.privacy.draws import Draw
 from queryveil.privacy.guarantee import (
@@ -45,60 +46,39 @@ class Promise:
         return self.whole if self.unit == USER else self.one
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> Sentence:
         if self.unit == USER:
-            return f"a person over all {self.periods:,} {self.period}s: {self.whole.headline}"
-        return f"a person in one {self.period}: {self._one_headline}"
+            return Sentence("series.headline.user", periods=self._all, headline=self.whole.headline)
+        return Sentence("series.headline.period", **self._one)
 
     @property
-    def _one_headline(self) -> str:
-        """The headline of one period, which compares what one user did in it, and not the user's whole history."""
-        change = "replaced" if self.one.replaces else "added or removed"
-        return self.one.headline.replace(
-            self.one.compared, f"if what one user did in one {self.period} is {change}"
-        )
+    def _all(self) -> Sentence:
+        """All periods: '31 days'."""
+        return count(self.periods, f"{self.period}s")
 
-    def sentences(self) -> list[str]:
+    @property
+    def _one(self) -> dict[str, Sentence]:
+        """One period, and the headline that compares what one user did in it, not the user's whole history."""
+        named = Sentence(f"period.{self.period}")
+        change = "replace" if self.one.replaces else "add-remove"
+        compared = Sentence(f"compared.period.{change}", period=named)
+        return {"period": named, "headline": self.one.headline_for(compared)}
+
+    def sentences(self) -> list[Sentence]:
         """The promise in words, the stated one first, and then what it means for the other unit."""
-        month = f"all {self.periods:,} {self.period}s"
+        whole = {
+            "periods": self._all,
+            "headline": self.whole.headline,
+            "words": self.whole.plain_words("series"),
+        }
         if self.unit == USER:
-            return [
-                f"This series protects a person over {month} together: {self.whole.headline}. "
-                f"{self._whole_words()}",
-                f"What a person did in one {self.period} alone is protected by more: {self._one_headline}.",
-            ]
+            return [Sentence("series.user", **whole), Sentence("series.user.one", **self._one)]
+        # The attacker of the example must know the other periods: who does not may put them together.
+        words = self.one.plain_words("series", self.period)
         return [
-            f"This series protects what a person did in one {self.period}: {self._one_headline}. "
-            f"{self._one_words()}",
-            f"This is weaker than a promise about a person. The releases of different {self.period}s add up for "
-            f"someone who searches in several. Over {month} such a person is protected only by this: "
-            f"{self.whole.headline}. {self._whole_words()}",
+            Sentence("series.period", **self._one, words=words),
+            Sentence("series.period.whole", **whole, period=self._one["period"]),
         ]
-
-    def _whole_words(self) -> str:
-        """What is said of a release, said of all of them."""
-        said: str = self.whole.plain_words()
-        return said.replace("This release ", "The series ").replace("this release", "the whole series")
-
-    def _one_words(self) -> str:
-        """What is said of a person in a release, said of one period of that person, to a reader of all releases.
-
-        The attacker of the example must know the other periods: who does not may put them together.
-        """
-        said: str = self.one.plain_words()
-        for before, after in (
-            ("This release ", "The series "),
-            ("this release", "the whole series"),
-            ("one person's searches", f"one person's searches of one {self.period}"),
-            (
-                "Suppose an attacker knows everyone else's searches",
-                f"Suppose an attacker knows everyone else's searches and those of Anna in every {self.period} but one,",
-            ),
-            ("Anna searched for X", "Anna searched for X in that one"),
-            ("Anna's searches are", "Anna's searches in that one are"),
-        ):
-            said = said.replace(before, after)
-        return said.replace(",,", ",")
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from queryveil.catalog import to_data
 from queryveil.display import cards
 from queryveil.display.cards import Card, CardTable, counted
 from queryveil.errors import CannotBeMet, UsageError, argument
@@ -346,7 +347,7 @@ def _written(
     content = index.document(place, head, calendar, promised)
     html = index.html(content).encode()
     content["files"] = {index.PAGE: {"sha256": folder.digest_of(html), "bytes": len(html)}}
-    for name, data in ((index.PAGE, html), (index.SERIES, folder.as_json(content).encode())):
+    for name, data in ((index.PAGE, html), (index.SERIES, folder.as_json(to_data(content)).encode())):
         draft = place / f".{name}.writing"
         draft.write_bytes(data)
         with draft.open("rb") as written:

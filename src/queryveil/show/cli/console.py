@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.status import Status
 
-from queryveil.errors import Argument, Command, QueryveilError, is_placeholder, render_all
+from queryveil.errors import Argument, Command, QueryveilError, is_placeholder, render, render_all
 
 _LABEL = 12
 _COLOURS = {
@@ -86,8 +86,8 @@ def printable(text: str) -> str:
 
 
 def labelled(label: str, text: str) -> None:
-    """A label and a text that wraps beside it."""
-    for number, one in enumerate(_wrapped(text.split(), 0)):
+    """A label and a text that wraps beside it, in the vocabulary of the command line."""
+    for number, one in enumerate(_wrapped(render(text, as_option).split(), 0)):
         shown = label if number == 0 else ""
         line(f"  {shown:<{_LABEL - 2}}{one}", label=shown)
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 import queryveil as qv
-from queryveil.errors import render
 from queryveil.files import output
 from queryveil.show.cli import console, options
 
@@ -60,6 +59,6 @@ def convert(**given: Any) -> None:
         return
     console.labelled("wrote", f"{made.path}: {made.rows:,} rows ({made.format}), {rejected:,} rejected")
     for note in made.notes:
-        console.labelled("note", render(note, console.as_option))
+        console.labelled("note", note)
     console.labelled("", "it holds the searches as they are: for you alone, like the log")
     console.labelled("Next", f"queryveil inspect {made.path}")

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 import queryveil as qv
-from queryveil.errors import render
 from queryveil.show.cli import console, options
 
 
@@ -57,7 +56,7 @@ def show(found: qv.Inspection, proposal: qv.Proposal, log: str, reading: Sequenc
     for what, count in found.skipped.items():
         console.labelled("", f"{what} passed over: {count:,}")
     for note in found.notes:
-        console.labelled("note", render(note, console.as_option))
+        console.labelled("note", note)
     if found.span:
         console.labelled("span", f"{found.span['first']} to {found.span['last']} (UTC)")
     _show_events(found)
