@@ -182,7 +182,8 @@ def _kept(stated: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a series keeps of the guarantee of a release: of a probabilistic one, what it implies."""
     if stated["kind"] != PROBABILISTIC:
         return stated
-    return in_a_series(Guarantee.from_dict(stated)).as_dict()
+    kept: dict[str, Any] = to_data(in_a_series(Guarantee.from_dict(stated)).as_dict())
+    return kept
 
 
 def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:

@@ -73,7 +73,7 @@ def test_beliefs_by_hand() -> None:
     # Odds of 1:99, 1:9 and 1:1 become 3:99, 3:9 and 3:1; never rounded down.
     assert found.rows == (("1%", "2.95%"), ("10%", "25%"), ("50%", "75%"))
     assert (
-        "50% chance that Anna searched for X. After reading this release that can rise to at most 75%."
+        "50% chance that Anna searched for X. After reading this release, that can rise to at most 75%."
         in evenly(promised("pure-dp", NEARLY_LN_3))
     )
     # Two steps, out of the log and in again.

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import queryveil as qv
+from queryveil.catalog import open_catalog
 from queryveil.release.documents import rendering
 from tests.conftest import many
 from tests.release.documents import pages
@@ -55,24 +56,13 @@ def test_the_page_has_what_people_look_for_the_guarantee_first(name: str, releas
     manifest, page = read(releases[name])
     text = page.text
     guarantee = qv.Guarantee.from_dict(manifest["guarantee"])
-    order = [
-        "Publisher",
-        "this release",
-        guarantee.plain_words(),
-        "can become",
-        "Bounded",
-        "Not hidden",
-        "Name",
-        "Three questions of data-protection authorities",
-        "What is assumed, and what is not promised",
-        "How to cite",
-        "Technical appendix",
-        "What was done",
-        "The most frequent",
-    ]
-    body = text[text.index("Certificate and report of a release") :]
-    contents = body.index("Technical appendix")  # the list of contents names all of it first
-    places = [body.find(one) for one in order[:7]] + [body.find(one, contents + 1) for one in order[7:]]
+    say = open_catalog().say
+    first = [say("about.publisher"), say("certificate.here"), guarantee.plain_words()]
+    first += [say(f"certificate.{name}") for name in ("suspicion", "bounded", "not-hidden", "name")]
+    then = [say(f"report.{name}") for name in ("law", "limits", "cite", "appendix", "done")]
+    body = text[text.index(say("report.kind")) :]
+    contents = body.index(say("report.appendix"))  # the list of contents names all of it first
+    places = [body.find(one) for one in first] + [body.find(one, contents + 1) for one in then]
     assert -1 not in places and places == sorted(places)
     assert "script" not in page.tags and "svg" in page.tags
     for file, entry in manifest["files"].items():
