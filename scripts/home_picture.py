@@ -43,6 +43,8 @@ def release_rows(demo: Path) -> list[tuple[str, str]]:
 def certificate_lines(demo: Path) -> list[str]:
     """Return the guarantee, its meaning, and the outcome of its checks."""
     guarantee, verified = qv.load(demo / "release").guarantee, qv.verify(demo / "release")
+    if not guarantee.delta:
+        raise SystemExit("The release of the demo has no delta.")
     return [
         f"epsilon {guarantee.epsilon:g}, delta 1 in {1 / (guarantee.delta or 1):,.0f}",
         "A 1% suspicion about one user",

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import queryveil as qv
-from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE, rounded_up
+from queryveil.catalog.numbers import round_up
+from queryveil.privacy.guarantee import ADD_REMOVE, REPLACE
 from queryveil.privacy.statements import NOT_EXCLUDED
 from queryveil.privacy.strength import guessed_right
 from queryveil.release.documents import assessment, chances, sentences
@@ -216,7 +217,7 @@ def test_every_headline_says_what_is_compared() -> None:
 def test_no_promised_number_is_written_with_an_exponent_where_people_would_not(
     number: float, shown: str
 ) -> None:
-    assert rounded_up(number) == shown and "e+" not in rounded_up(number, 6)
+    assert round_up(number) == shown and "e+" not in round_up(number, 6)
 
 
 def test_parts_say_what_they_are_for() -> None:
