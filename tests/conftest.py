@@ -52,23 +52,70 @@ SLOW_PACKAGES = frozenset(
         *("audits", "cli", "inversion", "studies"),
     }
 )
+SLOW_MODULES = {
+    "contract": {"attacks", "declared_once", "one_file_one_line", "plugins"},
+    "count": {"memory"},
+    "language": {"groups", "other_languages", "taxonomy_words"},
+    "mechanisms": {
+        "ad_hoc_shares",
+        "click_graph",
+        "click_graph_groups",
+        "click_graph_steered",
+        "click_graph_theory",
+        "k_keyword",
+        "k_query",
+        "k_session",
+        "listed_sums",
+        "noisy_histograms",
+        "public_lists",
+    },
+    "reading/engine": {"engine_memory", "spark_lost"},
+    "release": {"ledger_gaussian", "load_and_save", "series", "understanding"},
+    "verification/methods": {"verification_semantic"},
+    "verification": {"changed_releases", "forgeries", "published_verifies", "rewrite"},
+}
+"""Modules `test_NAME.py` that publish with every method, copy the repository, or start processes."""
 SLOW_FIXTURES = frozenset({"spark", "postgres", "postgres_server", "generated", "generated_few"})
 """Fixtures that start a server, or make a large log."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import the slow packages in the fast tier."""
-    slow = collection_path.parent in (TESTS, LAB) and collection_path.name in SLOW_PACKAGES
-    return True if slow and config.option.markexpr == "not slow" else None
+    """Do not even import the slow packages and modules in the fast tier."""
+    return True if config.option.markexpr == "not slow" and _is_slow(collection_path) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of slow packages and fixtures as slow."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests of slow packages, modules, and fixtures as slow, and keep tests that share what is expensive together.
+
+    A worker runs whole files, so that a fixture of a module is made once. All tests that need Spark run in one
+    worker, so that one Java machine starts and warms up, and all tests that need a browser in another.
+    """
     for item in items:
-        tests = LAB if item.path.is_relative_to(LAB) else TESTS
-        in_slow_package = item.path.relative_to(tests).parts[0] in SLOW_PACKAGES
-        if in_slow_package or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        if _is_slow(item.path) or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    if hasattr(config, "workerinput"):  # long groups first, so that no worker waits for another at the end
+        items.sort(key=lambda item: (_group(item) not in ALONE, not _is_slow(item.path)))
+
+
+def _is_slow(path: Path) -> bool:
+    tests = LAB if path.is_relative_to(LAB) else TESTS
+    if not path.is_relative_to(tests) or path == tests:
+        return False
+    where = path.relative_to(tests)
+    return where.parts[0] in SLOW_PACKAGES or path.stem.removeprefix("test_") in SLOW_MODULES.get(
+        where.parent.as_posix(), ()
+    )
+
+
+ALONE = ("spark", "browser")
+"""Fixtures whose tests all run in one worker."""
+
+
+def _group(item: pytest.Item) -> str:
+    """Return the name of the tests that one worker runs."""
+    shared = (name for name in ALONE if name in getattr(item, "fixturenames", ()))
+    return next(shared, item.path.relative_to(TESTS.parent).as_posix())
 
 
 @pytest.fixture(scope="session", autouse=True)
