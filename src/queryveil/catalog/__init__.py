@@ -233,18 +233,23 @@ def open_catalog(version: int | None = None, language: str = ENGLISH) -> Catalog
     Raises:
         InputError: This queryveil does not have the version or the language.
     """
+    return _open(FOLDER, version, language)
+
+
+def has_catalog(version: object, language: object) -> bool:
+    """Whether this queryveil has a version in a language."""
+    return type(version) is int and version in versions() and language in languages(version)
+
+
+@functools.cache
+def _open(folder: Path, version: int | None, language: str) -> Catalog:
     version = latest_version() if version is None else version
     if not has_catalog(version, language):
         raise InputError(
             "the release has documents in a version or a language that this queryveil does not have",
             "use a newer version of queryveil",
         )
-    return _load(version_folder(version) / f"{language}.yaml", version, language)
-
-
-def has_catalog(version: object, language: object) -> bool:
-    """Whether this queryveil has a version in a language."""
-    return type(version) is int and version in versions() and language in languages(version)
+    return _load(folder / f"v{version}" / f"{language}.yaml", version, language)
 
 
 @functools.cache

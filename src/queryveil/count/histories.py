@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from queryveil.compiled import shares, side_by_side
+from queryveil.compiled import shares, side_by_side, threads
 from queryveil.count import kernels
 from queryveil.count.contribution import ALL, EVENTS, RANDOM, Bound
 from queryveil.count.item_kinds import ItemKind
@@ -412,37 +412,14 @@ def _keep(
     if not heavy.size:
         return starts, items
     is_kept = np.ones(len(items), np.bool_)
-    ends = np.cumsum(sizes[heavy])
-    cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1], _SLICE)))
-    slices = np.split(heavy, cuts[1:])
+    by = np.empty(0, np.int64) if ranks is None else ranks
+    parts = np.array_split(heavy, threads())
     side_by_side(
-        _drop_beyond, [(part, starts, items, ranks, most, owners, hashes, is_kept) for part in slices]
+        kernels.drop_beyond, [(part, starts, items, by, most, owners, hashes, is_kept) for part in parts]
     )
     kept = np.zeros(len(starts), np.int64)
     np.cumsum(np.minimum(sizes, most), out=kept[1:])
     return kept, items[is_kept]
-
-
-def _drop_beyond(
-    users: Offsets,
-    starts: Offsets,
-    items: Codes,
-    ranks: Offsets | None,
-    most: int,
-    owners: Hashes,
-    hashes: Hashes,
-    is_kept: Flags,
-) -> None:
-    """Flag the items of some users that the bound leaves out."""
-    sizes = starts[users + 1] - starts[users]
-    begins = np.cumsum(sizes) - sizes
-    owner = np.repeat(np.arange(len(users)), sizes)
-    nth = np.arange(len(owner)) - begins[owner]
-    places = starts[users][owner] + nth
-    keys = kernels.selection_keys(owners[users][owner], hashes[items[places]])
-    # [C6] of docs/proofs/steered.md: a stable sort leaves equal keys in the order of their items.
-    by = (keys, owner) if ranks is None else (keys, ranks[places], owner)
-    is_kept[places[np.lexsort(by)[nth >= most]]] = False
 
 
 def _flags(codes: npt.NDArray[np.integer], different: int, listed: PublicItems) -> Flags:

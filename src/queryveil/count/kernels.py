@@ -179,12 +179,29 @@ def fold_ascii(data: Bytes, offsets: Codes, folded: Bytes, into: Bytes, ends: Co
 
 
 @unlocked
-def selection_keys(owners: Hashes, items: Hashes) -> Hashes:
-    """Return the key of each user and item, which orders the user's items, from their two hashes.
+def drop_beyond(
+    users: Offsets,
+    starts: Offsets,
+    items: Codes,
+    ranks: Offsets,
+    most: int,
+    owners: Hashes,
+    hashes: Hashes,
+    is_kept: Flags,
+) -> None:
+    """Flag the items of some users that a bound leaves out: all but the first `most` by rank and then by key.
 
-    The two are hashed together once more, or all users would have items in much the same order.
+    `ranks` is empty if there are none. The key of a user and an item follows from their two hashes, which are hashed
+    together once more, or all users would have items in much the same order. Stable sorts leave equal keys in the order
+    of their items: [C6] of docs/proofs/steered.md.
     """
-    keys = np.empty(len(owners), np.uint64)
-    for at in range(len(owners)):
-        keys[at] = mixed_word(owners[at] ^ items[at])
-    return keys
+    for user in users:
+        first, end = starts[user], starts[user + 1]
+        keys = np.empty(end - first, np.uint64)
+        for at in range(first, end):
+            keys[at - first] = mixed_word(owners[user] ^ hashes[items[at]])
+        order = np.argsort(keys, kind="mergesort")
+        if len(ranks):
+            order = order[np.argsort(ranks[first:end][order], kind="mergesort")]
+        for place in order[most:]:
+            is_kept[first + place] = False
