@@ -7,12 +7,12 @@ lines is one row with their number, because a small compressed file can hold a b
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from queryveil.reading.model import Progress, Source, SourceFile
 from queryveil.reading.sources import blocks
@@ -102,20 +102,22 @@ def _lines_of(file: SourceFile, number: int, report: Report) -> Iterator[pa.Reco
 
 def _split_lines(data: bytes, number: int, line: int) -> pa.RecordBatch:
     """Return the lines of data that ends with a line end, numbered from `line`."""
-    data = data.replace(b"\r\n", b"\n")
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    content = data.translate(None, b"\n")
-    offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends - np.arange(len(ends))
-    blank = offsets[1:] == offsets[:-1]
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    block = pa.BinaryArray.from_buffers(
+        pa.binary(), 1, [None, *map(pa.py_buffer, (np.array([0, len(data) - 1], np.int32), data))]
+    )
+    _, offset_buffer, content = pc.split_pattern(block, b"\n").values.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)
+    is_blank = offsets[1:] == offsets[:-1]
     # Keep only the first of a run of blank lines. The others have no content, so the offsets still fit.
-    first = np.flatnonzero(~(blank & np.append(False, blank[:-1])))
+    first = np.flatnonzero(~(is_blank & np.append(False, is_blank[:-1])))
+    lines = np.diff(np.append(first, len(is_blank)))
     offsets = np.append(offsets[first], offsets[-1])
-    lines = np.diff(np.append(first, len(ends)))
-    texts = pa.StringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(content))
+    texts = pa.StringArray.from_buffers(len(first), pa.py_buffer(offsets), content)
     if b"\0" not in data and np.diff(offsets).max() <= LONGEST_LINE and _is_utf8(texts):
         return _batch(number, line + first, lines, texts)
-    checked = [_checked(content[start:end]) for start, end in itertools.pairwise(offsets)]
+    checked = [_checked(raw) for raw in texts.cast(pa.binary()).to_pylist()]
     return _batch(number, line + first, lines, *zip(*checked, strict=True))
 
 

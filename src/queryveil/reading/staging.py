@@ -41,7 +41,7 @@ from queryveil.reading.model import (
 from queryveil.reading.times import check_time_format, suggest_time_formats
 
 MEMORY_LIMIT = "2GB"
-CHUNK_ROWS = 300_000
+CHUNK_ROWS = 150_000
 CHUNK_BYTES = 32 * 1024 * 1024
 EXAMPLES = 20
 MAX_REJECTED_TEXTS = 1_000_000
@@ -331,7 +331,9 @@ class StagedWriter:
         try:
             # A dictionary of all queries takes longer to write than they do, and is given up in the middle.
             few = [name for name in ("user", "reason", "file") if name in schema.names]
-            return pq.ParquetWriter(path, schema, use_dictionary=few, write_statistics=["time"])
+            return pq.ParquetWriter(
+                path, schema, use_dictionary=few, write_statistics=["time"], compression="none"
+            )
         except OSError as error:
             raise not_writable(self._into, error) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from queryveil.reading.model import COLUMNS, LONGEST_TEXT, NO_VALUE, SPELLED_NULL
-from queryveil.reading.times import impossible_sql, literal, time_sql
+from queryveil.reading.times import cast_sql, impossible_sql, literal, time_sql
 
 TEXT_TOO_LONG = "text too long"
 BLANK_LINE = "blank line"
@@ -31,9 +31,10 @@ _RANK = r" *\d{1,9}(\.0+)? *"
 
 def blank_sql(text: str) -> str:
     """Return SQL that is true for a text that is null, empty, or only white space."""
-    # Most texts start with a visible ASCII character, which is decided without a pattern.
+    # Most texts start with a visible ASCII character. CASE skips the pattern for them, which AND would not.
     return (
-        f"({text} IS NULL OR ({text} < '!' OR {text} >= chr(127)) AND regexp_full_match({text}, '{_BLANK}'))"
+        f"({text} IS NULL OR CASE WHEN {text} >= '!' AND {text} < chr(127) THEN false "
+        f"ELSE regexp_full_match({text}, '{_BLANK}') END)"
     )
 
 
@@ -67,6 +68,7 @@ def reject_reason_sql(
     bad_rank: str | None,
     texts: Sequence[str] = (),
     nulls: Sequence[str] = (),
+    whole: str | None = None,
 ) -> str:
     """Return SQL for the reason why a row is rejected; null for a valid row.
 
@@ -76,8 +78,11 @@ def reject_reason_sql(
         bad_rank: SQL that is true for a rank that is not one; None if the log has no ranks.
         texts: SQL for texts whose length is limited.
         nulls: Words that the user declared to mean no value.
+        whole: SQL for a text that is at least as long as each of `texts`, if there is one.
     """
-    checks = [f"WHEN {' OR '.join(map(too_long_sql, texts))} THEN '{TEXT_TOO_LONG}'"] if texts else []
+    longest = f"{too_long_sql(whole)} AND " if whole else ""
+    long = f"{longest}({' OR '.join(map(too_long_sql, texts))})"
+    checks = [f"WHEN {long} THEN '{TEXT_TOO_LONG}'"] if texts else []
     checks.append(f"WHEN {no_user_sql(user, nulls)} THEN '{NO_USER}'")
     if time is not None:
         checks.append(f"WHEN {impossible_sql(time)} THEN '{BAD_TIME}'")
@@ -108,11 +113,15 @@ def validate_sql(
         nulls: Words that the user declared to mean no value.
     """
     raws = ", ".join(f'{expression} AS "raw_{name}"' for name, expression in values.items())
+    relation = f"(SELECT *, {raws} FROM {relation})"  # noqa: S608 (our own expressions and quoted names)
     typed = ["*"]
-    if "time" in values:
-        typed.append(f"{'raw_time' if typed_time else time_sql('raw_time', time_format)} AS typed_time")
+    if "time" in values and typed_time:
+        typed.append("raw_time AS typed_time")
+    elif "time" in values:
+        relation = f"(SELECT *, {cast_sql('raw_time')} AS cast_time FROM {relation})"  # noqa: S608
+        typed.append(f"{time_sql('raw_time', 'cast_time', time_format)} AS typed_time")
     if "rank" in values:
-        whole = f"regexp_full_match(raw_rank, '{_RANK}')"
+        whole = f"raw_rank <> '' AND regexp_full_match(raw_rank, '{_RANK}')"
         typed.append(f"CASE WHEN {whole} THEN CAST(raw_rank AS INTEGER) END AS typed_rank")
     no_rank = _among_sql("trim(raw_rank)", (*NO_VALUE, *nulls))
     reason = reject_reason_sql(
@@ -121,6 +130,8 @@ def validate_sql(
         time="typed_time" if "time" in values else None,
         bad_rank=f"typed_rank IS NULL AND NOT {no_rank}" if "rank" in values else None,
         nulls=nulls,
+        # Extracting and decoding makes no text longer.
+        whole=text if text == "text" else None,
     )
     query, empty = "coalesce(raw_query, '')", blank_sql("raw_query")
     if nulls:
@@ -142,5 +153,5 @@ def validate_sql(
         f"WHEN reason IS NOT NULL THEN {text} END AS text, "
         f"reason IS NULL AND {empty} AS empty, {', '.join([columns, *also])} FROM "
         f"(SELECT *, coalesce(problem, {reason}) AS reason FROM "
-        f"(SELECT {', '.join(typed)} FROM (SELECT *, {raws} FROM {relation})))"
+        f"(SELECT {', '.join(typed)} FROM {relation}))"
     )
