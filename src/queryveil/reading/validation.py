@@ -128,7 +128,7 @@ def validate_sql(
         texts=[f"raw_{name}" for name in values if name != "time" or not typed_time],
         user="raw_user",
         time="typed_time" if "time" in values else None,
-        bad_rank=f"typed_rank IS NULL AND NOT {no_rank}" if "rank" in values else None,
+        bad_rank=f"typed_rank IS NULL AND raw_rank <> '' AND NOT {no_rank}" if "rank" in values else None,
         nulls=nulls,
         # Extracting and decoding makes no text longer.
         whole=text if text == "text" else None,
