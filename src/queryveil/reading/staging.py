@@ -259,8 +259,10 @@ class StagedWriter:
         """Count skipped rows, reject those with a reason, and pass the others to `accept`; None writes them."""
         if "skipped" in rows.column_names:
             skipped = rows.column("skipped")
-            self.skipped.update(skipped.drop_null().to_pylist())
-            rows = rows.filter(pc.is_null(skipped)).drop_columns(["skipped"])
+            rows = rows.drop_columns(["skipped"])
+            if skipped.null_count < len(skipped):
+                self.skipped.update(skipped.drop_null().to_pylist())
+                rows = rows.filter(pc.is_null(skipped))
         reasons = rows.column("reason")
         if reasons.null_count < len(reasons):
             self.reject(rows.filter(pc.is_valid(reasons)))

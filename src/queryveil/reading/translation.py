@@ -1,12 +1,11 @@
 """Documents that Python translates into rows: each by itself, into any number of rows.
 
-For formats whose documents contain lists, or a language of their own. Values at fixed places are faster in SQL.
+For formats whose documents contain a language of their own. Fields of JSON are faster in SQL (`json_fields`).
 """
 
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,15 +90,6 @@ def _is_encodable(row: Row) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def parse_object(text: str) -> dict[str, Any] | None:
-    """Return a JSON object; None for any other text."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def text_of(value: Any) -> str | None:

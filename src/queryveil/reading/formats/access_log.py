@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.encodings import create_url_decode, url_decode_sql
+from queryveil.reading.json_fields import json_pointer, parse_object
 from queryveil.reading.lines import BINARY, NOT_UTF8
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged, most_are
 from queryveil.reading.times import literal
-from queryveil.reading.translation import parse_object
 from queryveil.reading.validation import BLANK_LINE, NOT_JSON, validate_sql
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -172,8 +172,8 @@ _TEXT_SQL = (
 
 def _json_sql(user: str) -> str:
     """SQL for the fields of JSON lines."""
-    places = {name: [_pointer(key) for key in keys] for name, keys in _KEYS.items()}
-    places["own"] = [_pointer(user)]
+    places = {name: [json_pointer(key.split(".")) for key in keys] for name, keys in _KEYS.items()}
+    places["own"] = [json_pointer(user.split("."))]
     flat = [place for all_of in places.values() for place in all_of]
     at = {place: f"v[{number}]" for number, place in enumerate(flat, start=1)}
     value = {
@@ -198,10 +198,6 @@ def _json_sql(user: str) -> str:
         f"FROM (SELECT *, json_extract_string(j, [{', '.join(map(literal, flat))}]) AS v FROM "
         "(SELECT *, CASE WHEN problem IS NULL AND json_valid(text) AND text LIKE '{%' THEN text END AS j FROM chunk))"
     )
-
-
-def _pointer(key: str) -> str:
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in key.split("."))
 
 
 def _sql(fields: str, user: str, options: ReadOptions) -> str:

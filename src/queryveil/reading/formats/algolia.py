@@ -5,21 +5,16 @@ Both are translated into documents of UBI's schema, one for each object of a lis
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qs
-
-import pyarrow as pa
 
 from queryveil.reading.formats import ubi
 from queryveil.reading.json_documents import objects_in
-from queryveil.reading.lines import SCHEMA
+from queryveil.reading.json_fields import object_sql, texts_sql, types_sql
+from queryveil.reading.lines import NOT_UTF8
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
-from queryveil.reading.translation import parse_object
+from queryveil.reading.times import literal
 
-_KINDS = {"click": "click", "conversion": "conversion", "view": "impression"}
 _CLICKS = ("click", "conversion")
 _USER_FIELDS = {"authenticatedUserToken": "user_id", "userToken": "client_id"}
 
@@ -32,16 +27,12 @@ def _is_algolia(head: Head) -> bool:
 
 def _extract(_: Source, options: ReadOptions) -> Extraction:
     user_field = ubi.check_user_field(options.user_field, tuple(_USER_FIELDS))
-    extraction = ubi.extract_documents(
+    return ubi.extract_documents(
         options,
-        options.click_actions or _CLICKS,
+        _parse_sql(options.click_actions or _CLICKS),
         _USER_FIELDS.get(user_field or ""),
         {"user": user_field} if user_field else {},
     )
-    return replace(extraction, transform=_translate_chunk)
-
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _inner(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -62,62 +53,75 @@ def _is_document(document: Mapping[str, Any]) -> bool:
     )
 
 
-def _translate_chunk(chunk: pa.Table) -> pa.Table:
-    """Translate Algolia's documents into those of UBI."""
-    made: list[str] = []
-    places: list[int] = []
-    given = zip(chunk.column("text").to_pylist(), chunk.column("problem").to_pylist(), strict=True)
-    for place, (text, problem) in enumerate(given):
-        found = parse_object(text) if problem is None else None
-        texts = [_encode(new) for new in _documents(found)] if found is not None else []
-        # Without a translation, the document stays as it is, and is rejected later.
-        made += texts or [text]
-        places += [place] * max(1, len(texts))
-    rows = chunk.take(pa.array(places, pa.int64()))
-    return rows.set_column(SCHEMA.get_field_index("text"), SCHEMA.field("text"), pa.array(made, pa.string()))
+_INNER = (
+    f"(SELECT *, unnest(CASE WHEN len(inside) > 0 THEN inside ELSE [CAST(j AS JSON)] END) AS one FROM "  # noqa: S608 (our own expressions)
+    "(SELECT *, CASE WHEN kinds[1] = 'ARRAY' THEN json_extract(j, '$.events[*]') "
+    "WHEN kinds[2] = 'ARRAY' THEN json_extract(j, '$.logs[*]') END AS inside FROM "
+    "(SELECT *, json_type(j, ['/events', '/logs']) AS kinds FROM "
+    f"(SELECT *, {object_sql('text')} AS j FROM chunk))))"
+)
+"""SQL for documents, out of what the API wraps around them."""
+_FIELDS = (
+    *("/eventType", "/authenticatedUserToken", "/userToken", "/queryID", "/timestamp"),
+    *("/query_params", "/inner_queries", "/query_body", "/url"),
+)
+_OF_QUERY = ("/query", "/query_id", "/user_token")
+_DOCUMENTS = (
+    "(SELECT *, CASE WHEN t[1] IS NOT NULL THEN 'event' WHEN t[6] IS NOT NULL AND t[7] IS NOT NULL "  # noqa: S608
+    "OR t[8] IS NOT NULL AND t[9] IS NOT NULL THEN 'request' END AS category FROM "
+    f"(SELECT *, {texts_sql('one', _FIELDS)} AS v, {types_sql('one', _FIELDS)} AS t FROM {_INNER}))"
+)
+_PARTS = (
+    "(SELECT * EXCLUDE (v, t), v AS e, t AS e_types, "  # noqa: S608
+    "unnest(CASE WHEN len(parts) > 0 THEN parts ELSE [NULL] END) AS part, "
+    "unnest(CASE WHEN len(parts) = len(positions) THEN positions ELSE [NULL] END) AS position FROM "
+    "(SELECT *, CASE category WHEN 'event' THEN json_extract(one, '$.objectIDs[*]') WHEN 'request' THEN list_filter("
+    "json_extract(one, '$.inner_queries[*]'), lambda query: json_type(query) = 'OBJECT') END AS parts, "
+    f"CASE category WHEN 'event' THEN json_extract_string(one, '$.positions[*]') END AS positions FROM {_DOCUMENTS}))"
+)
+"""SQL for each object of an event that was clicked or bought, and for each query of a request."""
 
 
-def _documents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for one in _inner(document):
-        if "eventType" in one:
-            yield from _events(one)
-        elif _is_document(one):
-            yield from _searches(one)
+def _parameter_sql(name: str) -> str:
+    """Return SQL for a parameter of a request, as it is written; null if it is empty."""
+    return f"nullif(replace(regexp_extract(e[6], {literal(f'(?:^|&){name}=([^&]*)')}, 1), '+', ' '), '')"
 
 
-def _events(event: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one document for each object that was clicked or bought."""
-    objects, places = event.get("objectIDs"), event.get("positions")
-    listed = objects if isinstance(objects, list) else []
-    ranks = places if isinstance(places, list) and len(places) == len(listed) else [None] * len(listed)
-    kind = event.get("eventType")
-    common = {
-        "action_name": _KINDS.get(str(kind), str(kind)),
-        "query_id": event.get("queryID"),
-        "user_id": event.get("authenticatedUserToken"),
-        "client_id": event.get("userToken"),
-        "timestamp": event.get("timestamp"),
+def _parse_sql(click_actions: Sequence[str]) -> str:
+    """Return SQL that brings each part of each document into UBI's schema."""
+    event = {
+        # Events without objects are about a filter, as a rule.
+        "action": (
+            "CASE WHEN part IS NULL THEN 'no object' WHEN e[1] = 'view' THEN 'impression' "
+            "ELSE coalesce(e[1], 'null') END"
+        ),
+        "user_id": "e[2]",
+        "client_id": "e[3]",
+        "query_id": "e[4]",
+        "time": "e[5]",
+        "object": "json_extract_string(part, '$')",
+        "ordinal": "position",
     }
-    if not listed:
-        yield common | {"action_name": f"{kind} without objects"}  # on a filter, as a rule
-    for thing, rank in zip(listed, ranks, strict=True):
-        about = {"object": {"object_id": thing}, "position": {"ordinal": rank}}
-        yield common | {"event_attributes": about}
-
-
-def _searches(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one document for each query of a request; a request may hold several."""
-    parameters = parse_qs(str(entry.get("query_params") or ""), keep_blank_values=True)
-    inner = entry.get("inner_queries")
-    queries = [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-    for one in queries or [{}]:
-        token = one.get("user_token") or next(iter(parameters.get("userToken", [])), None)
-        yield {
-            "user_query": one.get("query") or next(iter(parameters.get("query", [])), None),
-            "query_id": one.get("query_id"),
-            "client_id": token,
-            "timestamp": entry.get("timestamp"),
-        }
+    search = {
+        "query": "coalesce(nullif(q[1], ''), TRY(url_decode(raw_query)))",
+        "query_id": "q[2]",
+        "client_id": f"coalesce(nullif(q[3], ''), TRY(url_decode({_parameter_sql('userToken')})))",
+        "time": "e[5]",
+    }
+    action_kind = ubi.kind_sql(event["action"], click_actions)
+    types = (
+        "CASE category WHEN 'event' THEN list_append(e_types[2:5], json_type(part)) "
+        f"WHEN 'request' THEN list_append({types_sql('part', _OF_QUERY)}, e_types[5]) END"
+    )
+    return (
+        f"SELECT file, line, lines, text, j IS NOT NULL AS is_json, {types} AS types, "  # noqa: S608
+        f"CASE WHEN category = 'request' AND {search['query']} IS NULL AND raw_query IS NOT NULL THEN '{NOT_UTF8}' "
+        "ELSE problem END AS problem, "
+        f"CASE category WHEN 'event' THEN {ubi.values_sql(event)} "
+        f"WHEN 'request' THEN {ubi.values_sql(search)} END AS v, "
+        f"CASE category WHEN 'event' THEN {action_kind} WHEN 'request' THEN 'query' END AS kind "
+        f"FROM (SELECT *, {texts_sql('part', _OF_QUERY)} AS q, {_parameter_sql('query')} AS raw_query FROM {_PARTS})"
+    )
 
 
 FORMAT = Format(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from queryveil.reading.json_documents import objects_in
+from queryveil.reading.json_fields import object_sql, scalars_sql
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
 from queryveil.reading.search_totals import is_totals, refuse_totals
-from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
-from queryveil.reading.validation import NO_FIELD, NOT_JSON
+from queryveil.reading.validation import BLANK_LINE, NO_FIELD, NOT_JSON, validate_sql
 
-_SEARCHES = ("view_search_results", "search")
-_VALUES = ("string_value", "int_value", "float_value", "double_value")
 _TOTALS = {
     *("event count", "total users", "total unique searches", "results page views / search", "active users"),
     *("search exits", "event count per user", "% search exits"),
@@ -34,46 +31,46 @@ def _is_google_analytics(head: Head) -> bool:
 def _extract(source: Source, options: ReadOptions) -> Extraction:
     if is_totals(source.head, _TOTALS):
         raise refuse_totals(source.files[0].label, _TOTALS_HINT)
-    return extract_translated(_search, ("user", "time", "query", "session"), options, documents=True)
+    return Extraction(
+        columns=tuple(_VALUES),
+        documents=True,
+        sql=validate_sql(_EVENTS, _VALUES, time_format=options.time_format, also=("skipped",)),
+    )
 
 
 def _is_event(document: Mapping[str, Any]) -> bool:
     return {"event_name", "event_timestamp"} <= document.keys()
 
 
-def _search(text: str) -> list[Row] | Skip | Reject:
-    try:
-        event = json.loads(text)
-    except (ValueError, RecursionError):
-        return Reject(NOT_JSON)
-    if not isinstance(event, dict) or "event_name" not in event:
-        return Reject(NO_FIELD)
-    if event["event_name"] not in _SEARCHES:
-        return Skip("other events")
-    known = _parameters(event.get("event_params"))
-    session = known.get("ga_session_id")
-    user = text_of(event.get("user_id")) or text_of(event.get("user_pseudo_id"))
-    return [
-        {
-            "user": user,
-            "time": text_of(event.get("event_timestamp")),
-            "query": known.get("search_term"),
-            # The number is a time, and unique for one user only.
-            "session": None if session is None or user is None else f"{user} {session}",
-        }
-    ]
+def _parameter_sql(key: str) -> str:
+    """Return SQL for a parameter: `[{"key": ..., "value": {"string_value": ...}}]`, of which the last counts."""
+    kinds = [f"/value/{kind}_value" for kind in ("string", "int", "float", "double")]
+    has_key = f"json_extract_string(one, '/key') = '{key}' AND json_type(one, '/value') = 'OBJECT'"
+    value = scalars_sql(f"list_filter(parameters, lambda one: {has_key})[-1]", kinds)
+    return f"list_filter({value}, lambda one: one IS NOT NULL)[1]"
 
 
-def _parameters(listed: Any) -> dict[str, str | None]:
-    """`[{"key": ..., "value": {"string_value": ...}}]` as key -> text."""
-    found: dict[str, str | None] = {}
-    for one in listed if isinstance(listed, list) else []:
-        value = one.get("value") if isinstance(one, dict) else None
-        if isinstance(value, dict):
-            texts = (text_of(value.get(kind)) for kind in _VALUES)
-            found[str(one.get("key"))] = next((text for text in texts if text is not None), None)
-    return found
-
+_EVENTS = (
+    f"(SELECT *, CASE WHEN skipped IS NULL THEN {_parameter_sql('search_term')} END AS query, "  # noqa: S608 (literals are quoted)
+    f"CASE WHEN skipped IS NULL THEN {_parameter_sql('ga_session_id')} END AS session FROM (SELECT *, "
+    "CASE WHEN problem IS NULL AND coalesce(json_extract_string(j, '/event_name'), '') "
+    "NOT IN ('view_search_results', 'search') THEN 'other events' END AS skipped, "
+    f"{scalars_sql('j', ('/user_id', '/user_pseudo_id', '/event_timestamp'))} AS event, "
+    "json_extract(j, '$.event_params[*]') AS parameters FROM (SELECT * REPLACE "
+    f"(CASE WHEN problem IS NOT NULL THEN problem WHEN text = '' THEN '{BLANK_LINE}' "
+    f"WHEN j IS NULL AND NOT json_valid(text) THEN '{NOT_JSON}' "
+    f"WHEN NOT coalesce(json_exists(j, '/event_name'), false) THEN '{NO_FIELD}' END AS problem) "
+    f"FROM (SELECT *, {object_sql('text')} AS j FROM chunk))))"
+)
+"""SQL for the fields of each event."""
+_USER = "coalesce(nullif(event[1], ''), event[2])"
+_VALUES = {
+    "user": _USER,
+    "time": "event[3]",
+    "query": "query",
+    # The number is a time, and unique for one user only.
+    "session": f"{_USER} || ' ' || session",
+}
 
 FORMAT = Format(
     name="google-analytics",

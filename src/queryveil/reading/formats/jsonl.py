@@ -10,9 +10,9 @@ from typing import Any
 
 from queryveil.errors import InputError, UsageError, argument
 from queryveil.reading.columns import ALIASES, as_number
+from queryveil.reading.json_fields import json_pointer, object_sql, parse_object, texts_sql
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, Staged
 from queryveil.reading.times import literal
-from queryveil.reading.translation import parse_object
 from queryveil.reading.validation import (
     BAD_TIME,
     BLANK_LINE,
@@ -33,12 +33,7 @@ _MISSING = object()
 # What a value must not be, unless it is a string: an object, an array, a truth value, a number JSON lacks.
 _SUSPECT = r"(?s)[\[{].*|true|false|-?(NaN|Inf|Infinity)"
 _SUSPECT_LINES = ("%{%{%", "%[%", "%true%", "%false%", "%NaN%", "%Inf%")
-# Functions on JSON raise an error for text that is not JSON. Valid text that starts with a brace is an object; asking
-# for its type would parse it once more.
-_OBJECTS = (
-    "(SELECT *, CASE WHEN problem IS NULL AND json_valid(text) "
-    "AND (starts_with(text, '{') OR regexp_matches(text, '^\\s*[{]')) THEN text END AS j FROM chunk)"
-)
+_OBJECTS = f"(SELECT *, {object_sql('text')} AS j FROM chunk)"  # noqa: S608 (our own expressions)
 
 
 def _is_jsonl(head: Head) -> bool:
@@ -70,7 +65,7 @@ Pointers = Mapping[str, tuple[str, ...]]
 def _usual() -> Pointers:
     """Return the usual keys of every column, in the usual spellings."""
     return {
-        name: tuple(dict.fromkeys(_pointer([key]) for alias in aliases for key in _spellings(alias)))
+        name: tuple(dict.fromkeys(json_pointer([key]) for alias in aliases for key in _spellings(alias)))
         for name, aliases in ALIASES.items()
     }
 
@@ -101,14 +96,9 @@ def _named(columns: Mapping[str, str | int]) -> Pointers:
             f"give keys, as in {argument('columns', {'user': 'user_id'})}",
         )
     return {
-        name: tuple(dict.fromkeys((_pointer(str(at).split(".")), _pointer([str(at)]))))
+        name: tuple(dict.fromkeys((json_pointer(str(at).split(".")), json_pointer([str(at)]))))
         for name, at in columns.items()
     }
-
-
-def _pointer(steps: Sequence[str]) -> str:
-    """Return an RFC 6901 pointer, in which every key can be written."""
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 def _steps(pointer: str) -> list[str]:
@@ -149,7 +139,7 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
     )
     has_query = " OR ".join(f"json_exists(j, {place})" for name, place, _ in found if name == "query")
     holds = " AND ".join(
-        one.sql(f"json_extract_string(j, {literal(_pointer(one.column.split('.')))})")
+        one.sql(f"json_extract_string(j, {literal(json_pointer(one.column.split('.')))})")
         for one in options.conditions
     )
     # It is not known whether a condition holds of a line that is no JSON object, so such a line is validated.
@@ -162,7 +152,7 @@ def _sql(pointers: Pointers, options: ReadOptions) -> str:
         f"WHEN value_query IS NULL AND NOT ({has_query}) THEN '{NO_FIELD}' "
         f"WHEN ({suspect}) AND ({wrong_type}) THEN '{WRONG_TYPE}' END AS problem) FROM "
         f"(SELECT *, {values}{skipped} FROM "
-        f"(SELECT *, json_extract_string(j, [{', '.join(place for _, place in places)}]) AS v FROM {_OBJECTS})))"
+        f"(SELECT *, {texts_sql('j', [one for all_of in pointers.values() for one in all_of])} AS v FROM {_OBJECTS})))"
     )
     return validate_sql(
         relation,

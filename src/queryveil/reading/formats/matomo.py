@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from queryveil.reading.json_documents import objects_in
+from queryveil.reading.json_fields import object_sql, scalars_sql
 from queryveil.reading.model import Extraction, Format, Head, ReadOptions, Source, most_are
 from queryveil.reading.search_totals import is_totals, refuse_totals
-from queryveil.reading.translation import Reject, Row, Skip, extract_translated, text_of
-from queryveil.reading.validation import NO_FIELD, NOT_JSON
+from queryveil.reading.validation import BLANK_LINE, NO_FIELD, NOT_JSON, validate_sql
 
 _TOTALS = {
     "nb_visits",
@@ -37,34 +36,37 @@ def _is_matomo(head: Head) -> bool:
 def _extract(source: Source, options: ReadOptions) -> Extraction:
     if is_totals(source.head, _TOTALS):
         raise refuse_totals(source.files[0].label, _TOTALS_HINT)
-    return extract_translated(_searches, ("user", "time", "query", "session"), options, documents=True)
+    return Extraction(
+        columns=tuple(_VALUES),
+        documents=True,
+        sql=validate_sql(_SEARCHES, _VALUES, time_format=options.time_format, also=("skipped",)),
+    )
 
 
 def _is_visit(document: Mapping[str, Any]) -> bool:
     return "actionDetails" in document and bool({"visitorId", "idVisit"} & document.keys())
 
 
-def _searches(text: str) -> list[Row] | Skip | Reject:
-    try:
-        visit = json.loads(text)
-    except (ValueError, RecursionError):
-        return Reject(NOT_JSON)
-    if not isinstance(visit, dict) or not isinstance(visit.get("actionDetails"), list):
-        return Reject(NO_FIELD)
-    user = text_of(visit.get("userId")) or text_of(visit.get("visitorId"))
-    session = text_of(visit.get("idVisit"))
-    found: list[Row] = [
-        {
-            "user": user,
-            "time": text_of(action.get("timestamp")) or text_of(action.get("serverTimePretty")),
-            "query": text_of(action.get("siteSearchKeyword")),
-            "session": session,
-        }
-        for action in visit["actionDetails"]
-        if isinstance(action, dict) and action.get("type") == "search"
-    ]
-    return found or Skip("visits without a search")
-
+_VISITS = (
+    f"(SELECT *, {scalars_sql('j', ('/userId', '/visitorId', '/idVisit'))} AS visit, "  # noqa: S608 (literals are quoted)
+    "list_filter(json_extract(j, '$.actionDetails[*]'), lambda one: json_extract_string(one, '/type') = 'search') AS s "
+    f"FROM (SELECT *, {object_sql('text')} AS j FROM chunk))"
+)
+_SEARCHES = (
+    f"(SELECT *, {scalars_sql('search', ('/timestamp', '/serverTimePretty', '/siteSearchKeyword'))} AS action, "  # noqa: S608
+    "CASE WHEN problem IS NULL AND search IS NULL THEN 'visits without a search' END AS skipped FROM (SELECT * REPLACE "
+    f"(CASE WHEN problem IS NOT NULL THEN problem WHEN text = '' THEN '{BLANK_LINE}' "
+    f"WHEN j IS NULL AND NOT json_valid(text) THEN '{NOT_JSON}' "
+    f"WHEN coalesce(json_type(j, '/actionDetails'), '') <> 'ARRAY' THEN '{NO_FIELD}' END AS problem), "
+    f"unnest(CASE WHEN len(s) > 0 THEN s ELSE [NULL] END) AS search FROM {_VISITS}))"
+)
+"""SQL for the site searches of all visits; a visit without a search is one row."""
+_VALUES = {
+    "user": "coalesce(nullif(visit[1], ''), visit[2])",
+    "time": "coalesce(nullif(action[1], ''), action[2])",
+    "query": "action[3]",
+    "session": "visit[3]",
+}
 
 FORMAT = Format(
     name="matomo",

@@ -13,6 +13,7 @@ from typing import Any
 
 from queryveil.errors import UsageError, argument
 from queryveil.reading.json_documents import objects_in
+from queryveil.reading.json_fields import is_wrong_type_sql, object_sql, texts_sql, types_sql
 from queryveil.reading.model import (
     CLICK,
     COLUMNS,
@@ -59,7 +60,6 @@ _PLACES = {
 _AT = {name: f"v[{number}]" for number, name in enumerate(_PLACES, start=1)}
 _OBJECT = f"coalesce({_AT['object']}, {_AT['internal']})"
 _MUST_BE_SIMPLE = ("user_id", "client_id", "query_id", "query", "time", "session", "object")
-_SUSPECT_LINE = r"(?m)^[\[{tf]"
 _PLAIN_BULK = r'\{"(?:index|create)" *: *\{(?: *"_(?:index|id)" *: *"[\w .:-]*" *,?)* *\} *\}'
 """What bulk lines usually look like."""
 _SKIPPED = {"other": "other events", "impression": "impressions", "bulk": "lines of the bulk format"}
@@ -74,26 +74,25 @@ def _is_ubi_log(head: Head) -> bool:
 
 def _extract(_: Source, options: ReadOptions) -> Extraction:
     user_field = check_user_field(options.user_field, USER_FIELDS)
-    return extract_documents(
-        options, options.click_actions or _CLICKS, user_field, {"user": user_field} if user_field else {}
-    )
+    parsed = _parse_sql(options.click_actions or _CLICKS)
+    return extract_documents(options, parsed, user_field, {"user": user_field} if user_field else {})
 
 
 def extract_documents(
-    options: ReadOptions, click_actions: Sequence[str], user_field: str | None, mapping: Mapping[str, str]
+    options: ReadOptions, parsed: str, user_field: str | None, mapping: Mapping[str, str]
 ) -> Extraction:
     """Return how searches, and clicks with their searches, are extracted from documents of this schema.
 
     Args:
         options: The user's options.
-        click_actions: Names of actions that are clicks.
+        parsed: SQL for the columns that `_parse_sql` returns.
         user_field: The field that names users; None for the user_id, or else the client_id.
         mapping: Standard column -> what the source calls it, where the user's options decide.
     """
     return Extraction(
         columns=COLUMNS,
         documents=True,
-        sql=_sql(options, click_actions, user_field),
+        sql=_sql(options, parsed, user_field),
         combine=(_join_sql(),),
         separates_clicks=True,
         mapping=mapping,
@@ -132,45 +131,50 @@ def _is_ubi(document: Mapping[str, Any]) -> bool:
     return {"query_id", "user_query"} <= document.keys()
 
 
+def values_sql(values: Mapping[str, str]) -> str:
+    """Return SQL for the list of values by their names in `_PLACES`."""
+    return f"[{', '.join(values.get(name, 'NULL') for name in _PLACES)}]"
+
+
+def kind_sql(action: str, click_actions: Sequence[str]) -> str:
+    """Return SQL for the kind of an event; null for null."""
+    actions = ", ".join(map(literal, click_actions))
+    return (
+        f"CASE WHEN {action} IN ({actions}) THEN 'click' WHEN {action} = 'impression' THEN 'impression' "
+        f"WHEN {action} IS NOT NULL THEN 'other' END"
+    )
+
+
 def _parse_sql(click_actions: Sequence[str]) -> str:
     """Return SQL that parses each document of `chunk`, and says what kind it is."""
-    actions = ", ".join(map(literal, click_actions))
-    places = ", ".join(map(literal, _PLACES.values()))
+    simple = [_PLACES[name] for name in _MUST_BE_SIMPLE]
     begins = " OR ".join(f"starts_with(text, {literal(f'{{{chr(34)}{one}{chr(34)}')})" for one in _BULK)
     bulk = f"problem IS NULL AND ({begins}) AND regexp_full_match(text, {literal(_PLAIN_BULK)})"
     kind = (
         # Half of a file in the bulk format: these lines are recognized without parsing them.
-        f"CASE WHEN bulk THEN 'bulk' WHEN {_AT['action']} IN ({actions}) THEN 'click' "
-        f"WHEN {_AT['action']} = 'impression' THEN 'impression' "
+        f"CASE WHEN bulk THEN 'bulk' WHEN {_AT['action']} IS NOT NULL THEN {kind_sql(_AT['action'], click_actions)} "
         # Looked up again only where it is null: then it may exist, as a null.
-        f"WHEN {_AT['action']} IS NOT NULL THEN 'other' WHEN {_AT['query']} IS NOT NULL THEN 'query' "
+        f"WHEN {_AT['query']} IS NOT NULL THEN 'query' "
         "WHEN json_exists(d, '/user_query') THEN 'query' "
         f"WHEN regexp_matches(d, '^\\s*\\{{\\s*\"({'|'.join(_BULK)})\"\\s*:\\s*\\{{') THEN 'bulk' END"
     )
     unprefixed = "regexp_replace(text, '^[^\\t{\\[\"]*\\t\\{', '{')"
     body = f"CASE WHEN bulk THEN NULL WHEN text LIKE '{{%' THEN text ELSE {unprefixed} END"
     return (
-        f"SELECT file, line, lines, text, problem, d, v, {kind} AS kind "  # noqa: S608 (literals are quoted)
-        f"FROM (SELECT *, json_extract_string(d, [{places}]) AS v FROM (SELECT *, "
+        "SELECT file, line, lines, text, problem, v, d IS NOT NULL AS is_json, "  # noqa: S608 (literals are quoted)
+        f"{types_sql('d', simple)} AS types, {kind} AS kind "
+        f"FROM (SELECT *, {texts_sql('d', list(_PLACES.values()))} AS v FROM (SELECT *, "
         # The document inside what an export wraps around it; looked up only where the word is.
         "CASE WHEN contains(j, '\"_source\"') AND json_type(j, '/_source') = 'OBJECT' "
         "THEN CAST(json_extract(j, '/_source') AS VARCHAR) ELSE j END AS d "
-        # Functions on JSON raise an error for text that is not JSON.
-        "FROM (SELECT *, CASE WHEN problem IS NULL AND json_valid(body) AND regexp_matches(body, '^\\s*\\{') "
-        f"THEN body END AS j FROM (SELECT *, {body} AS body FROM (SELECT *, {bulk} AS bulk FROM chunk)))))"
+        f"FROM (SELECT *, {object_sql('body')} AS j FROM "
+        f"(SELECT *, {body} AS body FROM (SELECT *, {bulk} AS bulk FROM chunk)))))"
     )
 
 
-def _sql(options: ReadOptions, click_actions: Sequence[str], user_field: str | None) -> str:
+def _sql(options: ReadOptions, parsed: str, user_field: str | None) -> str:
     """Return SQL that validates searches and clicks, and skips all other documents."""
-    suspect = literal(r"^[\[{]|^(true|false)$")
-    values = ", ".join(_AT[name] for name in _MUST_BE_SIMPLE)
-    typed = " OR ".join(
-        f"regexp_matches({_AT[name]}, {suspect}) AND json_type(d, {literal(_PLACES[name])}) <> 'VARCHAR'"
-        for name in _MUST_BE_SIMPLE
-    )
-    # First all of them at once: hardly any document has such a value.
-    wrong_type = f"regexp_matches(concat_ws(chr(10), {values}), {literal(_SUSPECT_LINE)}) AND ({typed})"
+    wrong_type = is_wrong_type_sql("types")
     names_user = f"NOT {no_user_sql(_AT['user_id'])}"
     user = f"CASE WHEN {names_user} THEN {_AT['user_id']} ELSE {_AT['client_id']} END"
     if user_field is not None:
@@ -179,12 +183,12 @@ def _sql(options: ReadOptions, click_actions: Sequence[str], user_field: str | N
     documents = (
         # Without values, nothing of a skipped document is validated.
         "(SELECT * REPLACE (CASE WHEN skipped IS NULL THEN v END AS v) FROM "  # noqa: S608 (literals are quoted)
-        f"(SELECT *, CASE {skipped} END AS skipped FROM ({_parse_sql(click_actions)})))"
+        f"(SELECT *, CASE {skipped} END AS skipped FROM ({parsed})))"
     )
     relation = (
         "(SELECT file, line, lines, text, v, kind, skipped, CASE "  # noqa: S608 (literals are quoted)
         f"WHEN problem IS NOT NULL THEN problem WHEN skipped IS NOT NULL THEN NULL WHEN text = '' THEN '{BLANK_LINE}' "
-        f"WHEN d IS NULL THEN '{NOT_JSON}' WHEN kind IS NULL THEN '{NO_FIELD}' WHEN {wrong_type} THEN '{WRONG_TYPE}' "
+        f"WHEN NOT is_json THEN '{NOT_JSON}' WHEN kind IS NULL THEN '{NO_FIELD}' WHEN {wrong_type} THEN '{WRONG_TYPE}' "
         f"WHEN kind = 'click' AND {blank_sql(_OBJECT)} THEN '{_NO_OBJECT}' "
         f"WHEN kind = 'click' AND {no_user_sql(user)} THEN {literal(CLICK_WITHOUT_USER)} END AS problem, "
         f"{_AT['query_id']} AS query_id, {names_user} AS has_user_id FROM {documents})"
