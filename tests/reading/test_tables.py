@@ -208,3 +208,18 @@ def test_a_row_that_was_taken_for_names_is_not_shown(columns: dict[str, str] | N
     assert not [name for name in first if name in str(caught.value)]
     with pytest.raises(qv.InputError, match=r"it has 'Kunde', 'search\.text'"):
         qv.read(pd.DataFrame({"Kunde": ["ann"], "search.text": ["tea"]}), columns=columns)
+
+
+@pytest.mark.parametrize("odd", [None, 2.5])
+def test_one_row_of_a_data_frame_changes_no_number_of_others(odd: float | None) -> None:
+    users, queries = [7, 8, 9], [17, 18, 2**40]
+
+    def rows_of(frame: pd.DataFrame) -> list[dict[str, str]]:
+        log = qv.read(frame, max_rejected=0.5)
+        found: list[dict[str, str]] = log.table.select("user", "query").to_pyarrow().to_pylist()
+        found.sort(key=lambda row: row["query"])
+        return [row for row in found if row["query"] not in ("", "2.5")]
+
+    alone = rows_of(pd.DataFrame({"user": users, "query": queries}))
+    assert [row["query"] for row in alone] == ["1099511627776", "17", "18"]
+    assert rows_of(pd.DataFrame({"user": [*users, odd], "query": [*queries, odd]})) == alone

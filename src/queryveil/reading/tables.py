@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from queryveil.errors import InputError, QueryveilError, UsageError
@@ -168,6 +169,8 @@ def _of_pandas(frame: Any) -> OpenedTable:
 def _of_series(series: Any) -> Any:
     try:
         made = pa.chunked_array(pa.Array.from_pandas(series))
+        if pa.types.is_floating(made.type) and series.dtype != object:
+            return _spell_floats(made)
         # A column of objects has no type of its own: one 2.5 would make 17.0 of everybody's 17, and one date would
         # take the hours from everybody's times.
         if series.dtype != object or not _depends_on_others(made.type):
@@ -184,6 +187,13 @@ def _of_series(series: Any) -> Any:
                 )
             ]
         )
+
+
+def _spell_floats(floats: Any) -> Any:
+    """Return floats as texts, whole ones as integers: pandas makes floats of integers if one row has no value."""
+    is_whole = pc.and_(pc.equal(floats, pc.floor(floats)), pc.less(pc.abs(floats), 2.0**53))
+    integers = pc.cast(floats, pa.int64(), safe=False)
+    return pc.if_else(is_whole, pc.cast(integers, pa.string()), pc.cast(floats, pa.string()))
 
 
 def _depends_on_others(type_: Any) -> bool:
