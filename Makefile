@@ -71,11 +71,12 @@ bench: setup-dev
 	$(BIN)/python benchmarks/bench.py --write
 
 bench-parts: setup-dev
-	for one in noise publish reading taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session hash_inversion; do \
+	for one in noise publish reading taxonomy transactions keyword_generation measures synthesize language semantic scrubbing spotting k_session; do \
 	  echo "== $$one"; $(BIN)/python benchmarks/$$one.py || exit 1; done
 
 evidence: setup-dev
 	$(BIN)/python benchmarks/evidence.py
+	$(BIN)/python lab/benchmarks/study_evidence.py
 	$(BIN)/python benchmarks/faults.py
 	$(BIN)/python benchmarks/hostile_input.py
 	$(BIN)/python benchmarks/forge_releases.py
@@ -91,9 +92,10 @@ supply: setup-dev
 
 docs: setup-dev
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict --quiet -f lab/mkdocs.yml
 
 figures: setup-dev
-	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python lab/benchmarks/figures.py
 
 clean:
-	rm -rf $(VENV) demo site
+	rm -rf $(VENV) demo site lab/site

@@ -190,6 +190,10 @@ def arguments(line: str) -> list[str]:
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.stem)
 def test_pages_show_what_happens(page: Path, folder: Path) -> None:
+    check_page(page, folder)
+
+
+def check_page(page: Path, folder: Path) -> None:
     """Do what a page says, in order, and compare."""
     found = blocks(page)
     for at, (language, text) in enumerate(found):

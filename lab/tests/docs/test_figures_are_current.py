@@ -13,26 +13,26 @@ import pytest
 import queryveil_lab as lab
 
 ROOT = Path(__file__).parents[3]
-PAGES = ROOT / "docs" / "studies"
-NAMES = sorted(file.stem for file in (ROOT / "docs" / "evidence" / "findings").glob("*.json"))
+PAGES = ROOT / "lab" / "docs" / "studies"
+NAMES = sorted(file.stem for file in (ROOT / "lab" / "docs" / "evidence" / "findings").glob("*.json"))
 
 
 @pytest.fixture(scope="module")
 def kept() -> Iterator[Any]:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+    sys.path.insert(0, str(ROOT / "lab" / "benchmarks"))
     try:
         yield importlib.import_module("kept_findings")
     finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+        sys.path.remove(str(ROOT / "lab" / "benchmarks"))
 
 
 def test_every_study_has_findings() -> None:
-    assert set(lab.STUDIES) == set(NAMES), "run them: python benchmarks/figures.py --docs STUDY"
+    assert set(lab.STUDIES) == set(NAMES), "run them: python lab/benchmarks/figures.py --docs STUDY"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_show_what_was_found(kept: Any, name: str) -> None:
-    """Words and data; `python benchmarks/figures.py --redraw` makes them so."""
+    """Words and data; `python lab/benchmarks/figures.py --redraw` makes them so."""
     charts = kept.drawn(name)
     files = {file.stem for file in PAGES.glob("*.png") if file.stem == name or _study(file.stem) == name}
     assert files == set(charts), "a figure is missing, or the study no longer has it"
@@ -61,7 +61,7 @@ def test_a_page_names_every_check_that_fails(kept: Any, name: str) -> None:
 
 
 def test_computed_advantages_are_those_of_computed_successes(kept: Any) -> None:
-    """`python benchmarks/active_attack.py --computed` runs all of them again."""
+    """`python lab/benchmarks/active_attack.py --computed` runs all of them again."""
     found = kept.read("active-attack").where(how="expected")
     advantages = found.where(metric="advantage")
     assert len(advantages) == 20

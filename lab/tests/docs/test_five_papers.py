@@ -19,11 +19,11 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def command() -> Iterator[Any]:
     """The command as it is run: from its folder."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+    sys.path.insert(0, str(ROOT / "lab" / "benchmarks"))
     try:
         yield importlib.import_module("five_papers")
     finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+        sys.path.remove(str(ROOT / "lab" / "benchmarks"))
 
 
 def test_the_page_is_what_the_command_makes(command: Any) -> None:
@@ -31,10 +31,10 @@ def test_the_page_is_what_the_command_makes(command: Any) -> None:
 
 
 def test_every_study_of_a_paper_shows_the_paper_beside_itself(command: Any) -> None:
-    """`python benchmarks/five_papers.py --write` makes it so. Other studies say that no paper has such a figure."""
+    """`python lab/benchmarks/five_papers.py --write` makes it so. Other studies say that no paper has such a figure."""
     shown, evidence = set(command.studies()), command.Evidence()
     for study in lab.STUDIES:
-        text = (ROOT / "docs" / "studies" / f"{study}.md").read_text(encoding="utf-8")
+        text = (ROOT / "lab" / "docs" / "studies" / f"{study}.md").read_text(encoding="utf-8")
         if study in shown:
             made = command.block(study, evidence)
             assert made in text and command.with_block(text, made) == text, study
@@ -63,7 +63,9 @@ def test_a_figure_that_repeats_one_of_a_paper_has_its_verdict_below(command: Any
     evidence = command.Evidence()
     for paper in command.papers():
         for name in paper.drawn:
-            assert (ROOT / "docs" / "studies" / f"{name}.png").is_file() and paper.of_figure(name), name
+            assert (ROOT / "lab" / "docs" / "studies" / f"{name}.png").is_file() and paper.of_figure(name), (
+                name
+            )
             said = command.beside(paper, name, evidence)
             assert any(word in said for word in ("**agrees**", "**differs**", "**not known why**")), name
     page = "![A](gap.png)\n\nText.\n\n![B](other.png)\n"

@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGES = ROOT / "docs" / "studies"
-NAMES = sorted(file.stem for file in (ROOT / "docs" / "evidence" / "findings").glob("*.json"))
+PAGES = ROOT / "lab" / "docs" / "studies"
+NAMES = sorted(file.stem for file in (ROOT / "lab" / "docs" / "evidence" / "findings").glob("*.json"))
 KNOWN = {"profiles": ["39914"]}
 """The number of concepts below a root, which is a property of WordNet and of no run."""
 
 
 @pytest.fixture(scope="module")
 def command() -> Iterator[Any]:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
+    sys.path.insert(0, str(ROOT / "lab" / "benchmarks"))
     try:
         yield importlib.import_module("page_numbers")
     finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+        sys.path.remove(str(ROOT / "lab" / "benchmarks"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_show_what_is_kept(command: Any, name: str) -> None:
-    """`python benchmarks/page_numbers.py` lists what does not."""
+    """`python lab/benchmarks/page_numbers.py` lists what does not."""
     strange = [one for _, numbers in command.unexplained(name) for one in numbers]
     assert strange == KNOWN.get(name, [])
 

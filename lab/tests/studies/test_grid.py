@@ -145,7 +145,7 @@ def test_a_difference_inside_the_interval_is_chance() -> None:
 
 
 def test_the_study_of_the_guide_runs(log: qv.SearchLog, tmp_path: Path) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "studies" / "index.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[3] / "lab" / "docs" / "studies" / "index.md").read_text(encoding="utf-8")
     known = {**vars(grid), "grid": grid, "shapes": shapes, "Metric": Metric, "USERS": USERS}
     known |= {"Curves": Curves, "Scale": Scale, "Along": Along, "expected": expected}
     exec(guide.split("```python\n")[1].split("```")[0], known)  # noqa: S102 (the page's own example)

@@ -10,7 +10,7 @@ import pytest
 import queryveil_lab as lab
 
 ROOT = Path(__file__).parents[3]
-PAGES = ROOT / "docs" / "studies"
+PAGES = ROOT / "lab" / "docs" / "studies"
 
 
 @pytest.mark.parametrize("name", lab.STUDIES)
@@ -24,7 +24,7 @@ def test_a_study_has_a_page(name: str) -> None:
     assert any(file.startswith(name) for file in shown), "a figure of its own"
     assert all((PAGES / file).is_file() for file in shown)
     assert f"({name}.md)" in (PAGES / "index.md").read_text()
-    assert f"studies/{name}.md" in (ROOT / "mkdocs.yml").read_text()
+    assert f"studies/{name}.md" in (ROOT / "lab" / "mkdocs.yml").read_text()
 
 
 def test_every_figure_is_shown() -> None:
