@@ -148,7 +148,7 @@ Generated logs are those of [version 1](../reference/generator.md#versions).
 
 def page(head: str, sections: Mapping[str, Callable[[Any], list[str]]], folder: Path) -> str:
     """Return the page of a folder of JSON files."""
-    lines = head.splitlines() + [""]
+    lines = [*head.splitlines(), ""]
     for part, section in sections.items():
         if found := figures_of(part, folder):
             lines += section(found)

@@ -2,7 +2,7 @@
 
     python lab/benchmarks/figures.py [STUDY ...]            reduced sizes, as `make figures` does; into benchmarks/data
     python lab/benchmarks/figures.py --docs [STUDY ...]    the docs' sizes; into lab/docs
-    python lab/benchmarks/figures.py --splits STUDY ...     hash-inversion, expansion: further splits of those of the docs
+    python lab/benchmarks/figures.py --splits STUDY ...     hash-inversion, expansion: more splits than the docs have
     python lab/benchmarks/figures.py --redraw [STUDY ...]   the docs' figures again, without running anything
 
 A run that was interrupted goes on, and a finished one is kept: remove benchmarks/data/studies to run them again.

@@ -19,8 +19,8 @@ _OPENING = """# Five papers, every table and figure
 
 You want to know whether the package finds what the papers found. Each row is a finding of a table or figure: what is
 found here, what the paper has, and whether they agree. `python lab/benchmarks/five_papers.py --write` makes this page.
-What is found here comes from [the evidence](../evidence/index.md), or is computed while the page is made. The papers' logs
-are not public. Logs here are generated, so shapes can be compared where sizes cannot.
+What is found here comes from [the evidence](../evidence/index.md), or is computed while the page is made. The papers'
+logs are not public. Logs here are generated, so shapes can be compared where sizes cannot.
 """
 
 
