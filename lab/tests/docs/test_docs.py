@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def sections() -> dict[str, str]:
 def test_every_command_of_the_lab_and_its_options_are_documented() -> None:
     page = sections()
     attacks = loaded("attack").commands
-    names = {("attack", name): attacks[name] for name in qv.ATTACKS.plugins}
+    names: dict[tuple[str, ...], Any] = {("attack", name): attacks[name] for name in qv.ATTACKS.plugins}
     names |= {(name,): loaded(name) for name in COMMANDS.plugins}
     names["audit", "all"] = loaded("audit").commands["all"]
     reading = (LAB.parent / "docs" / "reference" / "commands.md").read_text("utf-8")
