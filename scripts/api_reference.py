@@ -286,7 +286,7 @@ def parameters_of(value: Any) -> Iterator[tuple[str, str, str, str]]:
 
 def called(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods of a class that are its own or of a mixin of queryveil."""
-    kind = "attack" if cls in qv.ATTACKS.values() else "mechanism" if cls in qv.MECHANISMS.values() else ""
+    kind = "attack" if cls in qv.ATTACKS.built_in.values() else "mechanism" if cls in qv.MECHANISMS.built_in.values() else ""
     for name, raw in sorted(_members(cls).items()):
         method = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
         shared = _PROTOCOLS.get(kind, {name})
@@ -305,8 +305,8 @@ def _members(cls: type) -> dict[str, Any]:
 def _groups() -> Iterator[tuple[str, list[tuple[str, Any]]]]:
     every = {name: getattr(qv, name) for name in qv.__all__}
     functions = {name: one for name, one in every.items() if inspect.isfunction(one)}
-    mechanisms = {cls.__name__: cls for cls in qv.MECHANISMS.values()}
-    attacks = {cls.__name__: cls for cls in qv.ATTACKS.values()}
+    mechanisms = {cls.__name__: cls for cls in qv.MECHANISMS.built_in.values()}
+    attacks = {cls.__name__: cls for cls in qv.ATTACKS.built_in.values()}
     errors = {
         n: one for n, one in every.items() if inspect.isclass(one) and issubclass(one, qv.QueryveilError)
     }

@@ -26,7 +26,7 @@ _USERS = 1_000
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(line for cls in qv.MECHANISMS.values() for line in section(cls))])
+    return "\n".join([HEAD, *(line for cls in qv.MECHANISMS.built_in.values() for line in section(cls))])
 
 
 def section(cls: type[qv.Mechanism]) -> Iterator[str]:
