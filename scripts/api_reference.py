@@ -23,6 +23,7 @@ from typing import Any
 
 import queryveil as qv
 from queryveil.parameters import Declaration
+from queryveil.plugins import Registry
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 _DECLARED = "queryveil"
@@ -286,7 +287,13 @@ def parameters_of(value: Any) -> Iterator[tuple[str, str, str, str]]:
 
 def called(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods of a class that are its own or of a mixin of queryveil."""
-    kind = "attack" if cls in qv.ATTACKS.built_in.values() else "mechanism" if cls in qv.MECHANISMS.built_in.values() else ""
+    kind = (
+        "attack"
+        if cls in qv.ATTACKS.built_in.values()
+        else "mechanism"
+        if cls in qv.MECHANISMS.built_in.values()
+        else ""
+    )
     for name, raw in sorted(_members(cls).items()):
         method = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
         shared = _PROTOCOLS.get(kind, {name})
@@ -324,7 +331,8 @@ def _groups() -> Iterator[tuple[str, list[tuple[str, Any]]]]:
 def _entry(name: str, value: Any) -> str:
     text = [f"### `{name}`\n"]
     if not inspect.isclass(value) and not inspect.isfunction(value):
-        return "\n".join([*text, f"By name: {', '.join(f'`{one}`' for one in value)}.\n"])
+        names = value.built_in if isinstance(value, Registry) else value
+        return "\n".join([*text, f"By name: {', '.join(f'`{one}`' for one in names)}.\n"])
     text.append(_doc(value) + "\n")
     text += _table(value)
     if inspect.isfunction(value):
