@@ -137,7 +137,7 @@ def test_pages_fit_and_everybody_can_use_them(browser: Browser, walked: Running,
     for address in addresses(walked):
         page.goto(walked.base + address)
         assert page.url == walked.base + address
-        if wrong := faults(page):
+        if wrong := faults(page, scheme):
             found[address] = wrong
     made.close()
     assert found == {}

@@ -602,9 +602,9 @@ def test_a_disk_without_room(line: str, words: str, here: Path) -> None:
 def test_a_character_set_without_the_characters(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
-    line = PUBLISH.replace("--out out", "--out 東京")
+    line = "generate 東京.tsv --users 20"
     outcome = finish(start(line))
     assert (outcome.code, outcome.err) == (0, "")
-    assert "write     \\u6771\\u4eac/" in outcome.out
-    assert finish(start("release verify 東京 --json")).document["release"] == "東京"
-    assert_refused(finish(start(line)), 2, "output '\\u6771\\u4eac' exists already")
+    assert "\\u6771\\u4eac.tsv" in outcome.out
+    assert finish(start("generate 大阪.tsv --users 20 --json")).document["log"] == "大阪.tsv"
+    assert_refused(finish(start(line)), 2, "\\u6771\\u4eac.tsv exists")
