@@ -97,9 +97,14 @@ def _blanks(eight: np.uint64) -> np.uint64:
 
 
 @inner
-def _words_of(length: np.uintp) -> np.uintp:
+def _signed(number: np.uint64) -> int:
+    return np.int64(number)  # type: ignore[return-value]  # compiled, it is an int
+
+
+@inner
+def _words_of(length: np.uintp) -> int:
     """How many words of the arena a text of so many bytes takes, with its head."""
-    return (length + _SEVEN) // _EIGHT + _STEP
+    return _signed((length + _SEVEN) // _EIGHT + _STEP)
 
 
 @inner
@@ -248,13 +253,13 @@ def keep_texts(
             first = used_slots
             heads[user, FIRST], heads[user, ROOM] = first, room
             used_slots += room
-        if used + np.int64(_words_of(end - at)) > len(arena):
+        if used + _words_of(end - at) > len(arena):
             break
         for slot in range(first + min(size, most - 1), place, -1):
             hashes[slot], begins[slot] = hashes[slot - 1], begins[slot - 1]
         hashes[place], begins[place] = own, used
         _copy_text(data, at, end, user, arena, np.uintp(used))
-        used += np.int64(_words_of(end - at))
+        used += _words_of(end - at)
         heads[user, USED] = min(size + 1, most)
         row += 1
     return row, used_slots, used, 0
@@ -265,7 +270,7 @@ def compact(heads: Heads, begins: Offsets, arena: Words, used: int) -> int:
     """Drop texts from the arena that users keep no more, and move the others up; return how many words are used."""
     at = place = 0
     while at < used:
-        user, words = np.int64(arena[at] >> _WORD), np.int64(_words_of(np.uintp(arena[at] & _LOW_WORD)))
+        user, words = _signed(arena[at] >> _WORD), _words_of(np.uintp(arena[at] & _LOW_WORD))
         for slot in range(heads[user, FIRST], heads[user, FIRST] + heads[user, USED]):
             if begins[slot] == at:
                 begins[slot] = place
@@ -317,7 +322,7 @@ def select_slots(
             if buckets[hashes[slot] & mask] >= least and np.int64(hashes[slot] >> _WORD) % parts == part:
                 found[number] = slot
                 number += 1
-                total += np.int64(arena[begins[slot]] & _LOW_WORD)
+                total += _signed(arena[begins[slot]] & _LOW_WORD)
             nth += 1
         user, nth = user + 1, 0
     return user, 0, number, total
