@@ -428,3 +428,57 @@ def test_hidden_state_is_seen(line: str) -> None:
         "def __post_init__(self):\n    object.__setattr__(self, 'k', 1)\nvars(log)\ngetattr(a, name)"
     )
     assert hidden_writes(clean) == [] and optional_attributes(clean) == set()
+
+
+PROCESS_WIDE = {
+    "files/forks.py": {"_unclosed"},
+    "files/workspace.py": {"_held", "_removals"},
+    "release/ahead.py": {"_BEGUN"},
+    "show/cli/console.py": {"_signs"},
+    "study/processes.py": {"_here"},
+}
+"""Module-level containers that code changes: files and threads of this process, and lines of its terminal."""
+_CHANGES = {"add", "append", "clear", "discard", "extend", "pop", "popitem", "remove", "setdefault", "update"}
+
+
+def changed_globals(tree: ast.Module) -> set[str]:
+    """Names of the module that its functions change, or bind anew."""
+    names = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    found: set[str] = set()
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        nodes = list(ast.walk(function))
+        own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        own |= {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        for node in nodes:
+            changed: ast.AST | None = None
+            if isinstance(node, ast.Global):
+                found |= set(node.names)
+            elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                changed = node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                changed = node.func.value if node.func.attr in _CHANGES else None
+            if isinstance(changed, ast.Name) and changed.id in names - own:
+                found.add(changed.id)
+    return found
+
+
+def test_modules_keep_no_state_but_of_their_process() -> None:
+    trees = {file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text("utf-8")) for file in FILES}
+    found = {name: names for name, tree in trees.items() if (names := changed_globals(tree))}
+    assert {name for name, names in found.items() if names - PROCESS_WIDE.get(name, set())} == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["KNOWN[name] = 1", "KNOWN.update(name=1)", "global KNOWN", "del KNOWN[name]"]
+)
+def test_state_of_a_module_is_seen(line: str) -> None:
+    assert changed_globals(ast.parse(f"KNOWN = {{}}\ndef remember(name):\n    {line}\n")) == {"KNOWN"}
+    assert changed_globals(ast.parse("KNOWN = {}\ndef look(KNOWN):\n    KNOWN['a'] = 1\n")) == set()

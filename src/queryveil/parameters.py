@@ -9,10 +9,10 @@ parameter, what it must be and what it got.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,15 +111,10 @@ def param(help: str, *, default: Any = _MISSING, **limits: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-_known: weakref.WeakKeyDictionary[type, tuple[Parameter, ...]] = weakref.WeakKeyDictionary()
-"""Parameters of the classes that were asked for: they follow from the class, and hints take long to read."""
-
-
+@functools.lru_cache(maxsize=256)  # reading the hints of a class takes long
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a dataclass, in order."""
-    if cls not in _known:
-        _known[cls] = tuple(_declared(cls))
-    return _known[cls]
+    return tuple(_declared(cls))
 
 
 def _declared(cls: type) -> Iterator[Parameter]:

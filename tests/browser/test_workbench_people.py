@@ -189,7 +189,7 @@ def test_a_series_is_published_from_the_page(page: Page, running: Running) -> No
     page.get_by_label("I have read the promise").check()
     button(page, "Charge the budget and publish the series").click()
     page.get_by_role("heading", name="All 3 days are published").wait_for()
-    page.locator(".chart svg").wait_for()
+    page.locator("figure svg:visible").wait_for()
     assert faults(page) == []
     # The index is a page of its own that runs nothing, and whose links lead on.
     page.goto(f"{running.base}/series/by-day/index.html")

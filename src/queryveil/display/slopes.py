@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from queryveil.display import svg
 from queryveil.display.escaping import escape
 
 STYLE = """
@@ -51,28 +52,13 @@ def figure(name: str, title: str, rises: Sequence[Rise], words: Words, *, note: 
     """The figure with its title; `name` is unique on the page."""
     text = words.described
     halves = (_lines(rises, words), _curve(rises, words))
-    wide = _svg(
-        name, "wide", _WIDE, _HEIGHT, title, text, _moved(halves[0], 0, 0) + _moved(halves[1], 380, 0)
+    beside = _moved(halves[0], 0, 0) + _moved(halves[1], 380, 0)
+    below = _moved(halves[0], 0, 0) + _moved(halves[1], 0, _HEIGHT)
+    both = (
+        svg.drawing(name, "wide", (_WIDE, _HEIGHT), title, text, beside),
+        svg.drawing(name, "narrow", (_NARROW, 2 * _HEIGHT), title, text, below),
     )
-    narrow = _svg(
-        name,
-        "narrow",
-        _NARROW,
-        2 * _HEIGHT,
-        title,
-        text,
-        _moved(halves[0], 0, 0) + _moved(halves[1], 0, _HEIGHT),
-    )
-    below = f'<p class="soft">{escape(note)}</p>' if note else ""
-    return f'<figure class="slopes"><figcaption>{escape(title)}</figcaption>{wide}{narrow}{below}</figure>'
-
-
-def _svg(name: str, kind: str, width: int, height: int, title: str, text: str, inside: str) -> str:
-    place = f"{name}-{kind}"
-    return (
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-labelledby="{place}-t {place}-d">'
-        f'<title id="{place}-t">{escape(title)}</title><desc id="{place}-d">{escape(text)}</desc>{inside}</svg>'
-    )
+    return svg.caption("slopes", title, both, note)
 
 
 def _moved(inside: str, across: int, down: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from queryveil.display.escaping import escape
+from queryveil.display import svg
 
 STYLE = """
 svg .there { fill: var(--first); stroke: var(--first); } svg .missing { fill: none; stroke: var(--second); }
@@ -22,11 +22,8 @@ def figure(name: str, title: str, there: Sequence[bool], *, note: str = "") -> s
     """The figure with its title; `name` is unique on the page."""
     missing = [str(place) for place, one in enumerate(there, start=1) if not one]
     text = f"Missing: place {', '.join(missing)}." if missing else "None is missing."
-    drawn = "".join(
-        _drawn(name, kind, title, text, there, across) for kind, across in (("wide", 20), ("narrow", 10))
-    )
-    below = f'<p class="soft">{escape(note)}</p>' if note else ""
-    return f'<figure class="squares"><figcaption>{escape(title)}</figcaption>{drawn}{below}</figure>'
+    both = [_drawn(name, kind, title, text, there, across) for kind, across in (("wide", 20), ("narrow", 10))]
+    return svg.caption("squares", title, both, note)
 
 
 def _drawn(name: str, kind: str, title: str, text: str, there: Sequence[bool], across: int) -> str:
@@ -37,12 +34,7 @@ def _drawn(name: str, kind: str, title: str, text: str, there: Sequence[bool], a
         f'<text x="{_LEFT - 10}" y="{_TOP + row * _STEP + 16}" text-anchor="end">{row * across + 1}</text>'
         for row in range(rows)
     ]
-    place = f"{name}-{kind}"
-    return (
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-labelledby="{place}-t {place}-d">'
-        f'<title id="{place}-t">{escape(title)}</title><desc id="{place}-d">{escape(text)}</desc>'
-        f"{''.join(firsts + marks)}</svg>"
-    )
+    return svg.drawing(name, kind, (width, height), title, text, "".join(firsts + marks))
 
 
 def _mark(place: int, there: bool, across: int) -> str:

@@ -8,7 +8,7 @@ stay readable on a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ svg .mark { stroke-dasharray: none; fill: var(--paper); }
 @media print { svg.wide { display: block; } svg.narrow { display: none; } }
 """
 
-_WIDE, _NARROW = (720, 340), (340, 300)
+WIDE, _NARROW = (720, 340), (340, 300)
 _MOST_MARKS = 30
 _LEFT, _RIGHT, _TOP, _BOTTOM, _LINE = 68, 30, 34, 48, 20
 _LABEL_GAP, _LINE_GAP = 60, 34
@@ -103,34 +103,38 @@ def figure(name: str, title: str, series: Sequence[Series], x: Axis, y: Axis, *,
     if not drawn:
         return ""
     described = _described(drawn, x, y)
+    both = []
+    for kind, size in (("wide", WIDE), ("narrow", _NARROW)):
+        height, inside = draw_curves(size, drawn, x, y)
+        both.append(drawing(name, kind, (size[0], height), title, described, inside))
+    return caption("", title, both, note)
+
+
+def caption(kind: str, title: str, drawings: Iterable[str], note: str) -> str:
+    """Return the drawings of one figure with its title above and a note below."""
     below = f'<p class="soft">{escape(note)}</p>' if note else ""
-    both = (
-        _drawn(f"{name}-{kind}", kind, size, title, described, drawn, x, y)
-        for kind, size in (("wide", _WIDE), ("narrow", _NARROW))
+    named = f' class="{kind}"' if kind else ""
+    return f"<figure{named}><figcaption>{escape(title)}</figcaption>{''.join(drawings)}{below}</figure>"
+
+
+def drawing(name: str, kind: str, size: tuple[int, int], title: str, described: str, inside: str) -> str:
+    """Return one SVG with its title and its description in words; `kind` is wide or narrow."""
+    place = f"{name}-{kind}"
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" aria-labelledby="{place}-t {place}-d">'
+        f'<title id="{place}-t">{escape(title)}</title><desc id="{place}-d">{escape(described)}</desc>'
+        f"{inside}</svg>"
     )
-    return f"<figure><figcaption>{escape(title)}</figcaption>{''.join(both)}{below}</figure>"
 
 
-def _drawn(
-    name: str,
-    kind: str,
-    size: tuple[int, int],
-    title: str,
-    described: str,
-    series: Sequence[Series],
-    x: Axis,
-    y: Axis,
-) -> str:
+def draw_curves(size: tuple[int, int], series: Sequence[Series], x: Axis, y: Axis) -> tuple[int, str]:
+    """Return the height that axes, curves, and legend take, and what is inside of their SVG."""
     width, height = size
     top = _TOP + (_LINE * len(series) if len(series) > 1 else 0)
     height += top - _TOP
     across = _scale(x, [px for one in series for px, _ in one.points], _LEFT, width - _RIGHT)
     up = _scale(y, [py for one in series for _, py in one.points], height - _BOTTOM, top)
-    parts = [
-        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-t {name}-d">',
-        f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(described)}</desc>',
-        *_axes(across, up),
-    ]
+    parts = _axes(across, up)
     for place, one in enumerate(series):
         points = [(across(px), up(py)) for px, py in one.points]
         parts.append(f'<g class="s{place}">{_curve(points, place)}</g>')
@@ -140,7 +144,7 @@ def _drawn(
             parts.append(
                 f'<g class="s{place}">{sample}</g><text x="{_LEFT + 44}" y="{at + 4}">{escape(one.name)}</text>'
             )
-    return "".join([*parts, "</svg>"])
+    return height, "".join(parts)
 
 
 def _axes(across: _Scale, up: _Scale) -> list[str]:

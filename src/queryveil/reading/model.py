@@ -132,6 +132,8 @@ class ReadOptions(Declared):
 
     def __post_init__(self) -> None:
         validate(self)
+        if self.delimiter == "\\t":  # as people type a tab
+            object.__setattr__(self, "delimiter", "\t")
         if self.encoding is not None:
             object.__setattr__(self, "encoding", resolve_encoding(self.encoding))
         if self.columns is not None:

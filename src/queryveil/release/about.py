@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from queryveil.errors import UsageError, instead
+from queryveil.parameters import Declared, param, parameters
 
 NOT_STATED = "not stated"
 """What a publisher writes who does not want to say something: it is then no longer asked for."""
@@ -24,27 +25,21 @@ _BLANK = re.compile(r"[\[<{].*[\]>}]|\.{3}|…|(?:to ?do|tbd|fixme|xxx)\b.*", re
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
-    """What the publisher says of a release. What is left out is left out of its documents too.
+class About(Declared):
+    """What the publisher says of the release. What is left out is left out of its documents too."""
 
-    title: what the release is called.
-    publisher: the person or body that answers for it.
-    contact: an e-mail address or a page where they are reached.
-    licence: under which terms it may be used: an SPDX name such as CC-BY-4.0, an address, or words.
-    purpose: what it is published for.
-    period: which time the searches are of, such as 2026-01-01/2026-03-31; public knowledge, not measured on the log.
-    language: the language of the searches, such as en.
-    citation: how to cite it, if not by publisher, title and date.
-    """
-
-    title: str | None = None
-    publisher: str | None = None
-    contact: str | None = None
-    licence: str | None = None
-    purpose: str | None = None
-    period: str | None = None
-    language: str | None = None
-    citation: str | None = None
+    title: str | None = param("what the release is called", default=None)
+    publisher: str | None = param("the person or body that answers for it", default=None)
+    contact: str | None = param("an e-mail address or a page", default=None)
+    licence: str | None = param("such as CC-BY-4.0, an address, or words", default=None)
+    purpose: str | None = param("what it is published for", default=None)
+    period: str | None = param(
+        "which time the searches are of, such as 2026-01-01/2026-03-31",
+        default=None,
+        details="Public knowledge, not measured on the log",
+    )
+    language: str | None = param("of the searches, such as en", default=None)
+    citation: str | None = param("how to cite it; may stay empty", default=None)
 
     def __post_init__(self) -> None:
         for name in NAMES:
@@ -74,18 +69,8 @@ class About:
 
 NAMES = tuple(one.name for one in dataclasses.fields(About))
 
-ASKED = {
-    "title": "what the release is called",
-    "publisher": "the person or body that answers for it",
-    "contact": "an e-mail address or a page",
-    "licence": "such as CC-BY-4.0, an address, or words",
-    "purpose": "what it is published for",
-    "period": "which time the searches are of, such as 2026-01-01/2026-03-31",
-    "language": "of the searches, such as en",
-    "citation": "how to cite it; may stay empty",
-}
+ASKED = {one.name: one.declaration.help for one in parameters(About)}
 """What each of them asks for."""
-
 
 # What only a release itself may state. A citation that is copied from an earlier release has its figures.
 _CLAIMS = (

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import stat
+from html import unescape
 from pathlib import Path
 
+import queryveil as qv
+from queryveil.parameters import parameters
 from tests.show.web.conftest import BASE, Starter, Visitor
 
 
@@ -60,6 +63,22 @@ def test_a_log_without_known_columns_says_so_and_can_be_read_after_all(start: St
     visitor.submit(f"{address}/read", {"column-user": "a"})
     wrong = visitor.waited(address).text
     assert "That did not work" in wrong and "query" in wrong
+
+
+def test_the_form_has_every_declared_way_to_read_a_log(start: Starter) -> None:
+    visitor = start()
+    address = addresses(visitor)["log.tsv"]
+    shown = visitor.waited(address).text
+    assert [one.name for one in parameters(qv.ReadOptions) if f'name="{one.name}"' not in shown] == []
+    given = {"delimiter": "\\t", "header": "yes", "null": "none,-", "max_rejected": "0.2", "encoding": ""}
+    visitor.submit(f"{address}/read", given)
+    again = unescape(visitor.waited(address).text)
+    assert "Yes, these columns are right" in again
+    for words in ("--delimiter '\\t'", "--header", "--null none,-", "--max-rejected 0.2"):
+        assert words in again, words
+    assert "--encoding" not in again
+    assert "<option selected>yes</option>" in again and 'value="none,-"' in again
+    assert visitor.submit(f"{address}/read", {"max_rejected": "2"}).status_code == 400
 
 
 def test_risk_comes_after_the_columns_were_confirmed(start: Starter) -> None:

@@ -124,8 +124,6 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     for one in parameters(qv.ReadOptions):
         options.pop(one.name, None)
     taken["columns"] = column_map(taken["columns"]) if taken["columns"] else None
-    if taken.get("delimiter") == "\\t":
-        taken["delimiter"] = "\t"
     return taken
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hmac
 import os
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from queryveil.errors import OutputError, QueryveilError
 from queryveil.files.output import reason_of
+from queryveil.show import charts
 from queryveil.show.web import rendering
 from queryveil.show.web.guard import Guard
 from queryveil.show.web.jobs import Jobs
@@ -80,7 +80,7 @@ def posting(handler: Handler) -> Callable[[Request], Any]:
 
 def _routes() -> list[BaseRoute]:
     made: list[BaseRoute] = [
-        Route("/static/charts.js", _charts),
+        Route("/static/figures.css", _figure_style),
         Mount("/static", StaticFiles(directory=rendering.STATIC), name="static"),
     ]
     for name in MODULES:
@@ -90,17 +90,9 @@ def _routes() -> list[BaseRoute]:
     return made
 
 
-@functools.cache
-def _bundle() -> str:
-    import vl_convert
-
-    bundle: Any = vl_convert.javascript_bundle
-    return str(bundle())
-
-
-def _charts(_: Request) -> Response:
-    """The script that draws charts: made here, so that it is asked of nobody."""
-    return Response(_bundle(), media_type="text/javascript")
+def _figure_style(_: Request) -> Response:
+    """Return the rules of figures, which are those of reports."""
+    return Response(charts.STYLE, media_type="text/css")
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -52,7 +52,11 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
     rule = one.declaration
     value = given.get(one.name, None if one.required else one.default)
     kind = "switch" if one.type is bool else "text" if one.type is str else "number"
-    if rule.choices:
+    choices = rule.choices or ()
+    if one.type is bool and one.optional:  # left open, it is neither
+        kind, choices = "choice", ("yes", "no")
+        value = value if value is None else "yes" if value else "no"
+    elif rule.choices:
         kind = "choices" if rule.many else "choice"
     elif rule.many:
         kind = "text"
@@ -63,7 +67,7 @@ def _field(one: Parameter, given: Mapping[str, Any]) -> Field:
         help=_help(one),
         kind=kind,
         value=typed(value),
-        choices=rule.choices or (),
+        choices=choices,
         step="1" if one.type is int else "any",
         low=low,
         high=rule.le if rule.le is not None else rule.lt,

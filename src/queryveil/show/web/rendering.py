@@ -51,7 +51,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"number": number, "percent": percent, "size": size, "day": day, "sentence": sentence}
-    made.filters |= {"urlencode_lists": _query, "worded": worded}
+    made.filters |= {"urlencode_lists": query_string, "worded": worded}
     return made
 
 
@@ -92,7 +92,7 @@ def refused(request: Request, error: QueryveilError) -> HTMLResponse:
     )
 
 
-def _query(given: Mapping[str, Any]) -> str:
+def query_string(given: Mapping[str, Any]) -> str:
     """A setting behind the question mark of an address; lists are written with commas."""
     return urlencode(
         {name: ",".join(map(str, one)) if isinstance(one, list) else one for name, one in given.items()}

@@ -30,7 +30,7 @@ def reading_words(reading: Mapping[str, Any]) -> list[str]:
         elif isinstance(value, bool):
             words.append(flag if value else f"--no-{flag[2:]}")
         else:
-            words += [flag, "\\t" if value == "\t" else str(value)]
+            words += [flag, "\\t" if value == "\t" else _typed(value)]
     return words
 
 

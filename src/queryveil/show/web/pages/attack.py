@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
-from queryveil.show.web import charts, forms, same, shelf
+from queryveil.show.web import forms, same, shelf
 from queryveil.show.web.jobs import DONE
 from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages.log import confirmed_log
-from queryveil.show.web.rendering import page
+from queryveil.show.web.rendering import page, query_string
 
 
 def on_releases() -> dict[str, type[qv.Attack]]:
@@ -86,7 +86,7 @@ def start(request: Request, form: FormData) -> Response:
     forms.made(attacks[name], given)
     spec = {"log": log.as_dict(), "attack": name, "given": given, "release": str(release.path)}
     bench.jobs.start("attack", f"Attacking {release.name} by {name}", _about(log, release, name), spec)
-    said = charts.address(
+    said = query_string(
         {"attack": name, "release": release.name} | {key: forms.typed(one) for key, one in given.items()}
     )
     return RedirectResponse(f"/attack/{log.id}?{said}", 303)

@@ -12,13 +12,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import queryveil as qv
-from queryveil.show.web import charts, forms, same
+from queryveil.show import charts
+from queryveil.show.web import forms, same
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.labels import worded
 from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages.log import confirmed_log
 from queryveil.show.web.pages.risk import inspection
-from queryveil.show.web.rendering import page
+from queryveil.show.web.rendering import page, query_string
 from queryveil.show.web.sessions import Session
 
 MOST_KEPT = 4
@@ -216,8 +217,13 @@ async def curve(request: Request) -> Response:
         figures = await _previewed(request, log, await _asked(typed, delta, users))
         if figures is not None and figures["published"] is not None:
             rows.append({"epsilon": epsilon, "published": round(figures["published"], 1)})
+    points = [(row["epsilon"], row["published"]) for row in rows]
     return JSONResponse(
-        {"spec": charts.over_epsilon(rows), "rows": rows, "price": _price(request.state.session, log)}
+        {
+            "figure": charts.draw_items_over_epsilon(points),
+            "rows": rows,
+            "price": _price(request.state.session, log),
+        }
     )
 
 
@@ -265,7 +271,7 @@ def keep(request: Request, form: FormData) -> Response:
                 job.result["file"], setting.method, setting.given
             )
         kept.append({"query": setting.query, "figures": figures})
-    return RedirectResponse(f"/design/{log.id}?{charts.address(setting.query)}#compare", 303)
+    return RedirectResponse(f"/design/{log.id}?{query_string(setting.query)}#compare", 303)
 
 
 def drop(request: Request, form: FormData) -> Response:

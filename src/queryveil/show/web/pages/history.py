@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import queryveil as qv
-from queryveil.show.web import charts, shelf
+from queryveil.show import charts
+from queryveil.show.web import shelf
 from queryveil.show.web.pages.log import interrupted_publications
+from queryveil.show.web.pages.series import periods_of
 from queryveil.show.web.rendering import page
 from queryveil.show.web.same import Same
 
@@ -40,10 +43,10 @@ def shown(request: Request) -> Response:
         folder=settings.releases,
         accounts=accounts,
         wrong=wrong,
-        spent=charts.spent_over_time(_spent(accounts))
+        spent=charts.draw_spent_over_time(_spent(accounts))
         if sum(len(one.events) for one in accounts) > 1
         else None,
-        series=[(one, charts.series_over_time(one)) for one in shelved.series],
+        series=[(one, periods_of(one)) for one in shelved.series],
         interrupted=interrupted_publications(request),
         same=Same(
             f"queryveil ledger show {settings.ledger}",
@@ -53,24 +56,17 @@ def shown(request: Request) -> Response:
     )
 
 
-def _spent(accounts: list[Any]) -> list[dict[str, Any]]:
+def _spent(accounts: list[Any]) -> dict[str, list[tuple[datetime.datetime, float]]]:
     """What was spent after each charge, by the rule of the ledger: Gaussian releases do not simply add up."""
-    rows = []
+    found: dict[str, list[tuple[datetime.datetime, float]]] = {}
     for account in accounts:
         step = max(1, math.ceil(len(account.events) / _MOST_DRAWN))
         for number, event in enumerate(account.events, 1):
             if number % step and number < len(account.events):
                 continue
             then = dataclasses.replace(account, events=account.events[:number])
-            rows.append(
-                {
-                    "source": account.source,
-                    "time": event.time.isoformat(),
-                    "spent": round(then.spent.epsilon, 6),
-                    "method": event.method,
-                }
-            )
-    return rows
+            found.setdefault(account.source, []).append((event.time, then.spent.epsilon))
+    return found
 
 
 PAGES = {"/history": shown}

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.files import output
-from queryveil.show.web import same
+from queryveil.show.web import forms, same
 from queryveil.show.web.jobs import DONE, Job
 from queryveil.show.web.logs import LogSnapshot, freeze
 from queryveil.show.web.rendering import page
@@ -144,6 +144,7 @@ def _columns_page(request: Request, log: LogSnapshot, *, revealed: bool = False)
         facts=facts,
         names=list(dict.fromkeys(names)),
         standard=STANDARD,
+        reading=forms.fields(qv.ReadOptions, log.options),
         samples=(facts["samples"] if revealed else [_masked(row) for row in facts["samples"]])
         if facts
         else [],
@@ -175,20 +176,15 @@ def reveal(request: Request, _: FormData) -> Response:
 def read_again(request: Request, form: FormData) -> Response:
     """Read with what was said about columns and format."""
     log = named_log(request)
-    options: dict[str, Any] = {
-        name: value
-        for name in ("format", "time_format", "encoding")
-        if (value := str(form.get(name, "")).strip())
-    }
-    delimiter = str(form.get("delimiter", ""))
+    options = forms.given(qv.ReadOptions, form)
+    if (delimiter := str(form.get("delimiter", ""))).isspace():
+        options["delimiter"] = delimiter
     columns = {name: str(form.get(f"column-{name}", "")).strip() for name in STANDARD}
     if any(columns.values()):
         columns = {name: value for name, value in columns.items() if value or name not in ("user", "query")}
         options["columns"] = {
             name: int(value) if value.isdecimal() else value for name, value in columns.items()
         }
-    if delimiter:
-        options["delimiter"] = "\t" if delimiter == "\\t" else delimiter
     qv.ReadOptions(**options)  # refused here if it is wrong, before anything is started
     request.state.session.reading[log.id] = freeze(options)
     return RedirectResponse(f"/log/{log.id}", 303)

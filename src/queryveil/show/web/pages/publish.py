@@ -13,23 +13,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import queryveil as qv
-from queryveil.show.web import charts, same, shelf
+from queryveil.show.web import forms, same, shelf
 from queryveil.show.web.jobs import DONE, PUBLICATIONS, Job
 from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages import series
 from queryveil.show.web.pages.design import Setting, facts
 from queryveil.show.web.pages.log import confirmed_log
-from queryveil.show.web.rendering import page
+from queryveil.show.web.rendering import page, query_string
 
-ABOUT = {
-    "title": ("Title", "what the release is called"),
-    "publisher": ("Publisher", "the person or body that answers for it"),
-    "contact": ("Contact", "an e-mail address or a page"),
-    "licence": ("Licence", "such as CC-BY-4.0"),
-    "purpose": ("Purpose", "what it is published for"),
-    "period": ("Period", "such as 2026-01-01/2026-03-31, from public knowledge"),
-    "language": ("Language", "of the searches, such as en"),
-}
+ABOUT = [one for one in forms.fields(qv.About, {}) if one.name != "citation"]
 NOT_STATED = "not stated"
 
 
@@ -116,7 +108,7 @@ def shown(request: Request) -> Response:
         log=log,
         setting=setting,
         words=setting.words,
-        address=charts.address(setting.query | asked.query),
+        address=query_string(setting.query | asked.query),
         job=job,
         others=[one for one in begun if not one.over and one is not job],
         sources=sources,
@@ -158,7 +150,7 @@ def open_budget(request: Request, form: FormData) -> Response:
     unit = str(form.get("budget_unit", "")) or "user"
     ledger.open(source, epsilon=numbers["epsilon"], delta=numbers["delta"], neighbours=known, unit=unit)
     query = setting.query | series.Asked.of(form).query | {"source": source}
-    return RedirectResponse(f"/publish/{log.id}?{charts.address(query)}", 303)
+    return RedirectResponse(f"/publish/{log.id}?{query_string(query)}", 303)
 
 
 def start(request: Request, form: FormData) -> Response:
@@ -197,7 +189,7 @@ def start(request: Request, form: FormData) -> Response:
         "publish", f"Publishing {name}", name, spec, who=request.state.session.who, noted=True
     )
     return RedirectResponse(
-        f"/publish/{log.id}?{charts.address(setting.query | {'source': source, 'job': job.id})}", 303
+        f"/publish/{log.id}?{query_string(setting.query | {'source': source, 'job': job.id})}", 303
     )
 
 
@@ -215,7 +207,7 @@ def _confirmed(recipe: qv.Recipe, private: Path, name: str) -> Path:
 def _recipe(
     log: LogSnapshot, setting: Setting, settings: Any, name: str, source: str, form: FormData
 ) -> qv.Recipe:
-    said = {one: str(form.get(one, "")).strip() or NOT_STATED for one in ABOUT}
+    said = {one.name: str(form.get(one.name, "")).strip() or NOT_STATED for one in ABOUT}
     return qv.Recipe(
         log=(str(log.path),),
         columns=log.options.get("columns"),

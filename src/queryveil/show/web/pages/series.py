@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,13 +16,14 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.errors import argument
-from queryveil.show.web import charts, same, shelf
+from queryveil.show import charts
+from queryveil.show.web import same, shelf
 from queryveil.show.web.guard import REPORT_POLICY, SERIES_POLICY
 from queryveil.show.web.jobs import DONE
 from queryveil.show.web.logs import LogSnapshot
 from queryveil.show.web.pages.log import find_snapshot, require_confirmed
 from queryveil.show.web.pages.releases import packed
-from queryveil.show.web.rendering import page
+from queryveil.show.web.rendering import page, query_string
 from queryveil.show.web.settings import Settings
 
 PERIODS = {
@@ -169,7 +171,7 @@ def begun(request: Request, spec: dict[str, Any], *, resume: bool, more: Mapping
     }
     title = f"{'Going on with' if resume else 'Publishing'} the series {name}"
     job = bench.jobs.start("series", title, name, whole, who=request.state.session.who, noted=True)
-    query = charts.address(dict(more) | {"source": spec["source"], "job": job.id})
+    query = query_string(dict(more) | {"source": spec["source"], "job": job.id})
     return RedirectResponse(f"/publish/{spec['log']['id']}?{query}", 303)
 
 
@@ -232,6 +234,12 @@ def _checked(request: Request, series: shelf.ShelvedSeries) -> dict[str, Any] | 
     return {"passes": found.passes, "checks": len(found.checks)}
 
 
+def periods_of(series: shelf.ShelvedSeries) -> Markup:
+    """Draw how many rows each period has."""
+    rows = [one.rows for one in series.periods]
+    return charts.draw_rows_of_periods(f"rows-of-{series.name}", series.unit, rows)
+
+
 def shown(request: Request) -> Response:
     series = _named_series(request)
     bench = request.app.state.bench
@@ -243,7 +251,7 @@ def shown(request: Request) -> Response:
         log=find_snapshot(request, job.spec["log"]["id"]) if job is not None else None,
         series=series,
         checked=_checked(request, series),
-        chart=charts.series_over_time(series),
+        chart=periods_of(series),
         can_resume=can_resume(bench.settings, series),
         same=same.Same(
             f"queryveil release verify {series.path}",

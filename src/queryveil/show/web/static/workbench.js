@@ -137,49 +137,7 @@ const preview = (form) => {
 
 document.querySelectorAll("[data-preview]").forEach(preview);
 
-// -- charts: drawn by a script of this machine, without a style of their own ----------------------------------------
-
-const drawing = () => new Promise((done, failed) => {
-  if (window.vegaEmbed) { done(); return; }
-  const script = document.createElement("script");
-  script.src = "/static/charts.js";
-  script.type = "module";
-  script.addEventListener("load", () => done());
-  script.addEventListener("error", failed);
-  document.head.append(script);
-});
-
-const theme = () => {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
-  const words = { labelColor: colour("--soft"), titleColor: colour("--ink"), labelFontSize: 12, titleFontSize: 12 };
-  return {
-    background: null,
-    view: { stroke: colour("--line") },
-    title: { color: colour("--ink"), fontSize: 14, anchor: "start" },
-    axis: { ...words, gridColor: colour("--line"), domainColor: colour("--soft"), tickColor: colour("--soft") },
-    legend: words,
-    line: { color: colour("--first") },
-    point: { color: colour("--first") },
-    bar: { color: colour("--first") },
-  };
-};
-
-const drawn = new Map();
-const draw = async (place, spec) => {
-  if (!drawn.has(place)) {
-    const whole = document.createElement("button");
-    Object.assign(whole, { type: "button", className: "plain", textContent: "Show the whole figure again" });
-    whole.addEventListener("click", () => draw(place, drawn.get(place)));
-    place.after(whole);
-  }
-  drawn.set(place, spec);
-  await drawing();
-  await window.vegaEmbed(place, { ...spec, config: theme() }, { ast: true, defaultStyle: false, actions: false, renderer: "svg", tooltip: { disableDefaultStyle: true } });
-};
-
-// Who turns the light down while a page is open sees its charts follow.
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.forEach((spec, place) => draw(place, spec)));
+// -- a figure over epsilon ------------------------------------------------------------------------------------------
 
 document.querySelectorAll("[data-curve]").forEach((box) => {
   box.hidden = false;
@@ -195,7 +153,7 @@ document.querySelectorAll("[data-curve]").forEach((box) => {
       button.disabled = false;
       return;
     }
-    await draw(box.querySelector(".chart"), found.spec);
+    box.querySelector(".chart").innerHTML = found.figure; // drawn and escaped by the workbench
     box.querySelector("tbody").replaceChildren(...found.rows.map((one) => {
       const line = document.createElement("tr");
       const head = document.createElement("th");
@@ -207,13 +165,11 @@ document.querySelectorAll("[data-curve]").forEach((box) => {
       line.append(head, cell);
       return line;
     }));
-    box.querySelectorAll("[data-help], [data-numbers]").forEach((part) => { part.hidden = false; });
+    box.querySelectorAll("[data-numbers]").forEach((part) => { part.hidden = false; });
     document.querySelector("[data-price]").textContent = found.price;
     button.disabled = false;
   });
 });
-
-document.querySelectorAll("[data-chart]").forEach((box) => draw(box, JSON.parse(box.dataset.chart)));
 
 document.querySelectorAll("[data-submit-on-change]").forEach((one) => one.addEventListener("change", () => one.form.requestSubmit()));
 document.querySelectorAll("[data-scripted-away]").forEach((one) => { one.hidden = true; });
