@@ -245,13 +245,15 @@ def _limits(rule: Declaration, below: float = math.inf) -> str:
         return "out of " + ", ".join(rule.choices)
     signs = ((">", rule.gt), (">=", rule.ge), ("<", rule.lt), ("<=", rule.le))
     return " and ".join(
-        f"{sign} {_as_read(limit)}" for sign, limit in signs if limit is not None and limit < below
+        f"{sign} {as_read(limit)}" for sign, limit in signs if limit is not None and limit < below
     )
 
 
-def _as_read(limit: float) -> str:
-    """A limit as people write it: 1,000,000 and not 1e+06."""
-    return f"{limit:,.0f}" if 1_000 <= limit < 10**15 and limit == int(limit) else f"{limit:g}"
+def as_read(value: Any) -> str:
+    """Return a limit or a default as people write it: 1,000,000 and not 1e+06."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,.0f}" if 1_000 <= value < 10**15 and value == int(value) else f"{value:g}"
 
 
 def _scalar(hint: Any) -> tuple[type, bool]:

@@ -152,8 +152,12 @@ def test_the_option_passes_the_tests_of_methods_and_pages(with_option: Path) -> 
 
 @pytest.mark.parametrize(
     ("function", "records"),
-    [(qv.publish, [qv.PublishOptions]), (qv.publish_series, [qv.PublishOptions, qv.SeriesOptions])],
-    ids=["publish", "publish_series"],
+    [
+        (qv.publish, [qv.PublishOptions]),
+        (qv.publish_series, [qv.PublishOptions, qv.SeriesOptions]),
+        (qv.advise, [qv.Wanted]),
+    ],
+    ids=["publish", "publish_series", "advise"],
 )
 def test_signatures_take_what_the_records_declare(function: Any, records: list[type]) -> None:
     """The command line has these options from the records; Python has them from the signature."""
@@ -161,7 +165,15 @@ def test_signatures_take_what_the_records_declare(function: Any, records: list[t
     for record in records:
         for one in parameters(record):
             default = inspect.Parameter.empty if one.required else one.default
-            assert signature[one.name].default == default, one.name
+            # None leaves the choice to the purpose.
+            assert signature[one.name].default in (default, *([None] if one.name == "top" else [])), one.name
+
+
+def test_the_page_of_a_series_has_the_units_and_periods_that_are_declared() -> None:
+    from queryveil.show.web.pages import series
+
+    declared = {one.name: one.declaration.choices for one in parameters(qv.SeriesOptions)}
+    assert (tuple(series.PERIODS), tuple(series.UNITS)) == (declared["period"], declared["unit"])
 
 
 # -- a page of the workbench ---------------------------------------------------------------------------------

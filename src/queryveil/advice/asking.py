@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from queryveil.advice.pilot import Pilot
-from queryveil.advice.purpose import Advice, Progress, Purpose, Wanted
+from queryveil.advice.purpose import MOST_USERS, Advice, Progress, Purpose, Wanted
 from queryveil.advice.registry import PURPOSES
 from queryveil.advice.selected import MANY
 from queryveil.errors import UsageError, argument, instead
 from queryveil.privacy.strength import delta_limit
 from queryveil.reading.log import SearchLog
 from queryveil.reading.pinning import unchanged_logs
-
-MOST_USERS = 100_000
 
 
 @unchanged_logs

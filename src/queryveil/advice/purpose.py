@@ -21,6 +21,7 @@ from queryveil.mechanisms import Mechanism
 from queryveil.parameters import Declared, param, parameters, validate
 
 Progress = Callable[[int, int], None]
+MOST_USERS = 100_000
 LEAST_USERS = 100
 """Of those who are sampled. A log that has fewer is looked at whole, and its figures are its own."""
 _FEW_USERS = LEAST_USERS // 2
@@ -34,10 +35,12 @@ LEAST_PUBLISHED = 5
 class Wanted(Declared):
     """What the curator has decided already."""
 
-    epsilon: float = param("privacy loss that you accept", gt=0, le=1e6)
-    delta: float = param("probability that it is exceeded", gt=0, lt=1)
-    top: int = param("the most frequent items that matter (j)", ge=1)
-    most_users: int = param("about how many users the pilot looks at", ge=1)
+    epsilon: float = param("privacy loss that you accept", gt=0, le=1e6, default=1.0)
+    delta: float = param("probability that it is exceeded", gt=0, lt=1, default=1e-6)
+    top: int = param(
+        "the most frequent items that matter (j); if left out, 100, and 10 for precision", ge=1, default=100
+    )
+    most_users: int = param("about how many users the pilot looks at", ge=1, default=MOST_USERS)
     items_per_user: float = param(
         "your guess of how many items a user has, made without looking at the log", gt=0, le=1e6, default=10.0
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,49 +21,21 @@ PurposeName = Annotated[
         help="What the release is for: " + ", ".join(qv.PURPOSES),
     ),
 ]
-Epsilon = Annotated[float, typer.Option("--epsilon", help="Privacy loss that you accept.")]
-Delta = Annotated[float, typer.Option("--delta", help="Probability that the loss is exceeded.")]
-Top = Annotated[
-    int | None,
-    typer.Option(
-        "--top",
-        min=1,
-        help="The most frequent items that matter (default: 100, for precision 10).",
-        show_default=False,
-    ),
-]
-MostUsers = Annotated[
-    int, typer.Option("--most-users", help="About how many users the pilot looks at: 100 or more.")
-]
-ItemsPerUser = Annotated[
-    float,
-    typer.Option(
-        "--items-per-user", help="Your guess of how many items a user has, made without looking at the log."
-    ),
-]
 Out = Annotated[
     Path | None,
     typer.Option("--out", help="Folder for the curves and the table; it must not exist.", show_default=False),
 ]
 
 _OWN: tuple[tuple[str, Any, Any], ...] = (
-    ("log", options.Logs, inspect.Parameter.empty),
-    ("purpose", PurposeName, inspect.Parameter.empty),
-    ("epsilon", Epsilon, 1.0),
-    ("delta", Delta, 1e-6),
-    ("top", Top, None),
-    ("most_users", MostUsers, 100_000),
-    ("items_per_user", ItemsPerUser, 10.0),
+    ("log", options.Logs, options.NOTHING),
+    ("purpose", PurposeName, options.NOTHING),
     ("out", Out, None),
     ("as_json", options.Json, False),
 )
 
 
 def add_to(app: typer.Typer) -> None:
-    made = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, kind, default in _OWN
-    ]
+    made = options.own_parameters(_OWN) + options.declared([qv.Wanted], required=False)
     app.command("advise")(options.with_signature(advise, made + options.reading_parameters()))
 
 
@@ -73,7 +44,7 @@ def advise(**given: Any) -> None:
     name, others = options.called(given["log"])
     reading = (*others, *options.reading_words(given))
     how = options.reading(given)
-    asked = {name: given[name] for name in ("epsilon", "delta", "top", "most_users", "items_per_user")}
+    asked = options.taken(qv.Wanted, given)
     purpose = qv.find_purpose(given["purpose"])
     qv.wanted(purpose, **asked)  # what can be refused is refused before a long log is read
     if given["out"] is not None:

@@ -13,7 +13,7 @@ import typer
 import queryveil as qv
 from queryveil.errors import UsageError, shown_address
 from queryveil.files import output
-from queryveil.parameters import OUTPUT, READING, Parameter, parameters
+from queryveil.parameters import OUTPUT, READING, Parameter, as_read, parameters
 from queryveil.show.cli.usage import shortened
 
 NOTHING = inspect.Parameter.empty
@@ -244,8 +244,8 @@ def _shown_as_choices(one: Parameter) -> bool:
 def _help(one: Parameter) -> str:
     said = [] if _shown_as_choices(one) else [one.limits(below=_LONGEST_GAP)]
     if one.default is not None and not one.required and one.default is not False:
-        value = one.default
-        said.append(f"default: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+        values = one.default if isinstance(one.default, tuple) else [one.default]
+        said.append(f"default: {', '.join(map(as_read, values))}")
     notes = "; ".join(note for note in said if note)
     return f"{one.declaration.help} ({notes})" if notes else one.declaration.help
 

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 import queryveil as qv
 from queryveil.errors import argument
+from queryveil.parameters import parameters
 from queryveil.show import charts
 from queryveil.show.web import same, shelf
 from queryveil.show.web.guard import REPORT_POLICY, SERIES_POLICY
@@ -26,11 +27,8 @@ from queryveil.show.web.pages.releases import packed
 from queryveil.show.web.rendering import page, query_string
 from queryveil.show.web.settings import Settings
 
-PERIODS = {
-    "day": "one for each day",
-    "week": "one for each week",
-    "month": "one for each month",
-}
+_DECLARED = {one.name: one for one in parameters(qv.SeriesOptions)}
+PERIODS = {one: f"one for each {one}" for one in _DECLARED["period"].declaration.choices or ()}
 UNITS = {
     "user": ("A person over the whole series", "stronger: all releases together keep this promise"),
     "user-period": ("What a person did in one period", "weaker: who searches in several periods loses more"),
