@@ -13,7 +13,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,13 +111,17 @@ def param(help: str, *, default: Any = _MISSING, **limits: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@functools.lru_cache(maxsize=256)  # reading the hints of a class takes long
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a dataclass, in order."""
-    return tuple(_declared(cls))
+    return _declared(cls)
 
 
-def _declared(cls: type) -> Iterator[Parameter]:
+@functools.lru_cache(maxsize=256)  # reading the hints of a class takes long
+def _declared(cls: Hashable) -> tuple[Parameter, ...]:
+    return tuple(_read_declarations(typing.cast("type", cls)))
+
+
+def _read_declarations(cls: type) -> Iterator[Parameter]:
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
         declaration = field.metadata.get(_KEY)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from queryveil.advice import selected
-from queryveil.advice.asking import MOST_USERS
 from queryveil.advice.pilot import Pilot
-from queryveil.advice.purpose import LEAST_PUBLISHED, Option
+from queryveil.advice.purpose import LEAST_PUBLISHED, MOST_USERS, Option
 from queryveil.display import cards
 from queryveil.display.cards import Card
 from queryveil.reading.log import SearchLog

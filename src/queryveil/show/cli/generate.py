@@ -150,8 +150,6 @@ def _fitted(source: str, reading: dict[str, Any], changes: dict[str, Any]) -> qv
     if (Path(source) / "manifest.json").is_file():
         return qv.like(source, **changes)
     reading["columns"] = options.column_map(reading["columns"]) if reading["columns"] else None
-    if reading["delimiter"] == "\\t":
-        reading["delimiter"] = "\t"
     with console.progress("reading") as progress:
         log = qv.read(source, progress=progress, **reading)
     return qv.like(log, **changes)
