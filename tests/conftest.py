@@ -53,8 +53,8 @@ SLOW_PACKAGES = frozenset(
     }
 )
 SLOW_MODULES = {
-    "contract": {"attacks", "declared_once", "one_file_one_line", "plugins"},
-    "count": {"memory"},
+    "contract": {"attacks", "declared_once", "one_file_one_line", "plugins", "shown_results", "threads"},
+    "count": {"bottom_k", "memory", "sets_of_items", "tasks"},
     "language": {"groups", "other_languages", "taxonomy_words"},
     "mechanisms": {
         "ad_hoc_shares",
@@ -75,8 +75,8 @@ SLOW_MODULES = {
     "verification": {"changed_releases", "forgeries", "published_verifies", "rewrite"},
 }
 """Modules `test_NAME.py` that publish with every method, copy the repository, or start processes."""
-SLOW_FIXTURES = frozenset({"spark", "postgres", "postgres_server", "generated", "generated_few"})
-"""Fixtures that start a server, or make a large log."""
+SLOW_FIXTURES = frozenset({"spark", "browser", "postgres", "postgres_server", "generated", "generated_few"})
+"""Fixtures that start a server or a browser, or make a large log."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
