@@ -136,7 +136,7 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(qv.UsageError) as refused:
         lab.compare(None, "release-probability", out=tmp_path / "out")
-    assert refused.value.hint == "install queryveil[figures]"
+    assert "altair" in refused.value.message
     assert list(tmp_path.iterdir()) == [], "it was refused before any work"
 
 

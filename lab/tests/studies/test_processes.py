@@ -70,6 +70,7 @@ def endless(prepared: Given, given: Given, cell: Cell) -> Iterator[dict[str, Any
 KILLED = """
 import dataclasses
 import queryveil as qv
+import queryveil_lab as lab
 from tests.conftest import many
 from lab.tests.studies.test_processes import STUDY, endless
 

@@ -98,7 +98,7 @@ def _loaded(path: Path) -> tuple[bytes, Any]:
     try:
         import yaml
     except ImportError:
-        raise UsageError("a study from a file needs PyYAML", "install queryveil[figures]") from None
+        raise UsageError("a study from a file needs PyYAML", "install queryveil-lab again") from None
     try:
         text = path.read_bytes()
     except OSError as error:
