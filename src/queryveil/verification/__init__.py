@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from queryveil.catalog import Sentence
 from queryveil.errors import InputError, UsageError, argument
 from queryveil.mechanisms import MECHANISMS
 from queryveil.parameters import parameters
@@ -92,18 +93,18 @@ def verify(
             f"'{release}' was made by {method}, which uses no taxonomy, so there is nothing to compare the file with",
             f"leave out {argument('taxonomy')}",
         )
-    unknown = (
-        f"this version of queryveil does not know the method {quoted(method)}, and checked only the folder"
-    )
+    unknown = Sentence("verify.release.version-of-queryveil-does-not-know", method=quoted(method))
     good = (
-        f"{method} is a known method"
+        Sentence("verify.release.is-known-method", method=method)
         if package is None
-        else f"{quoted(method)} is a method of the package {package}: its proof is not queryveil's, and was not checked"
+        else Sentence("verify.release.is-method-of-package-its-proof", method=quoted(method), package=package)
     )
     made.append(judge("method", good, lambda: [] if known or package is not None else [unknown]))
     if manifest.known_noise(read):
         # Somebody may know the noise, so that no figure of the method says anything: nothing may be promised.
-        made.append(judge("promise", "nothing is promised", lambda: manifest.promises(read)))
+        made.append(
+            judge("promise", Sentence("verify.release.nothing-is-promised"), lambda: manifest.promises(read))
+        )
     elif known or package is not None:
         made += draws.checks(read)
         made += rows.checks(read, opened)

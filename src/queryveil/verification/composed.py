@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from queryveil.catalog import Sentence
 from queryveil.verification import gaussian, recomputed
 
 _SLACK = 1e-9
@@ -27,13 +28,13 @@ def findings(
     """What is wrong with the guarantee `whole` of so many releases, each of which has the guarantee `one`."""
     for name in ("unit", "neighbours"):
         if one.get(name) != whole.get(name):
-            yield f"the guarantee over the series has another {name}"
+            yield Sentence("verify.composed.guarantee-over-series-has-another", name=name)
     if times == 1 and {**whole, "caveats": 0, "delta_too_large": 0} != {
         **one,
         "caveats": 0,
         "delta_too_large": 0,
     }:
-        yield "the guarantee over a series of one period is not that of the period"
+        yield Sentence("verify.composed.guarantee-over-series-of-one-period")
     kinds = (one.get("kind"), whole.get("kind"))
     if kinds == ("gaussian-dp", "gaussian-dp"):
         yield from _gaussian(one, whole, times)
@@ -43,22 +44,22 @@ def findings(
         "probabilistic-dp",
         "approximate-dp",
     ):
-        yield "the guarantee over the series is of a kind that does not follow"
+        yield Sentence("verify.composed.guarantee-over-series-is-of-kind")
         return
     if not (
         _by_sums(one, whole, times) or (kinds[1] == "approximate-dp" and _by_coins(one, draws, whole, times))
     ):
-        yield "epsilon and delta over the series are smaller than what the releases add up to"
+        yield Sentence("verify.composed.epsilon-and-delta-over-series-are")
 
 
 def _gaussian(one: Mapping[str, Any], whole: Mapping[str, Any], times: int) -> Iterator[str]:
     square, p = times * Fraction(one["mu"]) ** 2, times * Fraction(one["p"])
     if Fraction(whole["mu"]) ** 2 < square or Fraction(whole["p"]) < p * (1 - Fraction(_SLACK)):
-        yield "mu or p over the series is smaller than what the releases add up to"
+        yield Sentence("verify.composed.mu-or-p-over-series-is")
         return
     delta = gaussian.curve(Fraction(whole["mu"]) ** 2, Fraction(whole["epsilon"])) + Decimal(repr(whole["p"]))
     if delta > Decimal(repr(whole["delta"])) * Decimal(1 + _SLACK):
-        yield "epsilon over the series is smaller than its mu and p allow at this delta"
+        yield Sentence("verify.composed.epsilon-over-series-is-smaller-than")
 
 
 def _by_sums(one: Mapping[str, Any], whole: Mapping[str, Any], times: int) -> bool:

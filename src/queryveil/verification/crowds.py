@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.verification.manifest import Manifest, codes
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
@@ -37,9 +38,17 @@ class Promised:
     parameters: Mapping[str, Rule]
     kind: str = "k-anonymity"
     shared: str = ""
-    assumptions: Mapping[str, str] = field(default_factory=dict)
-    """Codes that the assumptions must have, and what these say."""
-    caveats: Mapping[str, str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    """Codes of statements that the guarantee must have."""
+    caveats: tuple[str, ...] = ()
+
+
+def missing_statements(where: str, guarantee: Mapping[str, Any], needed: Iterable[str]) -> Iterator[str]:
+    """Yield the statements that `assumptions` or `caveats` lack."""
+    said = codes(guarantee.get(where))
+    yield from (
+        Sentence("verify.crowds.no-statement", where=where, code=code) for code in needed if code not in said
+    )
 
 
 def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
@@ -48,12 +57,12 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
     return [
         judge(
             "parameters",
-            "the parameters belong to the method and are within their limits",
+            Sentence("verify.crowds.parameters-belong-to-method-and-are"),
             lambda: _parameters(manifest, promised),
         ),
         judge(
             "promise",
-            "kind, assumptions and caveats of the guarantee fit the method",
+            Sentence("verify.crowds.kind-assumptions-and-caveats-of-guarantee"),
             lambda: _promise(parameters, guarantee, promised),
         ),
     ]
@@ -62,33 +71,36 @@ def manifest_checks(manifest: Manifest, promised: Promised) -> list[Check]:
 def _parameters(manifest: Manifest, promised: Promised) -> Iterator[str]:
     parameters, rules = manifest.section("parameters"), promised.parameters
     known = {*rules, *manifest.declared, *([_READ_SO] if parameters.get(_READ_SO) is True else [])}
-    yield from (f"the method has no parameter {quoted(name)}" for name in parameters if name not in known)
+    yield from (
+        Sentence("verify.crowds.method-has-no-parameter", name=quoted(name))
+        for name in parameters
+        if name not in known
+    )
     for name, holds in rules.items():
         if name not in parameters:
-            yield f"'{name}' is missing"
+            yield Sentence("verify.crowds.is-missing", name=name)
         elif not holds(parameters[name]):
-            yield f"'{name}' is outside its limits"
+            yield Sentence("verify.crowds.is-outside-its-limits", name=name)
     if manifest.section("calibration"):
-        yield "the manifest states a calibration, but the method adds no noise"
+        yield Sentence("verify.crowds.manifest-states-calibration-but-method-adds")
 
 
 def _promise(
     parameters: Mapping[str, Any], guarantee: Mapping[str, Any], promised: Promised
 ) -> Iterator[str]:
     if guarantee.get("kind") != promised.kind:
-        yield f"the kind of the guarantee is not '{promised.kind}'"
+        yield Sentence("verify.crowds.kind-of-guarantee-is-not", kind=promised.kind)
     if guarantee.get("unit") != "user" or guarantee.get("neighbours") is not None:
-        yield "the guarantee is not per user, or it names neighbours, which only differential privacy has"
+        yield Sentence("verify.crowds.guarantee-is-not-per-user-or")
     for name in ("epsilon", "delta", "implies", "parts"):
         if name in guarantee:
-            yield f"the guarantee has '{name}', which only differential privacy has"
+            yield Sentence("verify.crowds.guarantee-has-which-only-differential-privacy", name=name)
     if guarantee.get("k") != (parameters.get("k") if promised.kind == "k-anonymity" else None):
-        yield "the guarantee and the parameters state different values of k"
+        yield Sentence("verify.crowds.guarantee-and-parameters-state-different-values")
     if guarantee.get("shared", "") != promised.shared:
-        yield "the guarantee does not say what k users share"
+        yield Sentence("verify.crowds.guarantee-does-not-say-what-k")
     for where, needed in (("assumptions", promised.assumptions), ("caveats", promised.caveats)):
-        said = codes(guarantee.get(where))
-        yield from (f"the {where} do not say {what}" for code, what in needed.items() if code not in said)
+        yield from missing_statements(where, guarantee, needed)
 
 
 def columns_check(
@@ -96,7 +108,7 @@ def columns_check(
 ) -> Check:
     return judge(
         "columns",
-        "the tables and their columns fit the method",
+        Sentence("verify.crowds.tables-and-their-columns-fit-method"),
         lambda: _columns(expected, named, opened),
     )
 
@@ -104,13 +116,18 @@ def columns_check(
 def _columns(
     expected: Mapping[str, Mapping[str, pa.DataType]], named: set[str], opened: Mapping[str, Opened]
 ) -> Iterator[str]:
-    yield from (f"there is no table '{name}'" for name in expected if name not in named)
     yield from (
-        f"table {quoted(name)} does not belong to the method" for name in sorted(named - set(expected))
+        Sentence("verify.crowds.there-is-no-table", name=name) for name in expected if name not in named
+    )
+    yield from (
+        Sentence("verify.crowds.table-does-not-belong-to-method", name=quoted(name))
+        for name in sorted(named - set(expected))
     )
     for name, columns in expected.items():
         if name in opened and list(_types(opened[name].table)) != list(columns.items()):
-            yield f"table '{name}' does not have exactly the columns {', '.join(columns)}"
+            yield Sentence(
+                "verify.crowds.table-does-not-have-exactly-columns", name=name, join=", ".join(columns)
+            )
 
 
 def _types(table: pa.Table) -> Iterator[tuple[str, pa.DataType]]:

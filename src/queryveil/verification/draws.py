@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
+from queryveil.catalog import Sentence
 from queryveil.verification import gaussian, recomputed
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
@@ -45,11 +46,13 @@ def checks(manifest: Manifest) -> list[Check]:
     guarantee = manifest.section("guarantee")
     if not draws and guarantee.get("kind") not in _PRIVATE:
         return []
-    made = [judge("draws", "every draw of noise is declared in full", lambda: _formed(manifest))]
+    made = [
+        judge("draws", Sentence("verify.draws.every-draw-of-noise-is-declared"), lambda: _formed(manifest))
+    ]
     if not made[0].passes:
         return made
-    nothing = "part of the release comes from the log unchanged, so nothing is promised"
-    within = "epsilon and delta, computed anew from noise and thresholds, are within the guarantee"
+    nothing = Sentence("verify.draws.part-of-release-comes-from-log")
+    within = Sentence("verify.draws.epsilon-and-delta-computed-anew-from")
     uncovered = any(draw["rows"] == "uncovered" for draw in draws)
     good = nothing if uncovered else within
     return [
@@ -57,10 +60,10 @@ def checks(manifest: Manifest) -> list[Check]:
         judge("guarantee", good, lambda: _guarantee(draws, guarantee, uncovered=uncovered)),
         judge(
             "implied-guarantee",
-            "the implied guarantee follows from the guarantee",
+            Sentence("verify.draws.implied-guarantee-follows-from-guarantee"),
             lambda: _implied(draws, guarantee),
         ),
-        judge("users", "the number of users is declared public, or is not stated", lambda: _users(manifest)),
+        judge("users", Sentence("verify.draws.number-of-users-is-declared-public"), lambda: _users(manifest)),
     ]
 
 
@@ -70,25 +73,25 @@ def checks(manifest: Manifest) -> list[Check]:
 def _formed(manifest: Manifest) -> Iterator[str]:
     draws, tables = manifest.content.get("draws"), manifest.section("tables")
     if not isinstance(draws, list) or not draws:
-        yield "the guarantee rests on noise, but no draw of noise is declared"
+        yield Sentence("verify.draws.guarantee-rests-on-noise-but-no")
         return
     made: set[str] = set()
     for number, draw in enumerate(draws, 1):
         problems = list(_problems(draw, manifest.section("guarantee")))
         if not problems and draw["table"] not in tables:
-            problems.append("makes a table that the release does not have")
+            problems.append(Sentence("verify.draws.makes-table-release-does-not-have"))
         if not problems and draw["rows"] == "published" and draw["table"] not in made:
-            problems.append("adds noise to published rows, but no earlier draw published any")
-        yield from (f"draw {number} {problem}" for problem in problems)
+            problems.append(Sentence("verify.draws.adds-noise-to-published-rows-but"))
+        yield from (Sentence("verify.draws.draw", number=number, problem=problem) for problem in problems)
         made.add(str(draw.get("table")) if isinstance(draw, dict) else "")
 
 
 def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(draw, dict):
-        yield "is not an object"
+        yield Sentence("verify.draws.is-not-object")
         return
     yield from (
-        f"has the unknown key {quoted(one)}"
+        Sentence("verify.draws.has-unknown-key", one=quoted(one))
         for one in draw
         if one not in (*_TEXTS, *_NUMBERS, *_MAY_BE_TEXTS, "public")
     )
@@ -98,31 +101,31 @@ def _problems(draw: Any, guarantee: Mapping[str, Any]) -> Iterator[str]:
         one for one in ("most", "copies", "at_least", "above", "users") if type(draw.get(one, 1)) is not int
     ]
     if wrong:
-        yield f"lacks '{wrong[0]}', or gives it a value of the wrong type"
+        yield Sentence("verify.draws.lacks-or-gives-value-of-wrong", wrong=wrong[0])
         return
     if draw["kind"] not in _KINDS.get(draw["rows"], ()):
-        yield "states a kind of guarantee that its rows cannot have"
+        yield Sentence("verify.draws.states-kind-of-guarantee-its-rows")
     if draw.get("neighbours") != guarantee.get("neighbours"):
-        yield "compares logs in another way than the guarantee"
+        yield Sentence("verify.draws.compares-logs-in-another-way-than")
     if draw["rows"] != "uncovered" and not (positive(draw.get("epsilon")) and number(draw.get("delta"))):
-        yield "does not say what it costs"
+        yield Sentence("verify.draws.does-not-say-what-costs")
     if ("item_delta" in draw) != (draw["distribution"] == _SELECTION):
-        yield "lacks the delta of one count, or states one that its distribution does not have"
+        yield Sentence("verify.draws.lacks-delta-of-one-count-or")
     elif _NORMS.get(draw["distribution"]) != draw["norm"]:
-        yield "has an unknown distribution, or the wrong norm for it"
+        yield Sentence("verify.draws.has-unknown-distribution-or-wrong-norm")
     elif draw["distribution"] == "rounded-normal":
         yield from gaussian.problems(draw)
         yield from _public(draw) if "public" in draw else ()
     elif draw["kind"] == "gaussian-dp" or any(one in draw for one in ("mu", "p", "rounds", "weights")):
-        yield "states mu or p, but its noise is not Gaussian"
+        yield Sentence("verify.draws.states-mu-or-p-but-its")
     elif draw["norm"] == "l1":
         yield from _laplace(draw)
         yield from _selection(draw) if draw["distribution"] == _SELECTION else ()
         yield from _public(draw) if "public" in draw else ()
     elif "public" in draw:
-        yield "has a public list, which no proof covers here"
+        yield Sentence("verify.draws.has-public-list-which-no-proof")
     elif not 0 <= draw["sensitivity"] <= 1 or draw["kind"] != "pure-dp":
-        yield "chooses among candidates, but its sensitivity is not between 0 and 1, or its guarantee is not pure"
+        yield Sentence("verify.draws.chooses-among-candidates-but-its-sensitivity")
 
 
 def _public(draw: Mapping[str, Any]) -> Iterator[str]:
@@ -130,46 +133,46 @@ def _public(draw: Mapping[str, Any]) -> Iterator[str]:
     listed = draw["public"]
     numbers = ("items", "lines", "above")
     if not isinstance(listed, dict) or set(listed) != {*numbers, "sha256"}:
-        yield "does not state its public list in full"
+        yield Sentence("verify.draws.does-not-state-its-public-list")
     elif any(type(listed[one]) is not int or listed[one] < 1 for one in numbers):
-        yield "has a public list with a figure that is not a number"
+        yield Sentence("verify.draws.has-public-list-with-figure-is")
     elif not isinstance(listed["sha256"], str) or not _DIGEST.fullmatch(listed["sha256"]):
-        yield "has a public list without a digest"
+        yield Sentence("verify.draws.has-public-list-without-digest")
     if draw["rows"] != "log":
-        yield "has a public list, which no proof covers here"
+        yield Sentence("verify.draws.has-public-list-which-no-proof")
 
 
 def _laplace(draw: Mapping[str, Any]) -> Iterator[str]:
     if not positive(draw.get("scale")):
-        yield "has no noise scale"
+        yield Sentence("verify.draws.has-no-noise-scale")
     replaced = str(draw.get("neighbours")).startswith("replace-one-user")
     most = draw.get("most") or 0
     if most < 1 or draw["copies"] not in (1, most):
-        yield "does not limit what one user adds"
+        yield Sentence("verify.draws.does-not-limit-what-one-user")
     if draw.get("sensitivity") != (2 * most if replaced else most):
-        yield "has a sensitivity that does not follow from its limit per user"
+        yield Sentence("verify.draws.has-sensitivity-does-not-follow-from")
     if draw["rows"] != "log":
         if "above" in draw or "at_least" in draw or draw.get("delta", 0):
-            yield "has a threshold or a delta, but its rows do not depend on the log"
+            yield Sentence("verify.draws.has-threshold-or-delta-but-its")
         return
     if draw.get("at_least", 0) < 1 or draw.get("above", -1) < 0:
-        yield "lacks a threshold, but its rows come from the log"
+        yield Sentence("verify.draws.lacks-threshold-but-its-rows-come")
     if draw["copies"] > 1 and (draw.get("at_least") != 1 or replaced):
-        yield "counts a user several times, and no proof covers its first threshold"
+        yield Sentence("verify.draws.counts-user-several-times-and-no")
     if draw["kind"] == "probabilistic-dp" and not (replaced and draw.get("users", 0) >= 1):
-        yield "has a guarantee that needs a public number of users, but does not state one"
+        yield Sentence("verify.draws.has-guarantee-needs-public-number-of")
 
 
 def _selection(draw: Mapping[str, Any]) -> Iterator[str]:
     """Check the conditions of docs/proofs/truncated-geometric.md."""
     if draw["rows"] != "log" or draw["kind"] != "approximate-dp":
-        yield "has optimal selection noise, which is proven only for rows of a log and approximate privacy"
+        yield Sentence("verify.draws.has-optimal-selection-noise-which-is")
     if draw["copies"] != 1 or draw.get("at_least") != 1:
-        yield "has optimal selection noise, and counts users several times or has a first threshold"
+        yield Sentence("verify.draws.has-optimal-selection-noise-and-counts")
     if not (0 < draw["item_delta"] < 1 and 0 < draw.get("scale", 0) <= _MAX_SCALE):
-        yield "has a delta of one count that is not between 0 and 1, or no noise scale"
+        yield Sentence("verify.draws.has-delta-of-one-count-is")
     elif draw.get("above", -1) + 1 < recomputed.even_chance(draw["scale"], draw["item_delta"]):
-        yield "has a threshold that noise alone exceeds"
+        yield Sentence("verify.draws.has-threshold-noise-alone-exceeds")
 
 
 # -- what they add up to -------------------------------------------------------------------------------------
@@ -191,50 +194,50 @@ def _guarantee(
     if uncovered:
         # A part that was claimed could be handed on without the rest, and would have been charged to nobody.
         if guarantee.get("kind") != "none" or parts or "epsilon" in guarantee or "delta" in guarantee:
-            yield "the guarantee promises something, but part of the release comes from the log unchanged"
+            yield Sentence("verify.draws.guarantee-promises-something-but-part-of")
         return
     if all(draw["distribution"] == "rounded-normal" for draw in draws):
         if guarantee.get("kind") != "gaussian-dp" or not all(
             number(one.get(name)) for one in (guarantee, *parts) for name in ("epsilon", "delta", "mu", "p")
         ):
-            yield "the guarantee of Gaussian noise lacks mu, p, epsilon or delta"
+            yield Sentence("verify.draws.guarantee-of-gaussian-noise-lacks-mu")
             return
         yield from gaussian.findings(draws, guarantee)
         return
     if "mu" in guarantee or "p" in guarantee or any("mu" in part or "p" in part for part in parts):
-        yield "the guarantee states mu or p, but some of its noise is not Gaussian"
+        yield Sentence("verify.draws.guarantee-states-mu-or-p-but")
     several = len(draws) > 1
     if len(parts) != (len(draws) if several else 0):
-        yield "the guarantee does not have one part for each draw of noise"
+        yield Sentence("verify.draws.guarantee-does-not-have-one-part")
         return
     if guarantee.get("kind") != max((draw["kind"] for draw in draws), key=_PRIVATE.index):
-        yield "the kind of the guarantee is not the kind of its weakest draw"
+        yield Sentence("verify.draws.kind-of-guarantee-is-not-kind")
     worths = []
     for draw, part in zip(draws, parts or [guarantee], strict=True):
         worths.append(_worth(draw, probabilistic=draw["kind"] == "probabilistic-dp"))
         yield from _paid(draw, part, worths[-1], alone=not several)
     epsilon, delta = guarantee.get("epsilon"), guarantee.get("delta")
     if not (positive(epsilon) and number(delta) and delta <= 1):
-        yield "epsilon or delta of the guarantee is not a number"
+        yield Sentence("verify.draws.epsilon-or-delta-of-guarantee-is")
     elif several:
         yield from _too_strong("the guarantee", guarantee, worths, is_sum=True)
         for name, value, largest in (("epsilon", epsilon, math.inf), ("delta", delta, 1.0)):
             figures = [part.get(name) for part in parts]
             # A part without a figure was found above.
             if all(map(number, figures)) and value < min(largest, math.fsum(figures)) * (1 - _SAME):
-                yield f"{name} of the guarantee is below the sum of its parts"
+                yield Sentence("verify.draws.of-guarantee-is-below-sum-of", name=name)
 
 
 def _paid(
     draw: Mapping[str, Any], part: Mapping[str, Any], worth: Worth | None, *, alone: bool
 ) -> Iterator[str]:
     """That a part of the guarantee is what its draw costs, and enough for what the draw is worth."""
-    where = f"the guarantee of {quoted(draw['of'])}"
+    where = Sentence("verify.draws.guarantee-of", of=quoted(draw["of"]))
     if part.get("of") != (None if alone else draw["of"]):
-        yield f"{where} does not say what it is for"
+        yield Sentence("verify.draws.does-not-say-what-is-for", where=where)
     for name in ("kind", "epsilon", "delta", "neighbours"):
         if part.get(name) != draw.get(name):
-            yield f"{where} and its draw state different values of {name}"
+            yield Sentence("verify.draws.and-its-draw-state-different-values", where=where, name=name)
             return
     yield from _too_strong(where, part, [worth], is_sum=False)
 
@@ -242,25 +245,30 @@ def _paid(
 def _implied(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
     """Probabilistic differential privacy implies the approximate kind; other kinds imply nothing here."""
     parts = guarantee.get("parts")
-    listed = [("the implied guarantee", guarantee, draws)]
+    listed: list[tuple[str, Any, Sequence[Mapping[str, Any]]]] = [
+        (Sentence("verify.draws.implied-guarantee"), guarantee, draws)
+    ]
     if parts and len(parts) != len(draws):
-        yield "the guarantee does not have one part for each draw of noise"
+        yield Sentence("verify.draws.guarantee-does-not-have-one-part")
         return
     if parts:
         pairs = zip(parts, draws, strict=True)
-        listed += [(f"the implied guarantee of {quoted(draw['of'])}", part, [draw]) for part, draw in pairs]
+        listed += [
+            (Sentence("verify.draws.implied-guarantee-of", of=quoted(draw["of"])), part, [draw])
+            for part, draw in pairs
+        ]
     for where, one, paid in listed:
         implied = one.get("implies")
         if one.get("kind") != "probabilistic-dp":
             if implied is not None:
-                yield f"{where} does not follow from this kind of guarantee"
+                yield Sentence("verify.draws.does-not-follow-from-kind-of", where=where)
             continue
         if not isinstance(implied, dict) or implied.get("kind") != "approximate-dp":
-            yield f"{where} is missing"
+            yield Sentence("verify.draws.is-missing", where=where)
         elif not (positive(implied.get("epsilon")) and number(implied.get("delta"))):
-            yield f"{where} has no epsilon and delta"
+            yield Sentence("verify.draws.has-no-epsilon-and-delta", where=where)
         elif (implied.get("unit"), implied.get("neighbours")) != (one.get("unit"), one.get("neighbours")):
-            yield f"{where} compares logs in another way"
+            yield Sentence("verify.draws.compares-logs-in-another-way", where=where)
         else:
             worths = [_worth(draw, probabilistic=False) for draw in paid]
             yield from _too_strong(where, implied, worths, is_sum=len(paid) > 1)
@@ -277,7 +285,13 @@ def _too_strong(
         total = total + one
     for name, needed in (("epsilon", total.epsilon), ("delta", total.delta)):
         if not at_least(stated[name], needed, is_sum=is_sum):
-            yield f"{where} states {name} {stated[name]:.6g}, but noise and thresholds give {needed:.6g}"
+            yield Sentence(
+                "verify.draws.states-but-noise-and-thresholds-give",
+                where=where,
+                name=name,
+                stated=f"{stated[name]:.6g}",
+                needed=f"{needed:.6g}",
+            )
 
 
 def _users(manifest: Manifest) -> Iterator[str]:
@@ -287,11 +301,11 @@ def _users(manifest: Manifest) -> Iterator[str]:
     shown = set(_named(manifest.content, "users"))
     if guarantee.get("neighbours") == "add-remove-one-user":
         if shown:
-            yield "the manifest states the number of users, which a guarantee for a user added or removed must hide"
+            yield Sentence("verify.draws.manifest-states-number-of-users-which")
     elif len(shown) > 1:
-        yield "the manifest states different numbers of users"
+        yield Sentence("verify.draws.manifest-states-different-numbers-of-users")
     elif shown and not told:
-        yield "the manifest states the number of users, but no assumption says that it is public"
+        yield Sentence("verify.draws.manifest-states-number-of-users-but")
 
 
 def _named(value: Any, name: str) -> Iterator[Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from queryveil.catalog import Sentence
 from queryveil.files import folder
 from queryveil.verification import page
 from queryveil.verification.manifest import Manifest
@@ -23,23 +24,23 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
     return [
         judge(
             "digests",
-            f"{len(files)} files have the stated size and SHA-256",
+            Sentence("verify.folder.files-have-stated-size-and-sha-256", files=len(files)),
             lambda: _digests(release, files),
         ),
         judge(
             "folder",
-            "the folder has the files that the manifest names and nothing else",
+            Sentence("verify.folder.folder-has-files-manifest-names-and"),
             lambda: _folder(release, files),
         ),
         judge(
             "roles",
-            "every named file is a table or a document of the release",
+            Sentence("verify.folder.every-named-file-is-table-or"),
             lambda: _roles(files, manifest.section("tables")),
         ),
         *_about(release, manifest),
         judge(
             "report-offline",
-            f"{folder.REPORT} refers to nothing outside the release",
+            Sentence("verify.folder.refers-to-nothing-outside-release", report=folder.REPORT),
             lambda: _report(release, {folder.MANIFEST, *files}),
         ),
     ]
@@ -47,64 +48,64 @@ def checks(release: Path, manifest: Manifest) -> list[Check]:
 
 def _digests(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     if not files:
-        yield "the manifest names no file"
+        yield Sentence("verify.folder.manifest-names-no-file")
     for name, entry in files.items():
         file = folder.file_inside(release, name)
         if not folder.plain(name):
-            yield f"{quoted(name)} is not a plain file name"
+            yield Sentence("verify.folder.is-not-plain-file-name", name=quoted(name))
         elif not isinstance(entry, dict):
-            yield f"{quoted(name)} has no digest"
+            yield Sentence("verify.folder.has-no-digest", name=quoted(name))
         elif file is None:  # also a link, or what one would wait on, a pipe or a device
-            yield f"{quoted(name)} is missing"
+            yield Sentence("verify.folder.is-missing", name=quoted(name))
         elif type(entry.get("bytes")) is not int or file.stat().st_size != entry["bytes"]:
-            yield f"{quoted(name)} does not have the stated size"
+            yield Sentence("verify.folder.does-not-have-stated-size", name=quoted(name))
         elif not _SHA256.fullmatch(str(entry.get("sha256"))) or folder.digest(file) != entry["sha256"]:
-            yield f"{quoted(name)} does not have the stated SHA-256"
+            yield Sentence("verify.folder.does-not-have-stated-sha-256", name=quoted(name))
 
 
 def _folder(release: Path, files: Mapping[str, object]) -> Iterator[str]:
     for entry in sorted(release.iterdir()):
         if entry.is_symlink():
-            yield f"{quoted(entry.name)} is a link"
+            yield Sentence("verify.folder.is-link", name=quoted(entry.name))
         elif not entry.is_file():
-            yield f"{quoted(entry.name)} is not a file"
+            yield Sentence("verify.folder.is-not-file", name=quoted(entry.name))
         elif entry.name not in {folder.MANIFEST, folder.SIGNATURE, *files}:
-            yield f"{quoted(entry.name)} is not named by the manifest"
+            yield Sentence("verify.folder.is-not-named-by-manifest", name=quoted(entry.name))
 
 
 def _roles(files: Mapping[str, object], tables: Mapping[str, object]) -> Iterator[str]:
     of_tables = {folder.table_file(name) for name in tables}
     for name in files:
         if name not in of_tables and name not in (*_DOCUMENTS, folder.CITATION):
-            yield f"{quoted(name)} is neither a table nor a document"
+            yield Sentence("verify.folder.is-neither-table-nor-document", name=quoted(name))
     for name in (*sorted(of_tables), *_DOCUMENTS):
         if name not in files:
-            yield f"{quoted(name)} is not among the files"
+            yield Sentence("verify.folder.is-not-among-files", name=quoted(name))
 
 
 def _about(release: Path, manifest: Manifest) -> list[Check]:
     """What a publisher says of a release: no reader can check it, only that it is said as it may be."""
     if "about" not in manifest.content:
         return []
-    good = "the publisher's own words are plain, and are cited where they name the publisher"
+    good = Sentence("verify.folder.publisher-own-words-are-plain-and")
     return [judge("about", good, lambda: _said(release, manifest))]
 
 
 def _said(release: Path, manifest: Manifest) -> Iterator[str]:
     said = manifest.content["about"]
     if not isinstance(said, dict) or not said:
-        yield "'about' is empty, or is not a list of names and texts"
+        yield Sentence("verify.folder.about-is-empty-or-is-not")
         return
     for name, text in said.items():
         if name not in _ABOUT:
-            yield f"'about' has the unknown key {quoted(name)}"
+            yield Sentence("verify.folder.about-has-unknown-key", name=quoted(name))
         elif not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
-            yield f"{quoted(name)} of 'about' is not a plain text"
+            yield Sentence("verify.folder.of-about-is-not-plain-text", name=quoted(name))
         elif _is_blank(text):
-            yield f"{quoted(name)} of 'about' is a blank that was not filled in"
+            yield Sentence("verify.folder.of-about-is-blank-was-not", name=quoted(name))
     named = isinstance(said.get("publisher"), str) and said["publisher"].casefold() != "not stated"
     if named != (folder.CITATION in manifest.section("files")):
-        yield f"{folder.CITATION} is there without a publisher, or is missing"
+        yield Sentence("verify.folder.is-there-without-publisher-or-is", citation=folder.CITATION)
 
 
 def _is_blank(text: str) -> bool:

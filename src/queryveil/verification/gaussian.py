@@ -21,6 +21,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from queryveil.catalog import Sentence
+
 _DIGITS = 60
 _SAME = Decimal("1e-12")
 """What sums of floats may differ by, relative to them."""
@@ -39,39 +41,39 @@ def problems(draw: Mapping[str, Any]) -> Iterator[str]:
     # What a user adds to counts of published rows is bounded by its norm alone, however many rows it is for.
     needed = ("scale", "sensitivity", "rounds", *(() if draw["rows"] == "published" else ("most",)))
     if not all(type(draw.get(one)) is int and draw[one] >= 1 for one in needed):
-        yield "lacks a noise scale, sensitivity, bound or number of rounds, or states one that is not a whole number"
+        yield Sentence("verify.gaussian.lacks-noise-scale-sensitivity-bound-or")
         return
     if draw["kind"] != "gaussian-dp" or not all(
         isinstance(draw.get(one), int | float) for one in ("mu", "p")
     ):
-        yield "does not say what it costs"
+        yield Sentence("verify.gaussian.does-not-say-what-costs")
         return
     if draw["copies"] != 1 or "at_least" in draw or draw["weights"] not in (EQUAL, ANY):
-        yield "does not bound what one user adds"
+        yield Sentence("verify.gaussian.does-not-bound-what-one-user")
     if draw["weights"] == EQUAL and (draw["rounds"] != 1 or draw.get("most", _MOST_EQUAL + 1) > _MOST_EQUAL):
-        yield f"divides weights equally in more than one round, or among more than {_MOST_EQUAL:,} rows"
+        yield Sentence("verify.gaussian.divides-weights-equally-in-more-than", most_equal=_MOST_EQUAL)
     if draw["weights"] == ANY and draw.get("most", 1) >= _MOST_ANY:
-        yield f"divides weights among {_MOST_ANY:,} rows or more, for which sums of squares do not fit into 64 bits"
+        yield Sentence("verify.gaussian.divides-weights-among-rows-or-more", most_any=_MOST_ANY)
     if draw["rows"] == "log" and "above" not in draw:
-        yield "lacks a threshold, but its rows come from the log"
+        yield Sentence("verify.gaussian.lacks-threshold-but-its-rows-come")
     if draw["rows"] != "log" and ("above" in draw or draw["p"]):
-        yield "has a threshold or a p, but its rows do not depend on the log"
+        yield Sentence("verify.gaussian.has-threshold-or-p-but-its")
 
 
 def findings(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the guarantee of draws that are all of this kind."""
     parts = guarantee.get("parts") or [guarantee]
     if len(parts) != len(draws):
-        yield "the guarantee does not have one part for each draw of noise"
+        yield Sentence("verify.gaussian.guarantee-does-not-have-one-part")
         return
     square, p = Fraction(0), Decimal(0)
     for draw, part in zip(draws, parts, strict=True):
-        where = f"the guarantee of '{draw['of']}'"
+        where = Sentence("verify.gaussian.guarantee-of", of=draw["of"])
         if part.get("of") != (draw["of"] if len(draws) > 1 else None):
-            yield f"{where} does not say what it is for"
+            yield Sentence("verify.gaussian.does-not-say-what-is-for", where=where)
         for name in ("kind", "epsilon", "delta", "mu", "p", "neighbours"):
             if part.get(name) != draw.get(name):
-                yield f"{where} and its draw state different values of {name}"
+                yield Sentence("verify.gaussian.and-its-draw-state-different-values", where=where, name=name)
                 return
         own, chance = mu_squared(draw), p_of(draw)
         yield from _too_strong(where, part, own, chance)
@@ -84,17 +86,32 @@ def findings(draws: Sequence[Mapping[str, Any]], guarantee: Mapping[str, Any]) -
         ]
         total = [Fraction(guarantee["mu"]) ** 2, Fraction(guarantee["p"])]
         if any(have < need * (1 - Fraction(_SAME)) for have, need in zip(total, stated, strict=True)):
-            yield "mu or p of the guarantee is below the total of its parts"
+            yield Sentence("verify.gaussian.mu-or-p-of-guarantee-is")
 
 
 def _too_strong(where: str, stated: Mapping[str, Any], square: Fraction, p: Decimal) -> Iterator[str]:
     if Fraction(stated["mu"]) ** 2 < square:
-        yield f"{where} states mu {stated['mu']:.6g}, but the noise gives {float(square) ** 0.5:.6g}"
+        yield Sentence(
+            "verify.gaussian.states-mu-but-noise-gives",
+            where=where,
+            mu=format(stated["mu"], ".6g"),
+            value=f"{float(square) ** 0.5:.6g}",
+        )
     if Decimal(stated["p"]) * (1 + _SAME) < p:
-        yield f"{where} states p {stated['p']:.6g}, but the threshold gives {p:.6g}"
+        yield Sentence(
+            "verify.gaussian.states-p-but-threshold-gives",
+            where=where,
+            p=format(stated["p"], ".6g"),
+            p_2=f"{p:.6g}",
+        )
     needed = curve(square, Fraction(stated["epsilon"])) + p
     if Decimal(stated["delta"]) * (1 + _SAME) < needed:
-        yield f"{where} states delta {stated['delta']:.6g}, but noise and thresholds give {needed:.6g}"
+        yield Sentence(
+            "verify.gaussian.states-delta-but-noise-and-thresholds",
+            where=where,
+            delta=format(stated["delta"], ".6g"),
+            needed=f"{needed:.6g}",
+        )
 
 
 def mu_squared(draw: Mapping[str, Any]) -> Fraction:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from queryveil.catalog import Sentence
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.verification.outcome import Check, judge, quoted
@@ -203,21 +204,21 @@ def _plugin_problems(manifest: Manifest) -> Iterator[str]:
     """Require that plugins are a method or a format of other packages, and that the guarantee has their caveats."""
     content, found = manifest.content, _plugins(manifest)
     if "plugins" in content and (not found or found != content["plugins"]):
-        yield "'plugins' is not a list of methods and formats with the packages that provide them"
+        yield Sentence("verify.manifest.plugins-is-not-list-of-methods")
         return
     kinds = [one["kind"] for one in found]
     if len(kinds) != len(set(kinds)) or not set(kinds) <= {"method", "format"}:
-        yield "'plugins' has something else than one method and one format"
+        yield Sentence("verify.manifest.plugins-has-something-else-than-one")
     for one in found:
         if any(not _PACKAGE.fullmatch(one[key]) for key in ("name", "package", "version")):
-            yield "a name, package, or version of 'plugins' is not one"
+            yield Sentence("verify.manifest.name-package-or-version-of-plugins")
         if one["kind"] == "method" and one["name"] != content.get("method"):
-            yield "'plugins' has another method than the release"
+            yield Sentence("verify.manifest.plugins-has-another-method-than-release")
     stated = [
         one for one in codes(manifest.section("guarantee").get("caveats")) if one.startswith(_PLUGGED_IN)
     ]
     if stated != [_PLUGGED_IN + kind for kind in kinds]:
-        yield "the caveats of the guarantee do not name the packages of 'plugins'"
+        yield Sentence("verify.manifest.caveats-of-guarantee-do-not-name")
 
 
 def codes(statements: Any) -> list[str]:
@@ -230,25 +231,25 @@ def promises(manifest: Manifest) -> Iterator[str]:
     """What a guarantee of nothing states all the same."""
     for name in ("epsilon", "delta", "k", "implies", "parts"):
         if name in manifest.section("guarantee"):
-            yield f"the release promises nothing, but states '{name}'"
+            yield Sentence("verify.manifest.release-promises-nothing-but-states", name=name)
 
 
 def checks(manifest: Manifest) -> list[Check]:
     return [
         judge(
             "format",
-            f"{folder.FORMAT}, version {folder.FORMAT_VERSION}",
+            Sentence("verify.manifest.version", format=folder.FORMAT, format_version=folder.FORMAT_VERSION),
             lambda: _format(manifest),
         ),
-        judge("keys", "the manifest has all its sections and no unknown ones", lambda: _keys(manifest)),
+        judge("keys", Sentence("verify.manifest.manifest-has-all-its-sections-and"), lambda: _keys(manifest)),
         judge(
             "no-leak",
-            "the manifest names no salt, path, timing or raw count",
+            Sentence("verify.manifest.manifest-names-no-salt-path-timing"),
             lambda: _leaks(manifest.content, ()),
         ),
         judge(
             "delta",
-            "delta is small enough for the guarantee to mean something, or the release says that it is too large",
+            Sentence("verify.manifest.delta-is-small-enough-for-guarantee"),
             lambda: _delta(manifest.section("parameters"), manifest.section("guarantee")),
         ),
     ]
@@ -256,24 +257,30 @@ def checks(manifest: Manifest) -> list[Check]:
 
 def _format(manifest: Manifest) -> Iterator[str]:
     if manifest.content.get("format") != folder.FORMAT:
-        yield f"the format is not {folder.FORMAT}"
+        yield Sentence("verify.manifest.format-is-not", format=folder.FORMAT)
     version = manifest.content.get("format_version")
     if type(version) is not int or version != folder.FORMAT_VERSION:
-        yield f"the format version is not {folder.FORMAT_VERSION}"
+        yield Sentence("verify.manifest.format-version-is-not", format_version=folder.FORMAT_VERSION)
 
 
 def _keys(manifest: Manifest) -> Iterator[str]:
     content = manifest.content
     for name in manifest.repeated:
-        yield f"the key {quoted(name)} is given twice in one object"
+        yield Sentence("verify.manifest.key-is-given-twice-in-one", name=quoted(name))
     for name, kind in _SECTIONS.items():
         if name not in content:
-            yield f"'{name}' is missing"
+            yield Sentence("verify.manifest.is-missing", name=name)
         elif not isinstance(content[name], kind) or isinstance(content[name], bool):
-            yield f"'{name}' is not {_TYPES[kind]}"
-    yield from (f"'{name}' is not a text" for name in _TEXTS if not isinstance(content.get(name, ""), str))
+            yield Sentence("verify.manifest.is-not", name=name, types=_TYPES[kind])
     yield from (
-        f"'{name}' is not a sentence" for name in _SENTENCES if not _is_sentence(content.get(name, ""))
+        Sentence("verify.manifest.is-not-text", name=name)
+        for name in _TEXTS
+        if not isinstance(content.get(name, ""), str)
+    )
+    yield from (
+        Sentence("verify.manifest.is-not-sentence", name=name)
+        for name in _SENTENCES
+        if not _is_sentence(content.get(name, ""))
     )
     for name in _LISTS:
         yield from _statements(name, content.get(name, []))
@@ -282,13 +289,13 @@ def _keys(manifest: Manifest) -> Iterator[str]:
     yield from _unknown("the manifest", content, set(_SECTIONS) | _SENTENCES | _TEXTS | _LISTS | _OPTIONAL)
     for section, (needed, allowed) in _ENTRIES.items():
         for name, entry in manifest.section(section).items():
-            where = f"{section} entry {quoted(name)}"
+            where = Sentence("verify.manifest.entry", section=section, name=quoted(name))
             if not isinstance(entry, dict) or not needed <= set(entry):
-                yield f"{where} lacks one of {', '.join(sorted(needed))}"
+                yield Sentence("verify.manifest.lacks-one-of", where=where, join=", ".join(sorted(needed)))
                 continue
             yield from _unknown(where, entry, needed | allowed)
             for column in entry.get("columns", ()):
-                yield from _unknown(f"a column of {where}", column, _COLUMN)
+                yield from _unknown(Sentence("verify.manifest.column-of", where=where), column, _COLUMN)
     yield from _unknown("'software'", manifest.section("software"), _SOFTWARE)
     yield from _guarantee_keys(manifest.section("guarantee"))
     # A date, not a time of day: when exactly a curator worked is nobody's business.
@@ -314,9 +321,9 @@ def _date(created: str) -> Iterator[str]:
     except ValueError:
         day = None
     if day is None or day.isoformat() != created:
-        yield "'created' is not a date such as 2026-01-31"
+        yield Sentence("verify.manifest.created-is-not-date-such-as")
     elif day > datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=1):  # clocks may differ
-        yield "'created' is in the future"
+        yield Sentence("verify.manifest.created-is-in-future")
 
 
 def _withheld(manifest: Manifest) -> Iterator[str]:
@@ -326,11 +333,11 @@ def _withheld(manifest: Manifest) -> Iterator[str]:
     gone = manifest.content["withheld"]
     whole = isinstance(gone, dict) and all(type(one) is int and one > 0 for one in gone.values())
     if not whole or not gone:
-        yield "'withheld' is not a number of rows by table"
+        yield Sentence("verify.manifest.withheld-is-not-number-of-rows")
     elif not set(gone) <= set(manifest.section("tables")):
-        yield "'withheld' names a table that is not there"
+        yield Sentence("verify.manifest.withheld-names-table-is-not-there")
     elif manifest.section("guarantee").get("kind") == "probabilistic-dp":
-        yield "rows were withheld, which a probabilistic guarantee does not survive"
+        yield Sentence("verify.manifest.rows-were-withheld-which-probabilistic-guarantee")
 
 
 def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
@@ -338,7 +345,7 @@ def _guarantee_keys(guarantee: Mapping[str, Any]) -> Iterator[str]:
     for name in ("assumptions", "caveats"):
         yield from _statements(name, guarantee.get(name, []))
     if isinstance(guarantee.get("implies"), dict):
-        yield from _unknown("the implied guarantee", guarantee["implies"], _IMPLIES)
+        yield from _unknown(Sentence("verify.draws.implied-guarantee"), guarantee["implies"], _IMPLIES)
     for part in guarantee.get("parts") or ():
         yield from _guarantee_keys(part)
 
@@ -347,14 +354,14 @@ def _delta(parameters: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Itera
     """A delta of one in the number of users would be met by publishing somebody's history as it is."""
     delta, users = guarantee.get("delta") or 0, parameters.get("users")
     if not isinstance(delta, (int, float)):
-        yield "delta of the guarantee is not a number"
+        yield Sentence("verify.manifest.delta-of-guarantee-is-not-number")
         return
     flag = guarantee.get("delta_too_large", False)
     said = _TOO_LARGE in codes(guarantee.get("caveats"))
     if delta >= (1 / users if users else _MOST_DELTA) and not (flag is True and said):
-        yield f"delta is {delta:.3g}, which is too large, but the guarantee does not say so"
+        yield Sentence("verify.manifest.delta-is-which-is-too-large", delta=f"{delta:.3g}")
     if flag is not said or not isinstance(flag, bool):
-        yield "the guarantee says that delta is too large in one place and not in the other"
+        yield Sentence("verify.manifest.guarantee-says-delta-is-too-large")
 
 
 def _statements(name: str, listed: Any) -> Iterator[str]:
@@ -365,15 +372,15 @@ def _statements(name: str, listed: Any) -> Iterator[str]:
             or not _CODE.fullmatch(str(one.get("code")))
             or not isinstance(one.get("fields", {}), dict)
         ):
-            yield f"'{name}' is not a list of statements, each with a code and a sentence"
+            yield Sentence("verify.manifest.is-not-list-of-statements-each", name=name)
             return
-        yield from _unknown(f"a statement of '{name}'", one, _STATEMENT)
+        yield from _unknown(Sentence("verify.manifest.statement-of", name=name), one, _STATEMENT)
 
 
 def _unknown(where: str, entry: Mapping[str, Any], known: set[str]) -> Iterator[str]:
     for name in entry:
         if name not in known:
-            yield f"{where} has the unknown key {quoted(name)}"
+            yield Sentence("verify.manifest.has-unknown-key", where=where, name=quoted(name))
 
 
 def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
@@ -381,11 +388,11 @@ def _leaks(value: Any, at: tuple[str, ...]) -> Iterator[str]:
         for name, inner in value.items():
             never = name.lower().replace("-", "_") in _NEVER and at not in {("tables",), ("files",)}
             if never and not isinstance(inner, bool):  # yes or no tells nothing of a log
-                yield f"the key {quoted(name)} does not belong in a release"
+                yield Sentence("verify.manifest.key-does-not-belong-in-release", name=quoted(name))
             if (*at, name) != ("about",):  # the publisher's own words, which may be addresses
                 yield from _leaks(inner, (*at, name))
     elif isinstance(value, list):
         for inner in value:
             yield from _leaks(inner, at)
     elif isinstance(value, str) and _PATH_LIKE.search(value):
-        yield f"the value of {quoted('.'.join(at))} looks like a path or an address"
+        yield Sentence("verify.manifest.value-of-looks-like-path-or", join=quoted(".".join(at)))

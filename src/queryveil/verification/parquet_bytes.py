@@ -17,6 +17,7 @@ from typing import Any
 
 import zstandard
 
+from queryveil.catalog import Sentence
 from queryveil.verification.thrift import Struct, struct
 
 _MAGIC = b"PAR1"
@@ -154,19 +155,21 @@ def differences(found: Layout, again: Layout) -> Iterator[str]:
         newer = (
             ""
             if found.maker == again.maker
-            else f" ({_version(found.maker)}; here is {_version(again.maker)})"
+            else Sentence(
+                "verify.parquet-bytes.here-is", version=_version(found.maker), version_2=_version(again.maker)
+            )
         )
-        yield f"its footer says something that does not follow from its rows{newer}"
+        yield Sentence("verify.parquet-bytes.its-footer-says-something-does-not", newer=newer)
         return
     theirs, ours = found.pages(), again.pages()
     for one, other in zip(theirs, ours, strict=True):
         if not follows(one.header, other.header) or one.content != other.content:
-            yield "a page holds something that is not in its rows"
+            yield Sentence("verify.parquet-bytes.page-holds-something-is-not-in")
             return
 
 
 def _version(maker: bytes) -> str:
-    return f"written with Arrow {maker.decode().split()[-1]}"
+    return Sentence("verify.parquet-bytes.written-with-arrow", split=maker.decode().split()[-1])
 
 
 def _without(fields: Struct, *names: int) -> Struct:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from queryveil.catalog import has_catalog, to_data
+from queryveil.catalog import Sentence, has_catalog, to_data
 from queryveil.errors import QueryveilError
 from queryveil.files import folder
 from queryveil.language.taxonomy import Taxonomy
@@ -49,12 +49,12 @@ def checks(
     results = [
         judge(
             "software",
-            f"queryveil {stated} wrote it",
+            Sentence("verify.rewrite.queryveil-wrote", stated=stated),
             lambda: software_problems(content, "release"),
         ),
         judge(
             "document-version",
-            "this queryveil has the templates and sentences of the documents",
+            Sentence("verify.rewrite.queryveil-has-templates-and-sentences-of"),
             lambda: _version_problems(content),
         ),
     ]
@@ -62,7 +62,7 @@ def checks(
         results.append(
             judge(
                 "taxonomy",
-                "the release was made with this taxonomy",
+                Sentence("verify.rewrite.release-was-made-with-taxonomy"),
                 lambda: _taxonomy_problems(content, taxonomy),
             )
         )
@@ -73,14 +73,14 @@ def checks(
         *results,
         judge(
             "manifest",
-            "the manifest is formatted as queryveil formats it; the plan of another package's method was not computed"
+            Sentence("verify.rewrite.manifest-is-formatted-as-queryveil-formats")
             if plugged_in_method(manifest)
-            else "every value and sentence of the manifest follows from parameters and tables, byte by byte",
+            else Sentence("verify.rewrite.every-value-and-sentence-of-manifest"),
             lambda: _manifest_problems(release, manifest, tables, taxonomy),
         ),
         judge(
             "documents",
-            "the documents follow from manifest and tables, byte by byte",
+            Sentence("verify.rewrite.documents-follow-from-manifest-and-tables"),
             lambda: _document_problems(release, content, tables),
         ),
     ]
@@ -92,19 +92,16 @@ def software_problems(content: Mapping[str, Any], noun: str) -> Iterator[str]:
     version = stated.get("version") if isinstance(stated, dict) else None
     known = isinstance(version, str) and _VERSION.fullmatch(version)
     if not known or stated != folder.software() | {"version": version}:
-        yield f"the {noun} does not say which version of queryveil wrote it"
+        yield Sentence("verify.rewrite.does-not-say-which-version-of", noun=noun)
 
 
 def _version_problems(content: Mapping[str, Any]) -> Iterator[str]:
     """Require that the documents have a version and a language that this queryveil has."""
     stated = content.get("documents")
     if not isinstance(stated, dict) or set(stated) != {"version", "language"}:
-        yield "the manifest does not say which version and language its documents have"
+        yield Sentence("verify.rewrite.manifest-does-not-say-which-version")
     elif not has_catalog(stated["version"], stated["language"]):
-        yield (
-            "this queryveil does not have the version or the language of the documents: verify the release with the "
-            "queryveil that wrote it"
-        )
+        yield (Sentence("verify.rewrite.queryveil-does-not-have-version-or"))
 
 
 # -- the manifest --------------------------------------------------------------------------------------------
@@ -127,15 +124,18 @@ def _manifest_problems(
         if not found:
             break
     if closest is None:
-        yield "the method does not take these parameters"
+        yield Sentence("verify.rewrite.method-does-not-take-these-parameters")
         return
     if closest and content["software"] != folder.software():
         yield (
-            f"another version wrote this release: verify it with queryveil {content['software']['version']}, "
-            "whose methods may have said or computed something else"
+            Sentence(
+                "verify.rewrite.another-version-wrote-release-verify-with",
+                version=content["software"]["version"],
+            )
         )
     yield from (
-        f"{quoted(place)} does not follow from parameters and tables" for place in closest[:_MAX_PLACES]
+        Sentence("verify.rewrite.does-not-follow-from-parameters-and", place=quoted(place))
+        for place in closest[:_MAX_PLACES]
     )
     if not closest:
         yield from _format_problems(release, content)
@@ -143,7 +143,7 @@ def _manifest_problems(
 
 def _format_problems(release: Path, content: Mapping[str, Any]) -> Iterator[str]:
     if _text(release) != folder.as_json(content):
-        yield "the manifest is not formatted as queryveil formats it"
+        yield Sentence("verify.rewrite.manifest-is-not-formatted-as-queryveil")
 
 
 def _expected(plan: Plan, content: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> dict[str, Any]:
@@ -207,15 +207,15 @@ def _text(release: Path) -> str:
 def _taxonomy_problems(content: Mapping[str, Any], file: Path) -> Iterator[str]:
     named = planned.foreign(content)
     if named is None:
-        yield "the release was not made with a taxonomy from a file"
+        yield Sentence("verify.rewrite.release-was-not-made-with-taxonomy")
         return
     try:
         identity = Taxonomy.from_file(file).identity
     except QueryveilError:
-        yield "the given taxonomy cannot be read"
+        yield Sentence("verify.rewrite.given-taxonomy-cannot-be-read")
         return
     if identity != named:
-        yield "the release was made with another taxonomy"
+        yield Sentence("verify.rewrite.release-was-made-with-another-taxonomy")
 
 
 # -- documents -----------------------------------------------------------------------------------------------
@@ -230,6 +230,6 @@ def _document_problems(
     for name, expected in rendering.render_documents(manifest, tables):
         file = folder.file_inside(release, name)
         if file is None or file.read_bytes() != expected:
-            yield f"{name} does not follow from manifest and tables"
+            yield Sentence("verify.rewrite.does-not-follow-from-manifest-and", name=name)
     if list(manifest["files"]) != list(stated):
-        yield "the files are not listed in the order in which they are written"
+        yield Sentence("verify.rewrite.files-are-not-listed-in-order")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.verification import texts
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge
@@ -31,20 +32,22 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         *_deviations(manifest, tables),
         judge(
             "texts",
-            "queries and keywords are in normal form, and no text is empty",
+            Sentence("verify.rows.queries-and-keywords-are-in-normal"),
             lambda: texts.problems(tables, declared),
         ),
         judge(
             "distinct",
-            "no row appears twice where all rows must differ",
+            Sentence("verify.rows.no-row-appears-twice-where-all"),
             lambda: _twice(tables, declared),
         ),
         judge(
-            "order", "the order of rows tells nothing more than the rows", lambda: _orders(tables, declared)
+            "order",
+            Sentence("verify.rows.order-of-rows-tells-nothing-more"),
+            lambda: _orders(tables, declared),
         ),
         judge(
             "published",
-            "queries that refer to another table are in that table",
+            Sentence("verify.rows.queries-refer-to-another-table-are"),
             lambda: _outside(tables, declared),
         ),
     ]
@@ -83,8 +86,8 @@ def _good(above: Mapping[str, int | None], listed: Mapping[str, tuple[int, int]]
         if top is not None
     ]
     if not bounded:
-        return "no count has a threshold of its own"
-    return f"counts are above their thresholds: {', '.join(bounded)}"
+        return Sentence("verify.rows.no-count-has-threshold-of-its")
+    return Sentence("verify.rows.counts-are-above-their-thresholds", join=", ".join(bounded))
 
 
 def _low(
@@ -100,17 +103,19 @@ def _low(
             # Which rows are on the list only its file tells; but there are no more than it has items.
             own, items = listed[name]
             if low > items:
-                yield f"more rows of table '{name}' are below the threshold of {top} than the public list has items"
+                yield Sentence("verify.rows.more-rows-of-table-are-below", name=name, top=top)
             top = min(top, own)
             low = _at_most(table, top)
         if low:
-            yield f"{low} counts of table '{name}' are not above the threshold of {top}"
+            yield Sentence("verify.rows.counts-of-table-are-not-above", low=low, name=name, top=top)
         huge = pc.sum(pc.greater(table["count"], MAX_COUNT)).as_py() if "count" in table.column_names else 0
         if huge:
-            yield f"{huge} counts of table '{name}' are above {MAX_COUNT:,}, more than any log has"
+            yield Sentence(
+                "verify.rows.counts-of-table-are-above-more", huge=huge, name=name, max_count=MAX_COUNT
+            )
         below = 0 if least is None else pc.sum(pc.less(table["count"], least)).as_py() or 0
         if below:
-            yield f"{below} counts of table '{name}' are below {least}"
+            yield Sentence("verify.rows.counts-of-table-are-below", below=below, name=name, least=least)
 
 
 def _at_most(table: pa.Table, top: int | None) -> int:
@@ -126,9 +131,9 @@ def _deviations(manifest: Manifest, tables: Mapping[str, pa.Table]) -> list[Chec
     return [
         judge(
             "deviations",
-            "every deviation is one that the declared noise can have",
+            Sentence("verify.rows.every-deviation-is-one-declared-noise"),
             lambda: (
-                f"{wrong} deviations of table '{name}' do not follow from the declared noise"
+                Sentence("verify.rows.deviations-of-table-do-not-follow", wrong=wrong, name=name)
                 for name in stated
                 if (wrong := _wrong_deviations(manifest, name, tables[name]["deviation"]))
             ),
@@ -161,7 +166,7 @@ def _twice(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Itera
         unique = list(declared[name]["unique"])
         twice = table.num_rows - table.group_by(unique).aggregate([]).num_rows if unique else 0
         if twice:
-            yield f"{twice} rows of table '{name}' appear twice"
+            yield Sentence("verify.rows.rows-of-table-appear-twice", twice=twice, name=name)
 
 
 def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iterator[str]:
@@ -169,7 +174,7 @@ def _orders(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Iter
         keys = declared[name]["order"]
         if keys and not _ordered(table, keys):
             order = ", ".join(f"{key} (largest first)" if key == "count" else key for key in keys)
-            yield f"table '{name}' is not ordered by {order}"
+            yield Sentence("verify.rows.table-is-not-ordered-by", name=name, order=order)
 
 
 def _ordered(table: pa.Table, keys: list[str]) -> bool:
@@ -195,4 +200,6 @@ def _outside(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Ite
             published = tables[where][other].combine_chunks()
             strange = pc.sum(pc.invert(pc.is_in(table[column], published))).as_py() or 0
             if strange:
-                yield f"{strange} rows of table '{name}' have a {column} that is not published"
+                yield Sentence(
+                    "verify.rows.rows-of-table-have-is-not", strange=strange, name=name, column=column
+                )

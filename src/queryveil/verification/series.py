@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from queryveil.catalog import to_data
+from queryveil.catalog import Sentence, to_data
 from queryveil.errors import InputError
 from queryveil.files import folder
 from queryveil.privacy.draws import Draw
@@ -28,9 +28,9 @@ __all__ = ["is_series", "verify"]
 _ROUNDING = 1e-4
 """Epsilons of repeated releases are rounded up to six digits, from floats that differ a little between machines."""
 _NOT_CHECKED = (
-    "name: the publisher chose it",
-    "calendar: whether the first and the last day were chosen without looking at the log",
-    "series: whether other releases of the same log exist; a ledger adds them up",
+    Sentence("verify.series.unchecked.name"),
+    Sentence("verify.series.unchecked.calendar"),
+    Sentence("verify.series.unchecked.series"),
 )
 
 
@@ -39,43 +39,49 @@ def verify(path: Path, release: Callable[[Path], Verification]) -> Verification:
     content = _read(path)
     periods = [str(one.get("folder")) for one in content.get("periods") or () if isinstance(one, dict)]
     made = [
-        judge("series-format", f"{index.FORMAT}, version {index.FORMAT_VERSION}", lambda: _format(content)),
+        judge(
+            "series-format",
+            Sentence("verify.series.version", format=index.FORMAT, format_version=index.FORMAT_VERSION),
+            lambda: _format(content),
+        ),
         judge(
             "software",
-            "the index says which version of queryveil wrote it",
+            Sentence("verify.series.index-says-which-version-of-queryveil"),
             lambda: rewrite.software_problems(content, "series"),
         ),
         judge(
             "series-calendar",
-            "every period of the calendar is there, and no other",
+            Sentence("verify.series.every-period-of-calendar-is-there"),
             lambda: _calendar(content),
         ),
         judge(
             "series-folder",
-            "the folder holds the index, the releases and nothing else",
+            Sentence("verify.series.folder-holds-index-releases-and-nothing"),
             lambda: _folder(path, content),
         ),
         judge(
-            "series-digests", "every release is the one that the index names", lambda: _digests(path, content)
+            "series-digests",
+            Sentence("verify.series.every-release-is-one-index-names"),
+            lambda: _digests(path, content),
         ),
         judge(
             "series-alike",
-            "all releases have the method, parameters and guarantee of the series",
+            Sentence("verify.series.all-releases-have-method-parameters-and"),
             lambda: _alike(path, content),
         ),
         judge(
             "series-guarantee",
-            "the guarantee follows from that of one period",
+            Sentence("verify.series.guarantee-follows-from-of-one-period"),
             lambda: _guarantee(path, content),
         ),
         judge(
             "series-index",
-            f"every value and sentence of {index.SERIES} follows from the releases, byte by byte",
+            Sentence("verify.series.every-value-and-sentence-of-follows", series=index.SERIES),
             lambda: _index(path, content),
         ),
         judge(
             "series-page",
-            f"{index.PAGE} is what the index says, and refers to nothing outside",
+            Sentence("verify.series.is-what-index-says-and-refers", page=index.PAGE),
             lambda: _page(path, content),
         ),
     ]
@@ -99,21 +105,28 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _one(path: Path, name: str, release: Callable[[Path], Verification]) -> Check:
     def problems() -> Iterator[str]:
         if not folder.plain(name) or (path / name).is_symlink():
-            yield "its folder has no plain name"
+            yield Sentence("verify.series.its-folder-has-no-plain-name")
             return
         if not (path / name).is_dir():
-            yield "its folder is missing"
+            yield Sentence("verify.series.its-folder-is-missing")
             return
-        yield from (f"it fails {check.name}: {check.detail}" for check in release(path / name).failed)
+        yield from (
+            Sentence("verify.series.fails", name=check.name, detail=check.detail)
+            for check in release(path / name).failed
+        )
 
     return judge(
-        f"release {name}" if folder.plain(name) else "release", "it passes all checks of a release", problems
+        f"release {name}" if folder.plain(name) else "release",
+        Sentence("verify.series.passes-all-checks-of-release"),
+        problems,
     )
 
 
 def _format(content: Mapping[str, Any]) -> Iterator[str]:
     if (content.get("format"), content.get("format_version")) != (index.FORMAT, index.FORMAT_VERSION):
-        yield f"the format is not {index.FORMAT}, version {index.FORMAT_VERSION}"
+        yield Sentence(
+            "verify.series.format-is-not-version", format=index.FORMAT, format_version=index.FORMAT_VERSION
+        )
 
 
 def _of(content: Mapping[str, Any]) -> Calendar:
@@ -125,21 +138,23 @@ def _calendar(content: Mapping[str, Any]) -> Iterator[str]:
     planned = [one.name for one in _of(content).periods()]
     there = [one["period"] for one in content["periods"]]
     if content["calendar"]["periods"] != len(planned) or content["calendar"]["time_zone"] != "UTC":
-        yield "the calendar does not say how many periods it has, or is not in UTC"
+        yield Sentence("verify.series.calendar-does-not-say-how-many")
     missing = [name for name in planned if name not in there]
     if content["complete"] is not (not missing):
-        yield "it says that it is complete and is not, or the other way round"
+        yield Sentence("verify.series.says-is-complete-and-is-not")
     if missing:
-        yield f"{len(missing)} of {len(planned)} periods are missing: it was cut short; publish --resume goes on"
+        yield Sentence(
+            "verify.series.of-periods-are-missing-was-cut", missing=len(missing), planned=len(planned)
+        )
     if [name for name in planned if name in there] != there:
-        yield "its periods are not those of the calendar, in their order"
+        yield Sentence("verify.series.its-periods-are-not-those-of")
 
 
 def _folder(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     named = {index.SERIES, index.PAGE, *(one["folder"] for one in content["periods"])}
     for entry in sorted(path.iterdir()):
         if entry.is_symlink() or entry.name not in named:
-            yield f"{quoted(entry.name)} is a link, or is not named by the index"
+            yield Sentence("verify.series.is-link-or-is-not-named", name=quoted(entry.name))
 
 
 def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
@@ -148,9 +163,9 @@ def _digests(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
             folder.file_inside(path / one["folder"], folder.MANIFEST) if folder.plain(one["folder"]) else None
         )
         if file is None or one["folder"] != one["period"]:
-            yield f"{quoted(one['period'])} has no release"
+            yield Sentence("verify.series.has-no-release", period=quoted(one["period"]))
         elif folder.digest(file) != one["manifest_sha256"]:
-            yield f"the release of {quoted(one['period'])} has another manifest"
+            yield Sentence("verify.series.release-of-has-another-manifest", period=quoted(one["period"]))
 
 
 def _manifests(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -165,11 +180,11 @@ def _alike(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     for name, manifest in _manifests(path, content):
         for key in ("method", "parameters", "what"):
             if manifest[key] != content[key]:
-                yield f"the release of {quoted(name)} has another {key}"
+                yield Sentence("verify.series.release-of-has-another", name=quoted(name), key=key)
         if manifest.get("about", {}) != _said(content, name):
-            yield f"the release of {quoted(name)} says something else of its publisher"
+            yield Sentence("verify.series.release-of-says-something-else-of", name=quoted(name))
         if _kept(manifest["guarantee"]) != content["guarantee"]["one_period"]:
-            yield f"the release of {quoted(name)} has another guarantee"
+            yield Sentence("verify.series.release-of-has-another-guarantee", name=quoted(name))
 
 
 def _said(content: Mapping[str, Any], period: str) -> dict[str, str]:
@@ -189,7 +204,7 @@ def _kept(stated: Mapping[str, Any]) -> Mapping[str, Any]:
 def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     stated, calendar = content["guarantee"], _of(content)
     if stated["unit"] not in UNITS:
-        yield "the unit is neither a user nor a user in a period"
+        yield Sentence("verify.series.unit-is-neither-user-nor-user")
         return
     count = len(calendar.periods())
     found = Promise.from_dict(stated, calendar.period, count)
@@ -197,28 +212,30 @@ def _guarantee(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     if draws is None:
         return
     if found.one.kind == PROBABILISTIC:
-        yield "a probabilistic guarantee of each release does not hold for a series: it becomes approximate"
+        yield Sentence("verify.series.probabilistic-guarantee-of-each-release-does")
     elif found.one.private:
         yield from composed.findings(stated["one_period"], draws, stated["whole_series"], count)
     elif stated["one_period"] != stated["whole_series"]:
-        yield "nothing is promised for a period, and something for the series"
+        yield Sentence("verify.series.nothing-is-promised-for-period-and")
 
 
 def _index(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     manifest = next((one for _, one in _manifests(path, content)), None)
     if manifest is None:
-        yield "the series has no release to compute it from"
+        yield Sentence("verify.series.series-has-no-release-to-compute")
         return
     try:
         expected = _expected(path, content, manifest)
     except InputError:
-        yield "a release is missing or cannot be read"
+        yield Sentence("verify.series.release-is-missing-or-cannot-be")
         return
     places = list(rewrite.differences(content, expected, ""))
-    yield from (f"{quoted(place)} does not follow from the releases" for place in places)
+    yield from (
+        Sentence("verify.series.does-not-follow-from-releases", place=quoted(place)) for place in places
+    )
     file = folder.file_inside(path, index.SERIES)
     if not places and (file is None or file.read_bytes() != folder.as_json(expected).encode()):
-        yield f"{index.SERIES} is not formatted as queryveil formats it"
+        yield Sentence("verify.series.is-not-formatted-as-queryveil-formats", series=index.SERIES)
 
 
 def _expected(path: Path, content: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,12 +270,12 @@ def _promise(content: Mapping[str, Any], manifest: Mapping[str, Any]) -> Promise
 def _page(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     file = folder.file_inside(path, index.PAGE)
     if file is None:
-        yield f"{index.PAGE} is missing"
+        yield Sentence("verify.series.is-missing", page=index.PAGE)
         return
     text = file.read_bytes()
     if content["files"] != {index.PAGE: {"sha256": folder.digest_of(text), "bytes": len(text)}}:
-        yield f"{index.PAGE} does not have the stated size and SHA-256"
+        yield Sentence("verify.series.does-not-have-stated-size-and", page=index.PAGE)
     if text != index.html(content).encode():
-        yield f"{index.PAGE} is not the page of this index"
+        yield Sentence("verify.series.is-not-page-of-index", page=index.PAGE)
     inside = {f"{one['folder']}/{folder.REPORT}" for one in content["periods"]}
     yield from page.outside_references(text.decode("utf-8", errors="replace"), inside)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from queryveil.catalog import Sentence
+from queryveil.errors import Message, argument
 from queryveil.files import folder
 from queryveil.verification.outcome import Check, judge
 from queryveil.verification.sshsig import Signature, public_keys
@@ -30,13 +32,19 @@ class Signed:
 
     def unchecked(self) -> Iterator[str]:
         if not self._there:
-            yield "publisher: nobody signed the release, so anyone may have made or relabelled it"
+            yield Sentence("verify.signature.publisher-nobody-signed-release-so-anyone")
         elif self.trusted is None:
             by = self._fingerprint()
             yield (
-                f"publisher: signed by {by}; to compare it with a key that you trust, pass --key FILE"
+                Message(
+                    Sentence(
+                        "verify.signature.publisher-signed-by-to-compare-with",
+                        by=by,
+                        key=argument("key", "FILE"),
+                    )
+                )
                 if by
-                else "publisher: the signature cannot be read"
+                else Sentence("verify.signature.publisher-signature-cannot-be-read")
             )
 
     @property
@@ -56,20 +64,26 @@ class Signed:
             return ""
 
     def _good(self) -> str:
-        whose = "the key given" if self.trusted is not None else "a key that you have not confirmed"
-        return f"the manifest is signed by {self._fingerprint()}, {whose}"
+        whose = (
+            Sentence("verify.signature.key-given")
+            if self.trusted is not None
+            else Sentence("verify.signature.key-you-have-not-confirmed")
+        )
+        return Sentence(
+            "verify.signature.manifest-is-signed-by", fingerprint=self._fingerprint(), whose=whose
+        )
 
     def _problems(self) -> Iterator[str]:
         if not self._there:
-            yield "the release is not signed"
+            yield Sentence("verify.signature.release-is-not-signed")
             return
         try:
             found = self._read()
         except ValueError:
-            yield f"{folder.SIGNATURE} is not a signature of a release"
+            yield Sentence("verify.signature.is-not-signature-of-release", signature=folder.SIGNATURE)
             return
         manifest = folder.file_inside(self.release, folder.MANIFEST)
         if manifest is None or not found.holds(manifest.read_bytes()):
-            yield "the signature does not fit this manifest, which was changed after it was signed"
+            yield Sentence("verify.signature.signature-does-not-fit-manifest-which")
         elif self.trusted is not None and found.public not in self.trusted:
-            yield f"it is signed by {found.fingerprint}, which is not the key given"
+            yield Sentence("verify.signature.is-signed-by-which-is-not", fingerprint=found.fingerprint)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from queryveil.catalog import Sentence
 from queryveil.files import folder, tables, workspace
 from queryveil.verification import parquet_bytes
 from queryveil.verification.manifest import Manifest
@@ -45,28 +46,33 @@ def read(release: Path, manifest: Manifest) -> tuple[dict[str, Opened], dict[str
         except Exception as error:
             if is_local(error):
                 raise
-            broken[name] = f"cannot be read ({type(error).__name__})"
+            broken[name] = Sentence("verify.tables.cannot-be-read", name=type(error).__name__)
     return opened, broken
 
 
 def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> list[Check]:
     rows = sum(one.table.num_rows for one in opened.values())
-    some = "1 table" if len(opened) == 1 else f"{len(opened)} tables"
+    some = "1 table" if len(opened) == 1 else Sentence("verify.tables.tables", opened=len(opened))
     return [
         judge(
             "tables",
-            f"columns, types and numbers of rows are as stated ({some}, {rows:,} {'row' if rows == 1 else 'rows'})",
+            Sentence(
+                "verify.tables.columns-types-and-numbers-of-rows",
+                some=some,
+                rows=rows,
+                value="row" if rows == 1 else "rows",
+            ),
             lambda: _shapes(manifest, opened, broken),
         ),
-        judge("cells", "no cell is empty", lambda: _nulls(opened)),
+        judge("cells", Sentence("verify.tables.no-cell-is-empty"), lambda: _nulls(opened)),
         judge(
             "parquet-metadata",
-            "the tables have no metadata beyond their schema",
+            Sentence("verify.tables.tables-have-no-metadata-beyond-their"),
             lambda: _metadata(opened),
         ),
         judge(
             "parquet-bytes",
-            "the table files hide nothing: written again from their rows, they are the same byte for byte",
+            Sentence("verify.tables.table-files-hide-nothing-written-again"),
             lambda: _bytes(opened),
         ),
     ]
@@ -74,23 +80,27 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str
 
 def _shapes(manifest: Manifest, opened: Mapping[str, Opened], broken: Mapping[str, str]) -> Iterator[str]:
     if not manifest.section("tables"):
-        yield "the manifest names no table"
+        yield Sentence("verify.tables.manifest-names-no-table")
     for name, reason in broken.items():
-        yield f"table {quoted(name)} {reason}"
+        yield Sentence("verify.tables.table", name=quoted(name), reason=reason)
     for name, one in opened.items():
         stated = manifest.section("tables")[name]
         listed = manifest.section("files").get(folder.table_file(name))
         if not isinstance(stated, dict):
-            yield f"table {quoted(name)} is not described"
+            yield Sentence("verify.tables.table-is-not-described", name=quoted(name))
             continue
         if stated.get("file") != folder.table_file(name):
-            yield f"table {quoted(name)} is not in the stated file"
+            yield Sentence("verify.tables.table-is-not-in-stated-file", name=quoted(name))
         for rows in (stated.get("rows"), listed.get("rows") if isinstance(listed, dict) else None):
             if type(rows) is not int or rows != one.table.num_rows:
-                yield f"table {quoted(name)} has {one.table.num_rows} rows, and the manifest states another number"
+                yield Sentence(
+                    "verify.tables.table-has-rows-and-manifest-states",
+                    name=quoted(name),
+                    num_rows=one.table.num_rows,
+                )
                 break
         if _columns(stated) != [(field.name, str(field.type)) for field in one.table.schema]:
-            yield f"table {quoted(name)} does not have the stated columns and types"
+            yield Sentence("verify.tables.table-does-not-have-stated-columns", name=quoted(name))
 
 
 def _columns(stated: Mapping[str, Any]) -> list[tuple[Any, Any]]:
@@ -101,27 +111,35 @@ def _nulls(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         for field, column in zip(one.table.schema, one.table.columns, strict=True):
             if column.null_count:
-                yield f"column {quoted(field.name)} of table {quoted(name)} has empty cells"
+                yield Sentence(
+                    "verify.tables.column-of-table-has-empty-cells",
+                    name=quoted(field.name),
+                    name_2=quoted(name),
+                )
 
 
 def _metadata(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         for key, value in one.metadata.items():
             if key != _ARROW_SCHEMA:
-                yield f"table {quoted(name)} carries metadata {quoted(key.decode(errors='replace'))}"
+                yield Sentence(
+                    "verify.tables.table-carries-metadata",
+                    name=quoted(name),
+                    decode=quoted(key.decode(errors="replace")),
+                )
                 continue
             # The schema is stored a second time in Arrow's own form, which has room for metadata of its own.
             schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(value)))
             if schema.metadata or any(field.metadata for field in schema):
-                yield f"table {quoted(name)} carries metadata inside its schema"
+                yield Sentence("verify.tables.table-carries-metadata-inside-its-schema", name=quoted(name))
             if schema.names != one.table.column_names:
-                yield f"table {quoted(name)} stores two different schemas"
+                yield Sentence("verify.tables.table-stores-two-different-schemas", name=quoted(name))
 
 
 def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
     for name, one in opened.items():
         if not one.table.num_columns:
-            yield f"table {quoted(name)} has no column"
+            yield Sentence("verify.tables.table-has-no-column", name=quoted(name))
             continue
         with workspace.temporary_folder() as place:
             again = place / "again.parquet"
@@ -129,7 +147,10 @@ def _bytes(opened: Mapping[str, Opened]) -> Iterator[str]:
             with _mapped(one.file) as found, _mapped(again) as written:
                 if found[:] == written[:]:
                     continue
-                yield from (f"table {quoted(name)}: {problem}" for problem in _compared(found, written))
+                yield from (
+                    Sentence("verify.tables.table-2", name=quoted(name), problem=problem)
+                    for problem in _compared(found, written)
+                )
 
 
 def _compared(found: mmap.mmap, again: mmap.mmap) -> list[str]:
@@ -138,7 +159,11 @@ def _compared(found: mmap.mmap, again: mmap.mmap) -> list[str]:
             layout = parquet_bytes.layout(theirs)
         except (ValueError, IndexError, KeyError, TypeError, AttributeError) as error:
             # Only our own sentences are told: others may quote what the file holds.
-            return [str(error) if type(error) is ValueError else "it is not laid out as a Parquet file is"]
+            return [
+                str(error)
+                if type(error) is ValueError
+                else Sentence("verify.tables.is-not-laid-out-as-parquet")
+            ]
         return list(parquet_bytes.differences(layout, parquet_bytes.layout(ours)))
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-QUERY = "query in normal form"
-KEYWORD = "keyword in normal form"
-PREFIX = "prefix in normal form"
-URL = "text that is not empty"
+from queryveil.catalog import Sentence
+
+QUERY = "query"
+KEYWORD = "keyword"
+PREFIX = "prefix"
+URL = "url"
 _LITERAL = ("typed", "listed")
 """What a table says of texts that are published as they were counted."""
 _QUOTES = "\"'`´‘’‚‛“”„‟‹›«»「」『』"
@@ -34,7 +36,13 @@ def problems(tables: Mapping[str, pa.Table], declared: Mapping[str, Any]) -> Ite
             kind = form(declared[name], column)
             wrong = _count_wrong(table[column], _CHECKS[kind]) if kind else 0
             if wrong:
-                yield f"{wrong} texts of column '{column}' of table '{name}' are not a {kind}"
+                yield Sentence(
+                    "verify.texts.wrong",
+                    wrong=wrong,
+                    column=column,
+                    name=name,
+                    kind=Sentence(f"verify.texts.{kind}"),
+                )
 
 
 def _count_wrong(column: pa.ChunkedArray, is_normal: Callable[[str], bool]) -> int:

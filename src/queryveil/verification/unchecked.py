@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from queryveil.catalog import Sentence, list_parts
+from queryveil.errors import Message, argument
 from queryveil.privacy.declarations import EDITED, GROUPED, HASHES, LABELS, LISTED, TYPED
 from queryveil.release import planned
 from queryveil.verification import rows, texts
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import quoted
 
-_TEXTS = {
-    **dict.fromkeys((TYPED, LISTED, EDITED, GROUPED), "any text"),
-    LABELS: "any label",
-    HASHES: "any hash",
-}
+_TEXTS = {**dict.fromkeys((TYPED, LISTED, EDITED, GROUPED), "text"), LABELS: "label", HASHES: "hash"}
 
 
 def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iterator[str]:
@@ -26,35 +24,42 @@ def unchecked(manifest: Manifest, *, taxonomy_given: bool, passes: bool) -> Iter
     content = manifest.content
     for one in content.get("plugins", ()) if passes else ():
         yield (
-            f"{one['kind']}: {one['name']} is of the package {one['package']} {one['version']}; its proof is not "
-            "queryveil's, and no package is loaded to check a release"
+            Sentence(
+                "verify.unchecked.is-of-package-its-proof-is",
+                kind=one["kind"],
+                name=one["name"],
+                package=one["package"],
+                version=one["version"],
+            )
         )
     if about := manifest.section("about"):
-        yield f"about: {', '.join(map(quoted, about))} are the publisher's own words"
+        yield Sentence("verify.unchecked.about-are-publisher-own-words", join=", ".join(map(quoted, about)))
     if content.get("withheld"):
-        yield "withheld: which rows were taken out, how many, and that they were chosen without the log"
-    yield "created: any day that is not in the future passes"
-    yield "software: any version of queryveil passes"
-    yield (
-        "parameters: the guarantee follows from them, but the tables do not show which parameters they were made "
-        "with; a table made with others passes if its values are within the limits below"
+        yield Sentence("verify.unchecked.withheld-which-rows-were-taken-out")
+    yield Sentence("verify.unchecked.created-any-day-is-not-in")
+    yield Sentence("verify.unchecked.software-any-version-of-queryveil-passes")
+    yield (Sentence("verify.unchecked.parameters-guarantee-follows-from-them-but"))
+    limits = (
+        Sentence("verify.unchecked.limits-of-values", join="; ".join(_limits(manifest))) if passes else ""
     )
-    limits = f". Limits of values: {'; '.join(_limits(manifest))}" if passes else ""
-    yield (
-        "tables: which rows there are, and their values; a release does not show whether they come from a log, or "
-        f"from which one{limits}"
-    )
+    yield (Sentence("verify.unchecked.tables-which-rows-there-are-and", limits=limits))
     draws = content.get("draws")
     if draws:
-        yield "noise: one release does not show whether it was drawn as stated"
+        yield Sentence("verify.unchecked.noise-one-release-does-not-show")
     if isinstance(draws, list) and any("public" in draw for draw in draws if isinstance(draw, dict)):
-        yield (
-            "public list: whether it is public and was made without the log, and which rows are on it; ask for its "
-            "file"
-        )
+        yield (Sentence("verify.unchecked.public-list-whether-is-public-and"))
     if planned.foreign(content) is not None and not taxonomy_given:
-        figures = "concepts, sensitivities and how near draws are, and " if content.get("calibration") else ""
-        yield f"taxonomy: {figures}whether labels belong to it; pass its file with --taxonomy FILE"
+        figures = (
+            Sentence("verify.unchecked.concepts-sensitivities-and-how-near-draws")
+            if content.get("calibration")
+            else ""
+        )
+        given = argument("taxonomy", "FILE")
+        yield Message(
+            Sentence(
+                "verify.unchecked.taxonomy-whether-labels-belong-to-pass", figures=figures, taxonomy=given
+            )
+        )
 
 
 def _limits(manifest: Manifest) -> Iterator[str]:
@@ -69,23 +74,25 @@ def _limits(manifest: Manifest) -> Iterator[str]:
 def _limit(manifest: Manifest, name: str, declared: Mapping[str, Any], column: Mapping[str, Any]) -> str:
     if column["name"] == "deviation":
         scale, grid = rows.noise_of_counts(manifest, name)
-        return f"at least {-(-scale // grid):,}, the noise of a row that counts users fully"
+        return Sentence("verify.unchecked.at-least-noise-of-row-counts", value=-(-scale // grid))
     if column["name"] == "count":
         return _count_limit(manifest, name, declared)
     if column["name"] in declared.get("inside", {}):
-        return f"any that is in {declared['inside'][column['name']]}"
+        return Sentence("verify.unchecked.any-is-in", inside=declared["inside"][column["name"]])
     if column["type"] == "int64":
         return ""
     form = texts.form(declared, column["name"])
-    return f"any {form}" if form else _TEXTS[declared["texts"]]
+    return Sentence(
+        "verify.unchecked.any", form=Sentence(f"verify.texts.{form or _TEXTS[declared['texts']]}")
+    )
 
 
 def _count_limit(manifest: Manifest, name: str, declared: Mapping[str, Any]) -> str:
     limits = []
     if (above := rows.thresholds(manifest).get(name)) is not None:
-        limits.append(f"above {above:,}")
+        limits.append(Sentence("verify.unchecked.above", above=above))
     if (least := declared.get("least")) is not None:
-        limits.append(f"at least {least:,}")
+        limits.append(Sentence("verify.unchecked.at-least", least=least))
     if (k := manifest.section("guarantee").get("k")) is not None:
-        limits.append(f"at least {k:,}")
-    return " and ".join([*limits, f"at most {rows.MAX_COUNT:,}"])
+        limits.append(Sentence("verify.unchecked.at-least", least=k))
+    return list_parts([*limits, Sentence("verify.unchecked.at-most", most=rows.MAX_COUNT)])

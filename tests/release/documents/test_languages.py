@@ -33,6 +33,15 @@ def test_a_language_has_every_sentence_with_the_same_fields(version: int, langua
     assert [id for id in english if fields_of(english[id]) != fields_of(other[id])] == []
 
 
+def test_every_sentence_that_code_names_is_in_the_catalog_once() -> None:
+    source = Path(qv.__file__).parent
+    code = "\n".join(file.read_text(encoding="utf-8") for file in source.rglob("*.py"))
+    named = set(re.findall(r'Sentence\(\s*"([^"]+)"', code))
+    documents, shown = set(catalog.open_catalog().entries), set(catalog.messages())
+    assert len(named) > 300 and named <= documents | shown
+    assert not documents & shown
+
+
 def texts(release: Path) -> set[str]:
     """The texts of the first sheet of the report."""
     page = (release / "report.html").read_text(encoding="utf-8")

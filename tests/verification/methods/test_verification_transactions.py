@@ -141,8 +141,9 @@ def test_what_cannot_be_seen_is_said(tmp_path: Path) -> None:
     for make in (clump, clump_queries):
         checks = verify(make().write(tmp_path / make.__name__)).checks
         sentences[make] = next(check.detail for check in checks if check.name == "crowd")
-    assert sentences[clump] == "every group has at least 2 rows; each user has one row"
-    assert "nobody can see whether they come from different users" in sentences[clump_queries]
+    whose = {make: sentence.fields["whose"].id for make, sentence in sentences.items()}
+    assert whose[clump] == "verify.transactions.one-row-per-user"
+    assert whose[clump_queries] == "verify.transactions.users-not-seen"
 
 
 def test_no_item_is_quoted(tmp_path: Path) -> None:

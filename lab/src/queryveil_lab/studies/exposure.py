@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from queryveil import AttackResult, ExposureAttack, SearchLog, TokenHash, publish
-from queryveil.attack.exposure.words import LABELS
+from queryveil.attack.exposure.exposure_tables import LABELS
 from queryveil.extension import Original
 from queryveil.language.spotting.counting import DANGEROUS
 from queryveil_lab.inversion import Inversion, TokenCounts

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from queryveil.attack.exposure import exposed, words
+from queryveil.attack.exposure import exposed, exposure_tables
 from queryveil.attack.exposure.exposed import Subject
 from queryveil.attack.exposure.found import Exposure
 from queryveil.attack.protocol import AttackInput, AttackResult, Progress, origins
@@ -203,9 +203,9 @@ def _result(
     examples: list[tuple[str, str]],
 ) -> AttackResult:
     # The figures beside `success` are those of the most exposed release, or of the log if there is none.
-    ranked = words.ranked([one for one in found if one.what != "log"] or found)
+    ranked = exposure_tables.ranked([one for one in found if one.what != "log"] or found)
     worst = ranked[0]
-    first, *others = words.tables(found)
+    first, *others = exposure_tables.tables(found)
     return AttackResult(
         attack=attack.name,
         success=worst.success,
@@ -214,13 +214,13 @@ def _result(
         trials=worst.texts,
         figures={
             "of": worst.name,
-            "not_told_apart": [one.name for one in words.near(ranked)],
+            "not_told_apart": [one.name for one in exposure_tables.near(ranked)],
             "star": attack.star,
             "reference": reference,
             "subjects": [one.as_dict() for one in found],
         },
         table=first[1],
         more=tuple(others),
-        words=tuple(words.said(attack.star, found, ranked, reference, spotter)),
+        words=tuple(exposure_tables.said(attack.star, found, ranked, reference, spotter)),
         examples=tuple(examples),
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.verification.crowds import MOST_USERS, Promised, Rule, columns_check, manifest_checks, whole
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge
@@ -57,19 +58,21 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     if not judgeable or not set(_columns(steps)) <= set(opened):
         return made
     log = opened["log"].table
-    made.append(judge("sessions", "sessions are numbered from 0, in order", lambda: _numbered(log)))
+    made.append(
+        judge("sessions", Sentence("verify.ad-hoc.sessions-are-numbered-from-0-in"), lambda: _numbered(log))
+    )
     made += _of_steps(steps, parameters, log)
     if "secret-sharing" in steps:
         queries = opened["queries"].table
         made.append(
             judge(
                 "shares",
-                "labels, shares and sealed queries look as they should",
+                Sentence("verify.ad-hoc.labels-shares-and-sealed-queries-look"),
                 lambda: _shares(log, queries),
             )
         )
     else:
-        made.append(judge("queries", "no query is empty", lambda: _filled(log)))
+        made.append(judge("queries", Sentence("verify.ad-hoc.no-query-is-empty"), lambda: _filled(log)))
     return made
 
 
@@ -89,7 +92,7 @@ def _promised(parameters: Mapping[str, Any], steps: Sequence[str]) -> Promised:
         rules["regions"] = lambda value: (
             isinstance(value, list) and all(isinstance(one, str) and one.isascii() for one in value)
         )
-    return Promised(rules, kind="none", caveats={"promises-nothing": "that the steps promise nothing"})
+    return Promised(rules, kind="none", caveats=("promises-nothing",))
 
 
 def _columns(steps: Sequence[str]) -> dict[str, dict[str, pa.DataType]]:
@@ -106,21 +109,25 @@ def _of_steps(steps: Sequence[str], parameters: Mapping[str, Any], log: pa.Table
     if {"hash-users", "split-personality"} & set(steps) and "delete-users" not in steps:
         yield judge(
             "pseudonyms",
-            "hashes stand in place of users",
+            Sentence("verify.ad-hoc.hashes-stand-in-place-of-users"),
             lambda: _formed(log["user"], _PSEUDONYM, "pseudonyms"),
         )
     if "shorten-sessions" in steps:
         most = parameters["max_session"]
-        yield judge("short-sessions", f"no session has more than {most} rows", lambda: _short(log, most))
+        yield judge(
+            "short-sessions",
+            Sentence("verify.ad-hoc.no-session-has-more-than-rows", most=most),
+            lambda: _short(log, most),
+        )
     if "drop-infrequent" in steps:
         least = parameters["min_users"]
         yield judge(
             "frequent",
-            f"every query is in at least {least} sessions; a release does not show whose they are",
+            Sentence("verify.ad-hoc.every-query-is-in-at-least", least=least),
             lambda: _frequent(log, text, least),
         )
     if "scrub" in steps and text == "query":
-        yield judge("scrubbed", "no mail address is left", lambda: _scrubbed(log))
+        yield judge("scrubbed", Sentence("verify.ad-hoc.no-mail-address-is-left"), lambda: _scrubbed(log))
 
 
 def _numbered(log: pa.Table) -> Iterator[str]:
@@ -128,13 +135,13 @@ def _numbered(log: pa.Table) -> Iterator[str]:
     numbers = log["session"].to_numpy()
     steps = np.diff(numbers)
     if len(numbers) and (numbers[0] != 0 or ((steps < 0) | (steps > 1)).any()):
-        yield "sessions are not numbered from 0 in the order of the rows"
+        yield Sentence("verify.ad-hoc.sessions-are-not-numbered-from-0")
 
 
 def _filled(log: pa.Table) -> Iterator[str]:
     empty = pc.sum(pc.equal(log["query"], "")).as_py() or 0
     if empty:
-        yield f"{empty} queries are empty"
+        yield Sentence("verify.ad-hoc.queries-are-empty", empty=empty)
 
 
 def _formed(column: pa.ChunkedArray, pattern: str, what: str) -> Iterator[str]:
@@ -142,26 +149,26 @@ def _formed(column: pa.ChunkedArray, pattern: str, what: str) -> Iterator[str]:
     good = pc.and_not(pc.match_substring_regex(column, pattern), pc.match_substring(column, "\n"))
     strange = pc.sum(pc.invert(good)).as_py() or 0
     if strange:
-        yield f"{strange} {what} do not look as they should"
+        yield Sentence("verify.ad-hoc.do-not-look-as-they-should", strange=strange, what=what)
 
 
 def _short(log: pa.Table, most: int) -> Iterator[str]:
     long = int((np.unique(log["session"].to_numpy(), return_counts=True)[1] > most).sum())
     if long:
-        yield f"{long} sessions have more than {most} rows"
+        yield Sentence("verify.ad-hoc.sessions-have-more-than-rows", long=long, most=most)
 
 
 def _frequent(log: pa.Table, text: str, least: int) -> Iterator[str]:
     counted = log.group_by([text, "session"]).aggregate([]).group_by(text).aggregate([([], "count_all")])
     rare = pc.sum(pc.less(counted["count_all"], least)).as_py() or 0
     if rare:
-        yield f"{rare} queries are in fewer than {least} sessions"
+        yield Sentence("verify.ad-hoc.queries-are-in-fewer-than-sessions", rare=rare, least=least)
 
 
 def _scrubbed(log: pa.Table) -> Iterator[str]:
     left = pc.sum(pc.match_substring_regex(log["query"], _MAIL)).as_py() or 0
     if left:
-        yield f"{left} queries have a mail address in them"
+        yield Sentence("verify.ad-hoc.queries-have-mail-address-in-them", left=left)
 
 
 def _shares(log: pa.Table, queries: pa.Table) -> Iterator[str]:
@@ -171,7 +178,7 @@ def _shares(log: pa.Table, queries: pa.Table) -> Iterator[str]:
         yield from _formed(log[name], _NUMBER, "shares")
     labels = pc.unique(log["label"])
     if pc.sort_indices(queries["label"]).to_pylist() != list(range(queries.num_rows)):
-        yield "sealed queries are not in the order of their labels"
+        yield Sentence("verify.ad-hoc.sealed-queries-are-not-in-order")
     known = pc.is_in(labels, queries["label"].combine_chunks())
     if len(labels) != queries.num_rows or not (pc.all(known).as_py() or not len(labels)):
-        yield "the log and the sealed queries have different labels"
+        yield Sentence("verify.ad-hoc.log-and-sealed-queries-have-different")

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.verification import crowds
 from queryveil.verification.crowds import MOST_USERS, Promised, one_of, whole
 from queryveil.verification.manifest import Manifest
@@ -19,27 +20,19 @@ _LOG = {"session": pa.int64(), "query": pa.string()}
 _ITEMS = {"prefix": pa.string(), "count": pa.int64()}
 _LONGEST_PREFIX = 64
 
-_ACCOUNTS = {"rows-apart": "how rows are parsed", "user-is-account": "what a user is"}
-_OF_CROWDS = {
-    "fake-accounts": "what fake accounts learn",
-    "all-alike": "what a group gives away if all its members are alike",
-}
+_ACCOUNTS = ("rows-apart", "user-is-account")
+_OF_CROWDS = ("fake-accounts", "all-alike")
 _K_QUERY = Promised(
     parameters={"k": whole(2, MOST_USERS)},
     shared="query",
-    assumptions=_ACCOUNTS | {"sessions-apart": "how sessions are cut"},
-    caveats=_OF_CROWDS
-    | {
-        "sessions-link": "that sessions link queries",
-        "pairs-have-no-crowd": "that a pair of queries may belong to one user",
-    },
+    assumptions=(*_ACCOUNTS, "sessions-apart"),
+    caveats=(*_OF_CROWDS, "sessions-link", "pairs-have-no-crowd"),
 )
 _K_KEYWORD = Promised(
     parameters={"k": whole(2, MOST_USERS)},
     shared="word or prefix",
     assumptions=_ACCOUNTS,
-    caveats=_OF_CROWDS
-    | {"prefix-hides-the-rest": "how little a prefix hides", "counts-are-exact": "that counts are exact"},
+    caveats=(*_OF_CROWDS, "prefix-hides-the-rest", "counts-are-exact"),
 )
 _TOKEN_HASH = Promised(
     parameters={
@@ -48,7 +41,7 @@ _TOKEN_HASH = Promised(
         "sessions": one_of("keep", "drop"),
     },
     kind="none",
-    caveats={"hashes-do-not-protect": "that hashes are no protection"},
+    caveats=("hashes-do-not-protect",),
 )
 
 
@@ -63,8 +56,12 @@ def k_query(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     table, k = opened["log"].table, manifest.section("parameters")["k"]
     return [
         *made,
-        judge("crowd", f"every query is in at least {k} sessions", lambda: _crowd(table, k)),
-        judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)),
+        judge(
+            "crowd", Sentence("verify.anonymity.every-query-is-in-at-least", k=k), lambda: _crowd(table, k)
+        ),
+        judge(
+            "sessions", Sentence("verify.anonymity.sessions-are-numbered-from-0-in"), lambda: _sessions(table)
+        ),
     ]
 
 
@@ -74,7 +71,7 @@ def _crowd(table: pa.Table, k: int) -> Iterator[str]:
     sizes = once.group_by("query").aggregate([("session", "count")])
     few = pc.sum(pc.less(sizes["session_count"], k)).as_py() or 0
     if few:
-        yield f"{few} queries are in fewer than {k} sessions"
+        yield Sentence("verify.anonymity.queries-are-in-fewer-than-sessions", few=few, k=k)
 
 
 def _sessions(table: pa.Table) -> Iterator[str]:
@@ -83,10 +80,10 @@ def _sessions(table: pa.Table) -> Iterator[str]:
     if len(numbers) == 0:
         return
     if numbers[0].as_py() != 0:
-        yield "the first session is not 0"
+        yield Sentence("verify.anonymity.first-session-is-not-0")
     steps = pc.subtract(numbers.slice(1), numbers.slice(0, len(numbers) - 1))
     if pc.any(pc.or_(pc.less(steps, 0), pc.greater(steps, 1))).as_py():
-        yield "rows are not in the order of their sessions, or a number is left out"
+        yield Sentence("verify.anonymity.rows-are-not-in-order-of")
 
 
 # -- k-keyword -----------------------------------------------------------------------------------------------
@@ -99,31 +96,32 @@ def k_keyword(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     table, k = opened["items"].table, manifest.section("parameters")["k"]
     return [
         *made,
-        judge("crowd", f"every row has at least {k} users", lambda: _enough(table, k)),
-        judge("prefixes", "rows are words, or prefixes with a star", lambda: _prefixes(table)),
+        judge(
+            "crowd", Sentence("verify.anonymity.every-row-has-at-least-users", k=k), lambda: _enough(table, k)
+        ),
+        judge(
+            "prefixes", Sentence("verify.anonymity.rows-are-words-or-prefixes-with"), lambda: _prefixes(table)
+        ),
     ]
 
 
 def _enough(table: pa.Table, k: int) -> Iterator[str]:
     few = pc.sum(pc.less(table["count"], k)).as_py() or 0
     if few:
-        yield f"{few} rows have fewer than {k} users"
+        yield Sentence("verify.anonymity.rows-have-fewer-than-users", few=few, k=k)
 
 
 def _prefixes(table: pa.Table) -> Iterator[str]:
     texts = table["prefix"]
     starred = pc.ends_with(texts, "*")
-    for wrong, words in (
-        (pc.equal(texts, ""), "rows are empty"),
-        (pc.equal(texts, "*"), "rows are the empty prefix, which is never published"),
-        (
-            pc.and_(starred, pc.greater(pc.utf8_length(texts), _LONGEST_PREFIX + 1)),
-            f"prefixes are longer than {_LONGEST_PREFIX} characters",
-        ),
+    for wrong, id in (
+        (pc.equal(texts, ""), "empty"),
+        (pc.equal(texts, "*"), "star"),
+        (pc.and_(starred, pc.greater(pc.utf8_length(texts), _LONGEST_PREFIX + 1)), "long"),
     ):
         number = pc.sum(wrong).as_py() or 0
         if number:
-            yield f"{number} {words}"
+            yield Sentence(f"verify.anonymity.prefixes.{id}", number=number, most=_LONGEST_PREFIX)
 
 
 # -- token-hash ----------------------------------------------------------------------------------------------
@@ -138,10 +136,20 @@ def token_hash(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         return made
     table = opened["log"].table
     made.append(
-        judge("hashes", "queries are hashes and nothing else", lambda: _hashes(table["query"], parameters))
+        judge(
+            "hashes",
+            Sentence("verify.anonymity.queries-are-hashes-and-nothing-else"),
+            lambda: _hashes(table["query"], parameters),
+        )
     )
     if linked:
-        made.append(judge("sessions", "sessions are numbered from 0, in order", lambda: _sessions(table)))
+        made.append(
+            judge(
+                "sessions",
+                Sentence("verify.anonymity.sessions-are-numbered-from-0-in"),
+                lambda: _sessions(table),
+            )
+        )
     return made
 
 
@@ -151,11 +159,11 @@ def _hashes(queries: pa.ChunkedArray, parameters: Mapping[str, Any]) -> Iterator
     different = pc.unique(queries).to_pylist()
     strange = sum(1 for query in different if not shape.fullmatch(query))
     if strange:
-        yield f"{strange} queries are not made of hashes of {digits} digits"
+        yield Sentence("verify.anonymity.queries-are-not-made-of-hashes", strange=strange, digits=digits)
     if parameters["token_order"] == "shuffle":  # noqa: S105 (an order, no secret)
         ordered = sum(1 for query in different if (parts := query.split(" ")) != sorted(parts))
         if ordered:
-            yield f"the hashes of {ordered} queries are not in order"
+            yield Sentence("verify.anonymity.hashes-of-queries-are-not-in", ordered=ordered)
 
 
 # -- common --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.verification.crowds import MOST_USERS, Promised, columns_check, manifest_checks, whole
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.methods.transactions import COLUMNS, USERS_NOT_SEEN, group_checks
@@ -20,17 +21,8 @@ from queryveil.verification.tables import Opened
 _PROMISED = Promised(
     parameters={"k": whole(2, MOST_USERS)},
     shared="set of keywords",
-    assumptions={
-        "rows-apart": "how rows are parsed",
-        "user-is-account": "what a user is",
-        "sessions-apart": "how sessions are cut",
-    },
-    caveats={
-        "all-alike": "what a group gives away if all its members are alike",
-        "fake-accounts": "what fake accounts learn",
-        "known-members": "that nothing is promised against someone who knows more",
-        "sessions-are-exact": "that the number of sessions is exact",
-    },
+    assumptions=("rows-apart", "user-is-account", "sessions-apart"),
+    caveats=("all-alike", "fake-accounts", "known-members", "sessions-are-exact"),
 )
 
 
@@ -45,7 +37,11 @@ def checks(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
         return made
     table, k = opened["transactions"].table, manifest.section("parameters")["k"]
     made += group_checks(table, k, whose=USERS_NOT_SEEN, once=True, may_be_empty=True)
-    made.append(judge("one-number", "equal sets have the same number", lambda: _one_number(table)))
+    made.append(
+        judge(
+            "one-number", Sentence("verify.k-session.equal-sets-have-same-number"), lambda: _one_number(table)
+        )
+    )
     return made
 
 
@@ -57,4 +53,4 @@ def _one_number(table: pa.Table) -> Iterator[str]:
     joined = pc.binary_join(sets, " ")
     again = len(joined) - pc.count_distinct(joined).as_py()
     if again:
-        yield f"{again} sets have more than one number"
+        yield Sentence("verify.k-session.sets-have-more-than-one-number", again=again)

@@ -17,20 +17,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.language.taxonomy import Taxonomy
 from queryveil.release import planned
-from queryveil.verification.crowds import columns_check, one_of, whole
-from queryveil.verification.manifest import Manifest, codes
+from queryveil.verification.crowds import columns_check, missing_statements, one_of, whole
+from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge, quoted
 from queryveil.verification.tables import Opened
 
 _LOG = {"user": pa.int64(), "number": pa.int64(), "query": pa.string()}
 _MOST = 10**6
-_ASSUMPTIONS = {
-    "rows-apart": "how rows are parsed",
-    "user-is-account": "what a user is",
-    "taxonomy-is-public": "where taxonomy and domain come from",
-}
+_ASSUMPTIONS = ("rows-apart", "user-is-account", "taxonomy-is-public")
 
 Rule = Callable[[Any], bool]
 
@@ -69,7 +66,11 @@ def semantic(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
     given = manifest.section("parameters")
     made = [
         judge("parameters", _WITHIN, lambda: _semantic_parameters(manifest)),
-        judge("calibration", "the figures follow from the parameters", lambda: _semantic_figures(manifest)),
+        judge(
+            "calibration",
+            Sentence("verify.semantic.figures-follow-from-parameters"),
+            lambda: _semantic_figures(manifest),
+        ),
         judge("promise", _PROMISED, lambda: _semantic_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
     ]
@@ -81,15 +82,19 @@ def profile_histogram(manifest: Manifest, opened: Mapping[str, Opened]) -> list[
     given = manifest.section("parameters")
     made = [
         judge("parameters", _WITHIN, lambda: _parameters(manifest, _HISTOGRAM)),
-        judge("calibration", "the noise follows from the parameters", lambda: _histogram_figures(manifest)),
+        judge(
+            "calibration",
+            Sentence("verify.semantic.noise-follows-from-parameters"),
+            lambda: _histogram_figures(manifest),
+        ),
         judge("promise", _PROMISED, lambda: _histogram_promise(given, manifest.section("guarantee"))),
         columns_check({"log": _LOG}, set(manifest.section("tables")), opened),
     ]
     return made + _row_checks(manifest, opened, made, given.get("max_queries"), padded=True)
 
 
-_WITHIN = "the parameters belong to the method and are within their limits"
-_PROMISED = "kind, numbers, neighbours and caveats of the guarantee follow from the parameters"
+_WITHIN = Sentence("verify.semantic.within")
+_PROMISED = Sentence("verify.semantic.promised")
 
 
 # -- parameters and figures ----------------------------------------------------------------------------------
@@ -97,13 +102,17 @@ _PROMISED = "kind, numbers, neighbours and caveats of the guarantee follow from 
 
 def _parameters(manifest: Manifest, rules: Mapping[str, Rule]) -> Iterator[str]:
     given, known = manifest.section("parameters"), {*rules, *manifest.declared}
-    yield from (f"the method has no parameter {quoted(name)}" for name in given if name not in known)
+    yield from (
+        Sentence("verify.semantic.method-has-no-parameter", name=quoted(name))
+        for name in given
+        if name not in known
+    )
     for name, holds in rules.items():
         if name not in given:
             if name not in _OPTIONAL:
-                yield f"'{name}' is missing"
+                yield Sentence("verify.semantic.is-missing", name=name)
         elif not holds(given[name]):
-            yield f"'{name}' is outside its limits"
+            yield Sentence("verify.semantic.is-outside-its-limits", name=name)
 
 
 def _semantic_parameters(manifest: Manifest) -> Iterator[str]:
@@ -112,17 +121,17 @@ def _semantic_parameters(manifest: Manifest) -> Iterator[str]:
     if given.get("pad") and (
         "max_phrases" not in given or given.get("domain") == "per-topic" or given.get("keep_words") != "none"
     ):
-        yield "rows cannot be padded without max_phrases, with a domain per topic, or with kept words"
+        yield Sentence("verify.semantic.rows-cannot-be-padded-without-max")
     if ("reserve" in given or "since" in given) and not given.get("pad"):
-        yield "later releases add up only if rows are padded"
+        yield Sentence("verify.semantic.later-releases-add-up-only-if")
     if "reserve" in given and given.get("epsilon_per") != "user":
-        yield "an epsilon per query has nothing to reserve"
+        yield Sentence("verify.semantic.epsilon-per-query-has-nothing-to")
     if given.get("domain") == "per-topic" and "topics" not in given:
-        yield "a domain per topic has no topics"
+        yield Sentence("verify.semantic.domain-per-topic-has-no-topics")
     if given.get("criterion") == "sqc2" and "topics" not in given:
-        yield "criterion sqc2 has no topics"
+        yield Sentence("verify.semantic.criterion-sqc2-has-no-topics")
     if given.get("whole_queries") and given.get("keep_words") != "none":
-        yield "whole queries have no words to keep"
+        yield Sentence("verify.semantic.whole-queries-have-no-words-to")
 
 
 def _semantic_figures(manifest: Manifest) -> Iterator[str]:
@@ -130,10 +139,10 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
     domains = [figures[label] for label in given["topics"]] if given["domain"] == "per-topic" else [figures]
     for one in domains:
         if type(one["concepts"]) is not int or one["concepts"] < 1:
-            yield "a domain has no concepts"
+            yield Sentence("verify.semantic.domain-has-no-concepts")
         spread = one["max_sim"] - one["min_sim"] if given["criterion"] == "sqc1" else 1.0
         if abs(one["sensitivity"] - spread) > 1e-12 or not 0 <= spread <= 1:
-            yield "the sensitivity does not follow from the criterion"
+            yield Sentence("verify.semantic.sensitivity-does-not-follow-from-criterion")
     each = figures.get("epsilon_per_phrase")
     for one in domains:
         yield from _nearness(one, given["epsilon"] if each is None else each)
@@ -141,9 +150,9 @@ def _semantic_figures(manifest: Manifest) -> Iterator[str]:
     if given["epsilon_per"] == "query" or "max_phrases" in given:
         most = given.get("max_phrases", 1)
         if type(each) is not float or Fraction(each) * most > _total(given) * (1 + Fraction(1, 10**12)):
-            yield "the epsilon of a phrase is not its share of the whole epsilon"
+            yield Sentence("verify.semantic.epsilon-of-phrase-is-not-its")
     elif each is not None:
-        yield "the epsilon of a phrase depends on the user and cannot be stated"
+        yield Sentence("verify.semantic.epsilon-of-phrase-depends-on-user")
 
 
 def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
@@ -155,29 +164,29 @@ def _nearness(figures: Mapping[str, Any], epsilon: float) -> Iterator[str]:
     if not (
         least * (1 - 1e-9) <= shares[0] <= most * (1 + 1e-9) and shares == sorted(shares) and shares[-1] <= 1
     ):
-        yield "epsilon does not allow the stated shares of draws near the true concept"
+        yield Sentence("verify.semantic.epsilon-does-not-allow-stated-shares")
 
 
 def _certificate(stated: Any, epsilon: float | None) -> Iterator[str]:
     """Where the exponent was searched for: that the ratios stated are within epsilon. Sums are not added up anew."""
     if epsilon is None or stated is None:
         if epsilon is not None or stated is not None:
-            yield "there is a certificate without a search, or a search without a certificate"
+            yield Sentence("verify.semantic.there-is-certificate-without-search-or")
         return
     loss = math.log(stated["ratio_of_weights"]) + math.log(stated["ratio_of_sums"])
     if not (0 <= loss <= stated["log_ratio"] * (1 + 1e-9) <= epsilon * (1 + 2e-9)):
-        yield "the certificate does not show that epsilon holds"
+        yield Sentence("verify.semantic.certificate-does-not-show-epsilon-holds")
     if not math.log(stated["ratio_of_weights"]) <= stated["exponent"] * (1 + 1e-6) + 1e-9:
-        yield "the exponent does not follow from the weights"
+        yield Sentence("verify.semantic.exponent-does-not-follow-from-weights")
 
 
 def _histogram_figures(manifest: Manifest) -> Iterator[str]:
     given, figures = manifest.section("parameters"), manifest.section("calibration")
     if type(figures["concepts"]) is not int or figures["concepts"] < 1:
-        yield "the domain has no concepts"
+        yield Sentence("verify.semantic.domain-has-no-concepts-2")
     draw = manifest.content["draws"][0]
     if (figures["noise_scale"], given["max_queries"]) != (draw["scale"], draw["most"]):
-        yield "the draw states another noise scale or another limit per user"
+        yield Sentence("verify.semantic.draw-states-another-noise-scale-or")
 
 
 def _total(given: Mapping[str, Any]) -> Fraction:
@@ -194,22 +203,17 @@ def _total(given: Mapping[str, Any]) -> Fraction:
 
 def _promise(guarantee: Mapping[str, Any], unit: str, neighbours: str) -> Iterator[str]:
     if guarantee.get("kind") != "pure-dp" or guarantee.get("delta") != 0:
-        yield "the guarantee is not pure differential privacy"
+        yield Sentence("verify.semantic.guarantee-is-not-pure-differential-privacy")
     if guarantee.get("unit") != unit:
-        yield f"the guarantee is not per {unit}"
+        yield Sentence("verify.semantic.guarantee-is-not-per", unit=unit)
     if guarantee.get("neighbours") != neighbours:
-        yield f"the guarantee does not compare '{neighbours}'"
+        yield Sentence("verify.semantic.guarantee-does-not-compare", neighbours=neighbours)
     yield from (
-        f"the guarantee has '{name}', which this method does not promise"
+        Sentence("verify.semantic.guarantee-has-which-method-does-not", name=name)
         for name in ("k", "implies", "parts")
         if name in guarantee
     )
-    yield from _said("assumptions", guarantee, _ASSUMPTIONS)
-
-
-def _said(where: str, guarantee: Mapping[str, Any], needed: Mapping[str, str]) -> Iterator[str]:
-    said = codes(guarantee.get(where))
-    yield from (f"the {where} do not say {what}" for code, what in needed.items() if code not in said)
+    yield from missing_statements("assumptions", guarantee, _ASSUMPTIONS)
 
 
 def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
@@ -221,26 +225,17 @@ def _semantic_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) ->
     neighbours = "replace-one-user" + ("-equal-" + "-and-".join(equal) if equal else "")
     yield from _promise(guarantee, "phrase" if alone else "user", neighbours)
     if Fraction(guarantee["epsilon"]) < _total(given) * (1 - Fraction(1, 10**12)):
-        yield "epsilon is below what the parameters cost"
-    needed = {}
-    if not given["pad"]:
-        needed["shape-is-published"] = "that the number of queries is disclosed"
-        needed["no-sum"] = "that it does not add up with other releases"
-    if words_kept:
-        needed["words-are-published"] = "that kept words are not protected"
-    if per_topic:
-        needed["topics-are-published"] = "that topics are disclosed"
-    if "reserve" in given:
-        needed["releases-go-on"] = "that later releases may have the same numbers"
-    if per_query:
-        needed["epsilon-per-phrase"] = "how little protects a user with many phrases"
-    yield from _said("caveats", guarantee, needed)
+        yield Sentence("verify.semantic.epsilon-is-below-what-parameters-cost")
+    needed = [] if given["pad"] else ["shape-is-published", "no-sum"]
+    needed += ["words-are-published"] * words_kept + ["topics-are-published"] * per_topic
+    needed += ["releases-go-on"] * ("reserve" in given) + ["epsilon-per-phrase"] * per_query
+    yield from missing_statements("caveats", guarantee, needed)
 
 
 def _histogram_promise(given: Mapping[str, Any], guarantee: Mapping[str, Any]) -> Iterator[str]:
     yield from _promise(guarantee, "user", "replace-one-user")
     if Fraction(guarantee["epsilon"]) < Fraction(given["epsilon"]):
-        yield "epsilon is below what the parameters cost"
+        yield Sentence("verify.semantic.epsilon-is-below-what-parameters-cost")
 
 
 # -- rows ----------------------------------------------------------------------------------------------------
@@ -255,7 +250,11 @@ def _row_checks(
         return []
     table = opened["log"].table
     made = [
-        judge("numbers", "users and their queries are numbered from 0, in order", lambda: _numbered(table)),
+        judge(
+            "numbers",
+            Sentence("verify.semantic.users-and-their-queries-are-numbered"),
+            lambda: _numbered(table),
+        ),
         judge("labels", _labels_words(manifest), lambda: _labels(manifest, table)),
     ]
     # Words that were kept may have commas of their own.
@@ -278,20 +277,20 @@ def _numbered(table: pa.Table) -> Iterator[str]:
     if not len(users):
         return
     if users[0] != 0 or numbers[0] != 0:
-        yield "the first user or the first query is not 0"
+        yield Sentence("verify.semantic.first-user-or-first-query-is")
     steps = np.diff(users)
     if ((steps != 0) & (steps != 1)).any():
-        yield "rows are not in the order of their users, or a number is left out"
+        yield Sentence("verify.semantic.rows-are-not-in-order-of")
     if (numbers[1:] != np.where(steps == 0, numbers[:-1] + 1, 0)).any():
-        yield "a user's queries are not numbered one after another"
+        yield Sentence("verify.semantic.user-queries-are-not-numbered-one")
 
 
 def _labels_words(manifest: Manifest) -> str:
     if manifest.section("parameters").get("keep_words", "none") != "none":
-        return "no text is empty; the publisher kept words of the log, so texts cannot be compared with the taxonomy"
+        return Sentence("verify.semantic.no-text-is-empty-publisher-kept")
     if _of_wordnet(manifest):
-        return "texts are made of the domain's concepts and nothing else"
-    return "no label is empty; the taxonomy's file is not here, so labels cannot be looked up in it"
+        return Sentence("verify.semantic.texts-are-made-of-domain-concepts")
+    return Sentence("verify.semantic.no-label-is-empty-taxonomy-file")
 
 
 def _of_wordnet(manifest: Manifest) -> bool:
@@ -302,16 +301,16 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     given = manifest.section("parameters")
     if given.get("keep_words", "none") != "none":
         if pc.any(pc.equal(table["query"], "")).as_py():
-            yield "a text is empty"
+            yield Sentence("verify.semantic.text-is-empty")
         return
     found = pc.unique(pc.list_flatten(pc.split_pattern(table["query"], ", "))).to_pylist()
     if any(not label for label in found):
-        yield "a text is empty, or has an empty label"
+        yield Sentence("verify.semantic.text-is-empty-or-has-empty")
     if not _of_wordnet(manifest):
         return
     nouns = Taxonomy.wordnet()
     if manifest.content.get("taxonomy") != nouns.identity:
-        yield "the release was made with another edition of WordNet"
+        yield Sentence("verify.semantic.release-was-made-with-another-edition")
         return
     roots = {
         nouns.named(label)
@@ -320,7 +319,7 @@ def _labels(manifest: Manifest, table: pa.Table) -> Iterator[str]:
     known: dict[int, bool] = {}
     strange = sum(1 for label in found if label and not _below(nouns, nouns.named(label), roots, known))
     if strange:
-        yield f"{strange} different texts are not made of the domain's concepts"
+        yield Sentence("verify.semantic.different-texts-are-not-made-of", strange=strange)
 
 
 def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dict[int, bool]) -> bool:
@@ -335,21 +334,29 @@ def _below(nouns: Taxonomy, node: int | None, roots: set[int | None], known: dic
 
 def _phrases_words(most: int | None, *, padded: bool, single: bool) -> str:
     if padded:
-        return f"every user has exactly {most} queries of one phrase"
+        return Sentence("verify.semantic.every-user-has-exactly-queries-of", most=most)
     if single:
-        return "every query has one phrase" + (f", and no user has more than {most}" if most else "")
-    return f"no user has more than {most} phrases" if most else "every query has a phrase"
+        return (
+            Sentence("verify.semantic.one-phrase-and-no-user-has-more-than", most=most)
+            if most
+            else Sentence("verify.semantic.one-phrase")
+        )
+    return (
+        Sentence("verify.semantic.no-user-has-more-than-phrases", most=most)
+        if most
+        else Sentence("verify.semantic.every-query-has-phrase")
+    )
 
 
 def _phrases(table: pa.Table, most: int | None, *, padded: bool, single: bool) -> Iterator[str]:
     lengths = _integers(pc.add(pc.count_substring(table["query"], ", "), 1))
     per_user = np.bincount(_integers(table["user"]), weights=lengths)
     if single and (lengths != 1).any():
-        yield "a query has several phrases"
+        yield Sentence("verify.semantic.query-has-several-phrases")
     if padded and (per_user != most).any():
-        yield f"a user does not have {most} phrases"
+        yield Sentence("verify.semantic.user-does-not-have-phrases", most=most)
     elif most and (per_user > most).any():
-        yield f"a user has more than {most} phrases"
+        yield Sentence("verify.semantic.user-has-more-than-phrases", most=most)
 
 
 def _integers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

@@ -16,14 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from queryveil.catalog import Sentence
 from queryveil.verification.crowds import MOST_USERS, Promised, columns_check, manifest_checks, one_of, whole
 from queryveil.verification.manifest import Manifest
 from queryveil.verification.outcome import Check, judge
 from queryveil.verification.tables import Opened
 
 COLUMNS = {"group": pa.int64(), "items": pa.list_(pa.string())}
-ONE_ROW_PER_USER = "each user has one row"
-USERS_NOT_SEEN = "rows have no users, so nobody can see whether they come from different users"
+ONE_ROW_PER_USER = Sentence("verify.transactions.one-row-per-user")
+USERS_NOT_SEEN = Sentence("verify.transactions.users-not-seen")
 
 _OF_ALL: dict[str, Callable[[Any], bool]] = {
     "k": whole(2, MOST_USERS),
@@ -38,17 +39,8 @@ _OF_CLUMP: dict[str, Callable[[Any], bool]] = {
     "lcg": one_of("exact", "paper"),
     "distinct": lambda value: isinstance(value, bool),
 }
-_ASSUMPTIONS = {
-    "rows-apart": "how rows are parsed",
-    "user-is-account": "what a user is",
-    "taxonomy-is-public": "where the taxonomy comes from",
-}
-_CAVEATS = {
-    "all-alike": "what a group gives away if all its members are alike",
-    "known-members": "what someone learns who knows the other members",
-    "fake-accounts": "what fake accounts learn",
-    "no-sum": "that several releases can be combined",
-}
+_ASSUMPTIONS = ("rows-apart", "user-is-account", "taxonomy-is-public")
+_CAVEATS = ("all-alike", "known-members", "fake-accounts", "no-sum")
 
 
 def clump(manifest: Manifest, opened: Mapping[str, Opened]) -> list[Check]:
@@ -90,17 +82,35 @@ def group_checks(
 
     With `once`, a transaction may not have an item twice.
     """
-    filled = "no item is empty" if may_be_empty else "no transaction and no item is empty"
+    filled = (
+        Sentence("verify.transactions.no-item-is-empty")
+        if may_be_empty
+        else Sentence("verify.transactions.no-transaction-and-no-item-is")
+    )
     rows = _Rows(table)
     made = [
-        judge("crowd", f"every group has at least {k} rows; {whose}", lambda: _crowd(rows, k)),
-        judge("equal-rows", "all rows of a group are equal", lambda: _equal(rows)),
-        judge("groups", "groups are numbered from 0, in order", lambda: _numbered(rows)),
+        judge(
+            "crowd",
+            Sentence("verify.transactions.every-group-has-at-least-rows", k=k, whose=whose),
+            lambda: _crowd(rows, k),
+        ),
+        judge(
+            "equal-rows", Sentence("verify.transactions.all-rows-of-group-are-equal"), lambda: _equal(rows)
+        ),
+        judge(
+            "groups", Sentence("verify.transactions.groups-are-numbered-from-0-in"), lambda: _numbered(rows)
+        ),
         judge("items", filled, lambda: _filled(rows, may_be_empty=may_be_empty)),
-        judge("order", "the items of a transaction are in the order of their names", lambda: _sorted(rows)),
+        judge(
+            "order", Sentence("verify.transactions.items-of-transaction-are-in-order"), lambda: _sorted(rows)
+        ),
     ]
     if once:
-        made.append(judge("distinct", "no transaction has an item twice", lambda: _once(rows)))
+        made.append(
+            judge(
+                "distinct", Sentence("verify.transactions.no-transaction-has-item-twice"), lambda: _once(rows)
+            )
+        )
     return made
 
 
@@ -161,7 +171,7 @@ class _Rows:
 def _crowd(rows: _Rows, k: int) -> Iterator[str]:
     few = int((np.unique(rows.groups, return_counts=True)[1] < k).sum())
     if few:
-        yield f"{few} groups have fewer than {k} rows"
+        yield Sentence("verify.transactions.groups-have-fewer-than-rows", few=few, k=k)
 
 
 def _equal(rows: _Rows) -> Iterator[str]:
@@ -175,7 +185,7 @@ def _equal(rows: _Rows) -> Iterator[str]:
     other = rows.ranks[rows.starts[owner] + within] != rows.ranks[rows.starts[like[owner]] + within]
     different = int((~same_length).sum()) + len(np.unique(owner[other]))
     if different:
-        yield f"{different} rows are not equal to the first one of their group"
+        yield Sentence("verify.transactions.rows-are-not-equal-to-first", different=different)
 
 
 def _numbered(rows: _Rows) -> Iterator[str]:
@@ -183,29 +193,29 @@ def _numbered(rows: _Rows) -> Iterator[str]:
     if not len(rows.groups):
         return
     if rows.groups[0] != 0:
-        yield "the first group is not 0"
+        yield Sentence("verify.transactions.first-group-is-not-0")
     steps = np.diff(rows.groups)
     if ((steps < 0) | (steps > 1)).any():
-        yield "rows are not in the order of their groups, or a number is left out"
+        yield Sentence("verify.transactions.rows-are-not-in-order-of")
 
 
 def _filled(rows: _Rows, *, may_be_empty: bool) -> Iterator[str]:
     empty = int((rows.lengths == 0).sum())
     if empty and not may_be_empty:
-        yield f"{empty} transactions have no item"
+        yield Sentence("verify.transactions.transactions-have-no-item", empty=empty)
     if rows.items.null_count:
-        yield f"{rows.items.null_count} items are missing"
+        yield Sentence("verify.transactions.items-are-missing", null_count=rows.items.null_count)
     blank = pc.sum(pc.equal(rows.items, "")).as_py() or 0
     if blank:
-        yield f"{blank} items are empty"
+        yield Sentence("verify.transactions.items-are-empty", blank=blank)
 
 
 def _sorted(rows: _Rows) -> Iterator[str]:
     if (rows.steps() < 0).any():
-        yield "a transaction has its items in another order"
+        yield Sentence("verify.transactions.transaction-has-its-items-in-another")
 
 
 def _once(rows: _Rows) -> Iterator[str]:
     twice = int((rows.steps() == 0).sum())
     if twice:
-        yield f"{twice} items are in a transaction twice"
+        yield Sentence("verify.transactions.items-are-in-transaction-twice", twice=twice)
