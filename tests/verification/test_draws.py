@@ -204,7 +204,9 @@ def test_what_fits_passes(make: Callable[[], Content]) -> None:
     made = draws.checks(Manifest(make(), ()))
     assert [check.name for check in made] == ["draws", "guarantee", "implied-guarantee", "users"]
     assert all(check.passes for check in made), made
-    assert (getattr(made[1].detail, "id", "") == "verify.draws.part-of-release-comes-from-log") == (make is uncovered)
+    assert (getattr(made[1].detail, "id", "") == "verify.draws.part-of-release-comes-from-log") == (
+        make is uncovered
+    )
 
 
 def test_a_guarantee_without_noise_needs_no_draws() -> None:
