@@ -66,7 +66,7 @@ def test_a_signed_release_passes_with_its_key_and_with_no_other(made: Path, rele
     assert set(failed(release, key=made / "other.pub")) == {"signature"}
     # Without a key a signature is looked at, and nobody is told that it is the publisher's.
     assert failed(release) == {}
-    assert f"signed by {signature.fingerprint}" in publisher(release) and "--key" in publisher(release)
+    assert f"signed by {signature.fingerprint}" in publisher(release) and "key=FILE" in publisher(release)
 
 
 def test_an_unsigned_release_fails_where_a_key_is_given(made: Path, release: Path) -> None:
